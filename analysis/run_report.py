@@ -34,8 +34,8 @@ def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
         return {"consensus": partial(consensus_report.figure, tables, run)}
     points = metrics()["trajectory"].compute(tables)
     drawn = run_figures(tables, points, caption(tables, points))
-    believed = metrics()["sis"].compute(tables)
-    return drawn | ({"sis": partial(plots.contagion_figure, tables, believed)} if len(believed) else {})
+    believed = metrics()["contagion"].compute(tables)
+    return drawn | ({"contagion": partial(plots.contagion_figure, tables, believed)} if len(believed) else {})
 
 
 def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ()) -> Path:
@@ -58,10 +58,10 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
             if applies(metric, tables):
                 write_table(results[name], run / "tables" / name)
         figure = write_figures(tables, results["trajectory"], run / "figures", caption(tables, results["trajectory"]))
-        if len(results["sis"]):
+        if len(results["contagion"]):
             save(
-                plots.contagion_figure(tables, results["sis"]),
-                run / "figures" / "sis",
+                plots.contagion_figure(tables, results["contagion"]),
+                run / "figures" / "contagion",
             )
         write_transcript(tables, run / "transcript.md")
         write_summary(tables, results, run / SUMMARY, figure, prices, measured)

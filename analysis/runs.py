@@ -156,7 +156,7 @@ class Run:
         ----------
         name : str, optional
             One of `plots`: `attitudes` (attitude, 0 to 10, by number of replies; bars are standard errors over rooms),
-            `attitudes_<group>` for one group of several, `sis` (who believes an item of news), `consensus` (private
+            `attitudes_<group>` for one group of several, `contagion` (who believes an item of news), `consensus` (private
             deliberations). The main figure if left out.
 
         Returns

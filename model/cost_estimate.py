@@ -50,8 +50,8 @@ class RunPlan:
 
     `ratings` and `replies` count the agents that ask a model. `others` are further calls: candidates and rankings of a mediator,
     questionnaires, corrections, less the statements of a mediator that asks no model. `notes` are notes of agents to themselves
-    (agents/reasoning.py, and summaries). `tokens` by voice are estimates: words * 4/3, with every reply as long as agents are asked
-    for. `calls_by_voice` are all calls by the voice that they go to.
+    (agents/reasoning.py, and summaries). `tokens` by voice are estimates: words * 4/3, with every reply as long as agents are
+    asked for. `calls_by_voice` are all calls by the voice that they go to.
     """
 
     scenario: Scenario

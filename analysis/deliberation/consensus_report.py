@@ -1,14 +1,12 @@
-"""The report of a run of private deliberations: tables, figure, pages, summary.
-
-The picture of a run of private deliberations: agreement with both statements, who moved, how far groups are of one side.
-"""
+"""The report of a run of private deliberations: summary, tables, figure and transcript."""
 
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,214 +14,275 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers
+from parley.analysis.bootstrap import mean_interval
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, to_line
 from parley.analysis.deliberation.position_change import (
+    DRAFT,
     HUMAN_MOVEMENT,
     MEASURES,
+    REVISION,
     Measure,
     cluster_caution,
     majority_position,
     measure_movement,
     statements,
+    voice_gain,
     voices,
-)
+)  # fmt: skip
 from parley.analysis.deliberation.run_episodes import (
-    MediatorChoice,
+    WRITTEN,
+    Choices,
+    Represented,
+    candidate_table,
+    episodes_of_events,
     episodes_of_run,
-    mediator_choices,
-    unanswered_calls,
-    written_critiques,
-)
-from parley.analysis.deliberation.run_episodes import representation_lines as representatives
-from parley.analysis.deliberation.session_transcript import who_moved, write_pages
+    position_before,
+    unanswered_items,
+)  # fmt: skip
+from parley.analysis.deliberation.session_transcript import text, who_moved
 from parley.analysis.figures import new_figure
 from parley.analysis.formatting import (
     count_phrase,
     count_table,
     escape_markdown,
     format_estimate,
+    markdown_table,
     strip_controls,
 )
 from parley.analysis.report import Report
 from parley.analysis.summary import again, missing, open_summary, run_on
-from parley.analysis.tables import Tables, write_tables
+from parley.analysis.tables import Tables, record_of, write_tables
 from parley.llm.budget import UNPRICED, Prices
+from parley.model import events
+from parley.model.recorder import read_lines
 from parley.model.scenario import MEDIATOR
 
 EPISODES = "episodes.jsonl"
 PEOPLE = (
-    "Of people (1,047 rounds of 349 groups before the Habermas Machine, as summarised in a public replication) the share "
-    f"who moved toward their majority's side, less those who moved away, was {HUMAN_MOVEMENT:+.3f}. It stands here to "
-    "compare: other questions, another mediator, and people. Group agreement is how many more members are on one side of "
-    "the question than on the other, as a share of the group; the majority is that of the positions before."
+    f"For comparison, people: the share who moved toward their majority's side minus the share who moved away was "
+    f"{HUMAN_MOVEMENT:+.3f} (1,047 rounds of 349 groups before the Habermas Machine, as summarised in a public replication). "
+    "They had other questions and another mediator. Group agreement is the number of members on one side of the question minus "
+    "the number on the other, as a share of the group. The majority is that of the positions before."
 )
+GREY, GREEN, ORANGE = "#8a8a8a", "#00785a", "#d55e00"
 
 
 def deliberates(tables: Tables) -> bool:
-    """Whether a run is one of private deliberations."""
+    """Return whether a run is one of private deliberations."""
     return bool((tables.agents["party"] == MEDIATOR).any())
 
 
 def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -> Path:
-    """Write tables/, figures/, episodes.jsonl, transcript.md and, last, the summary; the figure's path."""
-    episodes, found, stood = episodes_of_run(run), mediator_choices(run), written_critiques(run)
+    """Write tables/, figures/, episodes.jsonl, transcript.md and, last, the summary; return the figure's path."""
+    record = list(read_lines(record_of(run)))
+    episodes, choices, represented = episodes_of_events(record), candidate_table(record), position_before(record)
     report, results = open_summary(tables, summary), measure_movement(episodes)
     write_tables(tables, run / "tables")
     report.data(**{"tables/voices": voices(episodes), "tables/episodes": statements(episodes)})
     (run / EPISODES).write_text("".join(map(to_line, episodes)), encoding="utf-8")
     drawn = draw_consensus(episodes, results, consensus_caption(tables, results))
     figure = report.figure(drawn, "figures/consensus", "Agreement, movement, group agreement")
-    write_pages(tables, episodes, found, stood, run / "transcript.md")
-    _measures(report, tables, episodes, results)
-    _example(report, tables, episodes)
-    report.lines(representatives(tables, episodes, stood))
-    _considered(report, found, run)
+    (run / "transcript.md").write_text(text(tables, episodes, choices, represented), encoding="utf-8")
+    _add_measures(report, tables, episodes, results)
+    _add_example(report, tables, episodes)
+    report.lines(representation_lines(tables, episodes, represented))
+    _add_considered(report, choices, record)
     missing(report, tables)
-    run_on(report, tables, prices, _changed(tables, episodes))
+    run_on(report, tables, prices, _run_rows(tables, episodes))
     again(report, tables)
-    report.add(f"Every episode is a line of `{EPISODES}` (docs/deliberation.md), and is to be read in `transcript.md`.")
+    report.add(f"Every episode is a line of `{EPISODES}` (docs/deliberation.md). `transcript.md` shows it as text.")
     report.write()
     return figure
 
 
 def figure(tables: Tables, run: Path) -> Figure:
-    """The figure of a run of private deliberations: agreement and movement, a line an episode."""
+    """Draw the figure of a run of private deliberations."""
     episodes = episodes_of_run(run)
     results = measure_movement(episodes)
     return draw_consensus(episodes, results, consensus_caption(tables, results))
 
 
 def consensus_caption(tables: Tables, results: Sequence[Measure]) -> str:
-    scenario = tables.header.scenario
-    unfinished = "" if tables.finished else " (unfinished)"
+    """Return the line above the figure."""
+    scenario, unfinished = tables.header.scenario, "" if tables.finished else " (unfinished)"
     groups = max((measure.groups for measure in results), default=0)
-    run = (
-        f"{scenario['name']}{unfinished}, mediator {scenario['mediator']}, on {disclaimers.model_label(tables.header)}"
-    )
     return strip_controls(
-        f"{run}, seed {scenario['seed']}: {count_phrase(groups, 'group')}; means "
-        "over groups with 95% intervals, a line an episode"
+        f"{scenario['name']}{unfinished}, mediator {scenario['mediator']}, on {disclaimers.model_label(tables.header)}, "
+        f"seed {scenario['seed']}: {count_phrase(groups, 'group')}; "
+        "means over groups with 95% intervals, one grey line per episode"
     )
 
 
-def _measures(report: Report, tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:
+def _add_measures(report: Report, tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:
     sessions = len({episode.session for episode in episodes})
-    sits = tables.agents[tables.agents["party"] != MEDIATOR].groupby("persona")[["group", "repetition"]]
-    most = int(sits.apply(lambda seats: len(seats.drop_duplicates())).max())
-    few = f" {cluster_caution(sessions)}".rstrip()
-    shared = f" A persona sits in up to {most} groups: intervals are somewhat too narrow." if most > 1 else ""
-    report.section(
-        "Agreement and movement",
-        "The unit is the group: the same people in a session of several questions, whose episodes are averaged first; "
-        f"{count_phrase(sessions, 'group')}, {count_phrase(len(episodes), 'episode')}. Brackets hold 95% intervals over groups."
-        f"{few}{shared}",
+    seats = tables.agents[tables.agents["party"] != MEDIATOR].groupby("persona")[["group", "repetition"]]
+    most = int(seats.apply(lambda rows: len(rows.drop_duplicates())).max())
+    shared = f"A persona takes part in up to {most} groups, so intervals are somewhat too narrow." if most > 1 else ""
+    about = (
+        "The unit is the group: the same people in one session of several questions. Its episodes are averaged first. "
+        f"There are {count_phrase(sessions, 'group')} and {count_phrase(len(episodes), 'episode')}. "
+        "Brackets hold 95% intervals over groups."
     )
+    report.section("Agreement and movement", " ".join(filter(None, [about, cluster_caution(sessions), shared])))
     rows = [
-        [one.label, format_estimate(one.value, one.low, one.high), f"{one.groups}", f"{one.episodes}"]
-        for one in results
+        [result.label, format_estimate(result.value, result.low, result.high), f"{result.groups}", f"{result.episodes}"]
+        for result in results
     ]
     report.table(rows, ["what", "mean", "groups", "episodes"])
     report.add(PEOPLE)
 
 
-def _example(report: Report, tables: Tables, episodes: Sequence[Episode]) -> None:
+def _add_example(report: Report, tables: Tables, episodes: Sequence[Episode]) -> None:
     """Add the first episode that has all its texts, in full."""
-    whole = [
-        one for one in episodes if one.revision and one.draft and all(v.opinion and v.critique for v in one.voices)
-    ]
-    if not whole:
+    for episode in episodes:
+        if episode.revision and episode.draft and all(voice.opinion and voice.critique for voice in episode.voices):
+            break
+    else:
         return
-    episode = whole[0]
     here = tables.agents[(tables.agents["room"] == episode.id) & (tables.agents["party"] != MEDIATOR)]
-    seats = here.to_dict("records")
-    report.section(f"One episode: {episode.question.question}", who_moved(seats, episode.voices))
+    members = here.to_dict("records")
+    report.section(f"One episode: {episode.question.question}", who_moved(members, episode.voices))
     texts = {"opinion": ("Opinions", "Draft", episode.draft), "critique": ("Critiques", "Revision", episode.revision)}
-    for attribute, (heading, title, text) in texts.items():
+    for attribute, (heading, title, statement) in texts.items():
         report.add(f"{heading}:")
         report.lines(
-            f"- **{escape_markdown(seat['name'])}:** {escape_markdown(getattr(voice, attribute))}"
-            for seat, voice in zip(seats, episode.voices, strict=True)
+            f"- **{escape_markdown(member['name'])}:** {escape_markdown(getattr(voice, attribute))}"
+            for member, voice in zip(members, episode.voices, strict=True)
         )
-        report.add(f"**{title}:** {escape_markdown(text or '')}")
+        report.add(f"**{title}:** {escape_markdown(statement)}")
 
 
-def _considered(report: Report, found: Mapping[tuple[str, int], MediatorChoice], run: Path) -> None:
-    """Add what the mediators considered and could not read, and the questionnaire."""
-    candidates = [candidate for one in found.values() for candidate in one.candidates]
-    rankings = [ranking for one in found.values() for ranking in one.rankings]
-    items, why = unanswered_calls(run)
-    rows = [
-        _row("candidate statements", [one.asked for one in candidates], [one.reason for one in candidates]),
-        _row("predicted rankings", [one.asked for one in rankings], [one.reason for one in rankings]),
-        ["answers about oneself", f"{items}", f"{why.total()}", count_table(why.elements()), ""],
-    ]
-    if told := [row for row in rows if row[1] != "0"]:
-        report.section("What the mediator and the questionnaire asked")
-        report.table(told, ["what", "count", "missing", "reasons", "asked more than once"])
-    ties = [one.chosen.tied for one in found.values() if one.chosen]
-    if ties:
-        tied = sum(number > 1 for number in ties)
-        choices = count_phrase(len(ties), "choice")
-        report.add(f"Schulze's method put more than one candidate first in {tied} of {choices}; lots decided.")
+def _add_considered(report: Report, choices: Choices, record: Sequence[events.Event]) -> None:
+    """Add how many candidates, rankings and answers about oneself were asked for, and how many are missing."""
+    calls: dict[str, list[events.Proposed | events.Ranked]] = {
+        "candidate statements": [candidate for choice in choices.values() for candidate in choice.candidates],
+        "predicted rankings": [ranking for choice in choices.values() for ranking in choice.rankings],
+    }
+    rows = []
+    for what, made in calls.items():
+        reasons = [call.reason for call in made if call.reason is not None]
+        repeated = sum(call.asked > 1 for call in made)
+        rows.append([what, f"{len(made)}", f"{len(reasons)}", count_table(reasons), f"{repeated}"])
+    items, unanswered = unanswered_items(record)
+    answers = count_table(unanswered.elements())
+    rows.append(["answers about oneself", f"{items}", f"{unanswered.total()}", answers, ""])
+    if rows := [row for row in rows if row[1] != "0"]:
+        report.section("Candidates, rankings and answers about oneself")
+        report.table(rows, ["what", "count", "missing", "reasons", "asked more than once"])
+    if ties := [choice.chosen.tied > 1 for choice in choices.values() if choice.chosen]:
+        report.add(
+            f"In {sum(ties)} of {count_phrase(len(ties), 'choice')}, Schulze's method put more than one candidate first; "
+            "the statement was drawn from these at random."
+        )
 
 
-def _row(what: str, asked_: Sequence[int], reasons: Sequence[str | None]) -> list[str]:
-    lacking = [reason for reason in reasons if reason is not None]
-    return [what, f"{len(asked_)}", f"{len(lacking)}", count_table(lacking), f"{sum(times > 1 for times in asked_)}"]
-
-
-def _changed(tables: Tables, episodes: Sequence[Episode]) -> dict[str, str]:
-    """Rows of what was run on what that read otherwise here."""
+def _run_rows(tables: Tables, episodes: Sequence[Episode]) -> dict[str, str]:
+    """Return the rows of the table of settings that differ from those of a debate."""
     scenario, members = tables.header.scenario, tables.agents[tables.agents["party"] != MEDIATOR]
-    questions = len({episode.question.id for episode in episodes})
-    sessions = len({episode.session for episode in episodes})
+    questions = count_phrase(len({episode.question.id for episode in episodes}), "question")
+    sessions = count_phrase(len({episode.session for episode in episodes}), "session")
+    people = f"{members['persona'].nunique():,} people in {len(members):,} seats"
     return {
-        "topics": f"{count_phrase(questions, 'question')} of the set {scenario['questions']} (split: {scenario['split']})",
-        "rooms": f"{len(episodes):,} episodes of {count_phrase(sessions, 'session')}, {members['persona'].nunique():,} people "
-        f"in {len(members):,} seats",
+        "topics": f"{questions} of the set {scenario['questions']} (split: {scenario['split']})",
+        "rooms": f"{len(episodes):,} episodes of {sessions}, {people}",
         "mediator": str(scenario["mediator"]),
     }
 
 
-FIRST, SECOND, HUMAN = "#8a8a8a", "#00785a", "#d55e00"
+VOICE_MEASURES = {
+    "agreement with the revision (1-7)": lambda voice: voice.agreement.get(REVISION),
+    "revision minus draft": voice_gain,
+}
 
 
-def draw_consensus(episodes: Sequence[Episode], found: Sequence[Measure], caption: str) -> Figure:
-    """Three panels. `found`: the measures of these episodes."""
-    known = {measure.name: measure for measure in found}
+def representation_lines(tables: Tables, episodes: Sequence[Episode], represented: Represented) -> Iterator[str]:
+    """Yield the summary's section on representatives; nothing where no one was represented."""
+    if not represented:
+        return
+    turns = tables.utterances
+    theirs = turns[[key in represented for key in zip(turns["room"], turns["iteration"], strict=True)]]
+    silent = count_table(theirs.loc[theirs["text"].isna(), "reason"]) or "none"
+    knows = next(iter(represented.values())).knows or "the base"
+    yield "## Representatives\n"
+    yield (
+        f"Representatives wrote {count_phrase(len(represented), 'critique')} in "
+        f"{count_phrase(theirs['room'].nunique(), 'episode')}; they were told {knows} (silent: {silent}). In `{EPISODES}` the "
+        f"critique of a represented participant is missing, with the reason `{WRITTEN}`: the participant did not write it.\n"
+    )
+    header = ["measure", "represented", "before, writing themselves", "difference", "groups"]
+    yield markdown_table(header, [_representation_row(name, episodes) for name in VOICE_MEASURES]) + "\n"
+    yield (
+        "The table compares the same people with their earlier episodes of the session, which are on other questions, drawn at "
+        "random. Brackets hold 95% intervals over groups. To compare the very same questions, run the same command with "
+        "`--set represented=none`.\n"
+    )
+
+
+def representation_means(name: str, episodes: Sequence[Episode]) -> list[tuple[float, float]]:
+    """Return a pair per session: a measure of the represented people with their representative, and before.
+
+    People without one of the two are left out.
+    """
+    after, before = (_person_values(name, episodes, own) for own in (False, True))
+    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for key in after.keys() & before.keys():
+        pairs[key[0]].append((fmean(after[key]), fmean(before[key])))
+    return [(fmean(x for x, _ in values), fmean(y for _, y in values)) for _, values in sorted(pairs.items())]
+
+
+def _person_values(name: str, episodes: Sequence[Episode], own: bool) -> dict[tuple[str, str], list[float]]:
+    """Return a measure by session and participant, over episodes with an own critique (`own`) or a representative's."""
+    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for episode in episodes:
+        for voice in episode.voices:
+            value = VOICE_MEASURES[name](voice)
+            if value is not None and (voice.reasons.get("critique") != WRITTEN) == own:
+                values[episode.session, voice.participant].append(value)
+    return values
+
+
+def _representation_row(name: str, episodes: Sequence[Episode]) -> list[str]:
+    pairs = np.array(representation_means(name, episodes)).reshape(-1, 2)
+    columns = (pairs[:, 0], pairs[:, 1], pairs[:, 0] - pairs[:, 1])
+    means = [format_estimate(float(values.mean()), *mean_interval(values)) if len(pairs) else "–" for values in columns]
+    return [name, *means, str(len(pairs))]
+
+
+def draw_consensus(episodes: Sequence[Episode], results: Sequence[Measure], caption: str) -> Figure:
+    """Draw agreement with both statements, who moved, and group agreement. results: the measures of these episodes."""
+    measures = {measure.name: measure for measure in results}
     with new_figure(7.2, 2.9) as figure:
-        agreed, moves, sides = figure.subplots(1, 3, width_ratios=(1, 1.3, 1))
-        _pairs(agreed, episodes, known, STATEMENTS, ("draft", "revision"))
-        agreed.set(title="Agreement with the statement", ylabel="mean of a group's episode, 1-7", ylim=(0.8, 7.2))
-        _moves(moves, episodes, known["movement"])
-        _pairs(sides, episodes, known, ("margin_before", "margin_after"), ("before", "after"))
+        agreed, moved, sides = figure.subplots(1, 3, width_ratios=(1, 1.3, 1))
+        _draw_pairs(agreed, episodes, measures, STATEMENTS, (DRAFT, REVISION))
+        agreed.set(title="Agreement with the statement", ylabel="mean of an episode, 1-7", ylim=(0.8, 7.2))
+        _draw_moves(moved, episodes, measures["movement"])
+        _draw_pairs(sides, episodes, measures, ("margin_before", "margin_after"), ("before", "after"))
         sides.set(title="Group agreement", ylabel="margin of one side, 0-1", ylim=(-0.04, 1.04))
         figure.suptitle(textwrap.fill(caption, 105), fontsize=8)
     return figure
 
 
-def _pairs(
-    axis: Axes, episodes: Sequence[Episode], known: Mapping[str, Measure], names: Sequence[str], ticks: Sequence[str]
+def _draw_pairs(
+    axis: Axes, episodes: Sequence[Episode], measures: Mapping[str, Measure], names: Sequence[str], ticks: Sequence[str]
 ) -> None:
-    """A grey line an episode, from the first to the second; means over groups with their 95% intervals on top."""
+    """Draw a grey line per episode from the first measure to the second, and their means over groups with intervals."""
     values = [[MEASURES[name][1](episode) for name in names] for episode in episodes]
-    both = np.array([row for row in values if None not in row], dtype=float)
-    shift = np.linspace(-0.08, 0.08, len(both)) if len(both) > 1 else np.zeros(len(both))
-    for aside, row in zip(shift, both, strict=True):
-        axis.plot(np.arange(2) + aside, row, color=FIRST, linewidth=0.4, alpha=max(0.15, 0.7 - len(both) / 100))
+    both = np.array([pair for pair in values if None not in pair], dtype=float)
+    shifts = np.linspace(-0.08, 0.08, len(both)) if len(both) > 1 else np.zeros(len(both))
+    for shift, pair in zip(shifts, both, strict=True):
+        axis.plot(np.arange(2) + shift, pair, color=GREY, linewidth=0.4, alpha=max(0.15, 0.7 - len(both) / 100))
     for place, name in enumerate(names):
-        measure = known[name]
-        if measure.value is not None:
-            ends = [[measure.value - measure.low], [measure.high - measure.value]]
-            bars = None if np.isnan(measure.low) else ends
-            axis.errorbar(place, measure.value, bars, fmt="o", color=SECOND, markersize=5, capsize=3, zorder=5)
-            axis.annotate(f"{measure.value:.2f}", (place, measure.value), (8, 0), "data", "offset points", va="center")
+        value, low, high = measures[name].value, measures[name].low, measures[name].high
+        if value is not None:
+            bars = None if np.isnan(low) else [[value - low], [high - value]]
+            axis.errorbar(place, value, bars, fmt="o", color=GREEN, markersize=5, capsize=3, zorder=5)
+            axis.annotate(f"{value:.2f}", (place, value), (8, 0), "data", "offset points", va="center")
     axis.set_xticks(range(2), ticks)
     axis.set_xlim(-0.4, 1.5)
 
 
-def _moves(axis: Axes, episodes: Sequence[Episode], measure: Measure) -> None:
-    """How far people moved, toward the side of their majority or away from it; the mean beside that of people."""
+def _draw_moves(axis: Axes, episodes: Sequence[Episode], measure: Measure) -> None:
+    """Draw how far people moved toward the side of their majority or away from it, with the mean and that of people."""
     steps = Counter(
         round(side * (voice.after - voice.position))
         for episode in episodes
@@ -231,24 +290,17 @@ def _moves(axis: Axes, episodes: Sequence[Episode], measure: Measure) -> None:
         for voice in episode.voices
         if voice.position is not None and voice.after is not None
     )
-    reach = max([2, *map(abs, steps)])
+    reach, total = max([2, *map(abs, steps)]), sum(steps.values()) or 1
     places = range(-reach, reach + 1)
-    total = sum(steps.values()) or 1
-    colors = [HUMAN if place < 0 else FIRST if place == 0 else SECOND for place in places]
+    colors = [ORANGE if place < 0 else GREY if place == 0 else GREEN for place in places]
     axis.bar(list(places), [steps[place] / total for place in places], color=colors, width=0.8)
-    told = "" if measure.value is None else f"run {measure.value:+.2f}"
+    mean = "" if measure.value is None else f"run {measure.value:+.2f}"
     if measure.value is not None and not np.isnan(measure.low):
-        told += f" ({measure.low:+.2f} to {measure.high:+.2f})"
+        mean += f" ({measure.low:+.2f} to {measure.high:+.2f})"
     axis.set(
         title="Change of position", xlabel="points toward (+) or away from (-) the majority", ylabel="share of people"
     )
-    axis.text(
-        0.98,
-        0.97,
-        f"toward less away\n{told}\nHabermas Machine, people {HUMAN_MOVEMENT:+.3f}",
-        transform=axis.transAxes,
-        ha="right",
-        va="top",
-    )
+    label = f"toward minus away\n{mean}\nHabermas Machine, people {HUMAN_MOVEMENT:+.3f}"
+    axis.text(0.98, 0.97, label, transform=axis.transAxes, ha="right", va="top")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_ylim(0, 1.35 * max((count / total for count in steps.values()), default=1))

@@ -1,14 +1,13 @@
-"""How likely a model finds the critiques that people wrote: the study's Eq 19, with measures that length cannot decide.
+"""How likely does a model find the critiques that people wrote (the study's Eq 19)? Measures that length cannot decide,
+too.
 
     per_token       log-probability per token, all tokens alike (nats; exp of its negative is the perplexity)
-    per_critique    its sum over a critique, the end included: Eq 19 as it stands; long critiques weigh most
-    per_character   per character: for models with tokenizers of their own
-    by_length       per token within thirds of the critiques by their characters, then the mean of the three: no length
-                    weighs more than another (`thirds` has each)
+    per_critique    its sum over a critique, the end included: Eq 19; long critiques weigh most
+    per_character   per character: for models with different tokenizers
+    by_length       per token within thirds of the critiques by length, then the mean of the three: no length weighs more
 
-Higher is better in all of them. Intervals are over participants.
-
-How far a text is from another, by its words.
+Higher is better in all of them. Intervals are over participants. `text_distance` says how far two texts are apart, by
+their words.
 """
 
 from __future__ import annotations
@@ -24,37 +23,36 @@ from parley.analysis.bootstrap import Floats, interval
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
 
 THIRDS = ("short", "middle", "long")
+_WORD = re.compile(r"\w+(?:['’]\w+)?")
 
 
 def per_token(rows: pd.DataFrame) -> ClusteredMean:
-    """rows: logp, tokens, characters, participant; one a critique."""
+    """Return log-probability per token. rows: logp, tokens, characters, participant; one per critique."""
     return clustered_mean(rows["logp"] / rows["tokens"], rows["participant"], weights=rows["tokens"])
 
 
 def per_critique(rows: pd.DataFrame) -> ClusteredMean:
+    """Return log-probability per critique."""
     return clustered_mean(rows["logp"], rows["participant"])
 
 
 def per_character(rows: pd.DataFrame) -> ClusteredMean:
-    rate = rows["logp"] / rows["characters"]
-    return clustered_mean(rate, rows["participant"], weights=rows["characters"])
+    """Return log-probability per character."""
+    return clustered_mean(rows["logp"] / rows["characters"], rows["participant"], weights=rows["characters"])
 
 
 def by_length(rows: pd.DataFrame) -> ClusteredMean:
-    """NaN where there are fewer than three critiques, or one third has none."""
+    """Return the mean over thirds of log-probability per token; NaN where a third has no critique."""
     third = thirds(rows)
-    parts = [(third == label).to_numpy() for label in THIRDS]
-    logp, tokens = (rows[column].to_numpy(dtype=float) for column in ("logp", "tokens"))
-    columns = [np.where(part, values, 0.0) for part in parts for values in (logp, tokens)]
-    sums = pd.DataFrame(np.stack(columns, 1)).groupby(rows["participant"].to_numpy()).sum().to_numpy()
-    if len(rows) < len(THIRDS) or not all(part.any() for part in parts):
+    columns = [rows[column].where(third == label, 0.0) for label in THIRDS for column in ("logp", "tokens")]
+    sums = pd.concat(columns, axis=1).groupby(rows["participant"]).sum().to_numpy(dtype=float)
+    if not set(THIRDS) <= set(third):
         return ClusteredMean(np.nan, np.nan, np.nan, len(rows), len(sums))
-    low, high = interval(sums, _of_thirds)
-    return ClusteredMean(float(_of_thirds(sums[None])[0]), low, high, len(rows), len(sums))
+    return ClusteredMean(float(_mean_of_thirds(sums[None])[0]), *interval(sums, _mean_of_thirds), len(rows), len(sums))
 
 
 def thirds(rows: pd.DataFrame) -> pd.Series:
-    """Which third of the critiques by length (characters, ties by order) each is in."""
+    """Return which third of the critiques by length (characters, ties by order) each is in."""
     ranks = rows["characters"].rank(method="first")
     place = np.minimum((ranks - 1) * len(THIRDS) // max(len(rows), 1), len(THIRDS) - 1)
     return place.map(lambda number: THIRDS[int(number)])
@@ -69,35 +67,26 @@ MEASURES: Mapping[str, Callable[..., ClusteredMean]] = {
 
 
 def against(rows: pd.DataFrame, baseline: pd.DataFrame) -> ClusteredMean:
-    """Log-probability per critique minus the baseline's, of the same critiques. Above 0: more likely than by the baseline."""
+    """Return log-probability per critique minus the baseline's for the same critiques; above 0: more likely than the baseline."""
     both = rows.set_index("case").join(baseline.set_index("case")["logp"].rename("other"), how="inner")
     return clustered_mean(both["logp"] - both["other"], both["participant"])
 
 
-def _of_thirds(drawn: Floats) -> Floats:
+def _mean_of_thirds(drawn: Floats) -> Floats:
     """(..., participants, 6) to (...): the mean of three rates; NaN where a third has no tokens."""
     sums = drawn.sum(axis=-2)
     tokens = sums[..., 1::2]
-    rates = sums[..., 0::2] / np.where(tokens > 0, tokens, np.nan)
-    found: Floats = rates.mean(axis=-1)
-    return found
-
-
-_WORD = re.compile(r"\w+(?:['’]\w+)?")
+    return np.asarray((sums[..., 0::2] / np.where(tokens > 0, tokens, np.nan)).mean(axis=-1))
 
 
 def text_distance(one: str, other: str) -> float:
-    """1 minus the ratio of matching words (Ratcliff and Obershelp): 0 the same words in the same order, 1 none in common.
+    """Return 1 minus the ratio of matching words (Ratcliff and Obershelp): 0 for the same words in order, 1 for none in
+    common.
 
     Case and punctuation do not count. Two texts without words are the same.
 
     >>> text_distance("Say who pays.", "say WHO pays!"), text_distance("Say who pays", "say nothing")
     (0.0, 0.6)
     """
-    first, second = words(one), words(other)
+    first, second = (_WORD.findall(text.lower().replace("’", "'")) for text in (one, other))
     return 1.0 - SequenceMatcher(None, first, second, autojunk=False).ratio()
-
-
-def words(text: str) -> list[str]:
-    """In lower case, without punctuation."""
-    return _WORD.findall(text.lower().replace("’", "'"))

@@ -1,16 +1,24 @@
-"""Groups with representatives in the place of participants: what the mediator then writes, and what it is worth to them.
+"""Groups with representatives in place of participants: what the mediator then writes, and what it is worth to them.
 
-A group is re-simulated from its draft on, with a mediator of ours (the study's is a black box; the recorded revision was made by
-another): once as it was (`true`, own critiques), once more with other random draws (`again`: how far apart two re-simulations
-of the same people are), with one participant substituted at a time (`one`, and `stranger`: by somebody else's
-representative), with all substituted (`all`). Eq 16 and 21: the discrepancy is the mean over those who are substituted of
-expected payoff in the model profile minus that in the true one, signed and absolute; expectations are means over repetitions.
-The absolute one is above 0 by chance alone: compare it with that of `again`.
+A group is re-simulated from its draft on, with a mediator of ours (the study's is a black box; another one wrote the
+recorded revision). There is one profile for each kind of substitution (regime):
 
-Who wrote no critique where others of the episode did is not represented: a critique more is not another's critique. Where the
-representative of somebody who is substituted is silent there is no statement: nothing is told in its place.
+    true        the participants' own critiques
+    again       the same with other random draws: how far apart two re-simulations of the same people are
+    one         one participant at a time is substituted by the own representative
+    stranger    the same, by another participant's representative
+    all         all participants are substituted
 
-A payoff scorer beside the final ratings of those it speaks for: does it order statements alike, and how far off is it?
+The discrepancy (Eq 16 and 21) is the expected payoff in a profile minus that in the true one, averaged over the
+substituted participants, signed and absolute; expectations are means over repetitions. The absolute discrepancy is
+above 0 by chance alone: compare it with that of `again`.
+
+A participant who wrote no critique, although others of the episode did, is not represented: the representative would
+add a critique. Where the representative of a substituted participant is silent, there is no statement; nothing takes
+its place.
+
+`calibrate_payoff` compares a payoff scorer with the final ratings: does it order statements alike, and how far off is
+it?
 """
 
 from __future__ import annotations
@@ -26,7 +34,7 @@ from parley.agents.mediators.base import Mediator, MediatorBrief, ParticipantInp
 from parley.agents.representative import Critique
 from parley.analysis.bootstrap import correlation, correlation_interval
 from parley.analysis.deliberation.episode import STATEMENTS, Episode
-from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
+from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
 from parley.llm.driver import Conversation
 from parley.llm.request import Sampling
 from parley.llm.seeding import derive
@@ -34,26 +42,30 @@ from parley.llm.seeding import derive
 TRUE, AGAIN, ONE, STRANGER, ALL = "true", "again", "one", "stranger", "all"
 OWN = "own"
 REGIMES = (AGAIN, ONE, STRANGER, ALL)
+SILENT = "representative silent"
+"""How the reason of a statement begins that no mediator was asked for."""
 Texts = Mapping[tuple[str, str, int], Critique]
 """Critiques of representatives by case key, `own` or `stranger`, and repetition."""
 
 
 class Profile(NamedTuple):
-    """Who speaks in one re-simulation: `who` is substituted under ONE and STRANGER."""
+    """Who speaks in one re-simulation. who: the substituted participant under ONE and STRANGER. number: the repetition."""
 
     regime: str
     who: str
     number: int
 
 
-SILENT = "representative silent"
-"""How the reason of a statement that no mediator was asked for begins."""
-Statements = Sequence[tuple[Episode, Profile, Statement]]
-"""What the mediator wrote in each re-simulation."""
+class Resimulation(NamedTuple):
+    """What the mediator wrote for a profile of an episode."""
+
+    episode: Episode
+    profile: Profile
+    statement: Statement
 
 
 def represented(episode: Episode) -> tuple[str, ...]:
-    """Who can be: those with an opinion and a critique, where nobody has both those with an opinion.
+    """Return who can be represented: those with an opinion and a critique; if no one has both, those with an opinion.
 
     The others speak for themselves in every profile, or are silent in every one.
     """
@@ -63,7 +75,7 @@ def represented(episode: Episode) -> tuple[str, ...]:
 
 
 def profiles(episode: Episode, repetitions: int) -> Iterator[Profile]:
-    """All re-simulations of a group; who is alone in being represented has no stranger."""
+    """Yield all re-simulations of a group; a single represented participant has no stranger."""
     people = represented(episode)
     for number in range(repetitions):
         yield from (Profile(regime, "", number) for regime in (TRUE, AGAIN, ALL))
@@ -71,76 +83,78 @@ def profiles(episode: Episode, repetitions: int) -> Iterator[Profile]:
             yield from (Profile(regime, who, number) for who in people)
 
 
-def resimulated(
-    episode: Episode, profile: Profile, written: Texts, mediator: Mediator, seed: int, temperature: float = 1.0
-) -> Conversation[Statement]:
-    """What the mediator makes of the draft and these critiques; it is not asked where one that is substituted is silent."""
-    told = _told(episode, profile, written)
-    if silent := [one.reason for one in told.values() if one.text is None]:
-        return Statement(None, f"{SILENT}: {silent[0]}")
-    said = {voice.participant: voice.critique for voice in episode.voices} | {
-        who: one.text for who, one in told.items()
-    }
-    heard = tuple(ParticipantInput(voice.opinion, said[voice.participant], voice.position) for voice in episode.voices)
-    brief = MediatorBrief(episode.question, heard, episode.draft, Sampling(temperature))
-
-    def named(*name: object) -> int:
-        return derive(seed, "mediator", episode.id, *profile, *name)
-
-    return (yield from mediator.speak(brief, named))
-
-
-def _told(episode: Episode, profile: Profile, written: Texts) -> dict[str, Critique]:
-    """What representatives say in this profile, by whom they stand for."""
-    if profile.regime in (TRUE, AGAIN):
-        return {}
-    kind = STRANGER if profile.regime == STRANGER else OWN
-    return {who: written[f"{episode.id} {who}", kind, profile.number] for who in substituted(episode, profile)}
-
-
 def substituted(episode: Episode, profile: Profile) -> tuple[str, ...]:
-    """Whose payoff counts: those who are substituted; of the re-simulations of the true profile everybody's who can be."""
+    """Return whose payoff counts: the substituted participants; without substitution, all who can be represented."""
     return (profile.who,) if profile.who else represented(episode)
 
 
-def discrepancies(payoffs: pd.DataFrame) -> pd.DataFrame:
-    """A row an episode and regime: episode, session, regime, signed, absolute (means over those substituted), people, missing.
+def resimulated(
+    episode: Episode, profile: Profile, written: Texts, mediator: Mediator, seed: int, temperature: float = 1.0
+) -> Conversation[Statement]:
+    """Return what the mediator makes of the draft and the critiques; it is not asked if a representative is silent."""
+    critiques = _representative_critiques(episode, profile, written)
+    if silent := [critique.reason for critique in critiques.values() if critique.text is None]:
+        return Statement(None, f"{SILENT}: {silent[0]}")
+    texts = {voice.participant: voice.critique for voice in episode.voices}
+    texts |= {who: critique.text for who, critique in critiques.items()}
+    members = tuple(
+        ParticipantInput(voice.opinion, texts[voice.participant], voice.position) for voice in episode.voices
+    )
+    brief = MediatorBrief(episode.question, members, episode.draft, Sampling(temperature))
+    return (yield from mediator.speak(brief, lambda *name: derive(seed, "mediator", episode.id, *profile, *name)))
 
-    payoffs: episode, session, regime, participant, number, value (NaN: missing); a row a payoff. A participant counts who has
-    a payoff in the regime and in the true profile.
+
+def _representative_critiques(episode: Episode, profile: Profile, written: Texts) -> dict[str, Critique]:
+    """Return what representatives say in a profile, by the participant that they represent."""
+    if profile.regime in (TRUE, AGAIN):
+        return {}
+    author = STRANGER if profile.regime == STRANGER else OWN
+    return {who: written[f"{episode.id} {who}", author, profile.number] for who in substituted(episode, profile)}
+
+
+def discrepancies(payoffs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per episode and regime: episode, session, regime, signed, absolute (means over participants),
+    people, missing.
+
+    payoffs: a row per payoff: episode, session, regime, participant, number, value (NaN: missing). A participant counts
+    with a payoff in both the regime and the true profile.
     """
     keys = ["episode", "session", "participant"]
-    expected = payoffs.groupby([*keys, "regime"], sort=False)["value"].mean().unstack("regime")
-    rows = []
-    for regime in REGIMES:
-        if regime not in expected or TRUE not in expected:
-            continue
-        asked = payoffs.loc[payoffs["regime"] == regime, keys].drop_duplicates()
-        gap = (expected[regime] - expected[TRUE]).reindex(pd.MultiIndex.from_frame(asked))
-        by = gap.groupby(level=["episode", "session"], sort=False)
-        table = pd.DataFrame(
-            {"signed": by.mean(), "absolute": gap.abs().groupby(level=["episode", "session"], sort=False).mean()}
-        )
-        table["people"], table["missing"] = by.count(), by.size() - by.count()
-        rows.append(table.reset_index().assign(regime=regime))
     columns = ["episode", "session", "regime", "signed", "absolute", "people", "missing"]
-    return pd.concat(rows)[columns].reset_index(drop=True) if rows else pd.DataFrame(columns=columns)
+    expected = payoffs.groupby([*keys, "regime"], sort=False)["value"].mean().unstack("regime")
+    tables = []
+    for regime in REGIMES:
+        if {regime, TRUE} <= set(expected):
+            people = payoffs.loc[payoffs["regime"] == regime, keys].drop_duplicates()
+            gap = (
+                (expected[regime] - expected[TRUE])
+                .reindex(pd.MultiIndex.from_frame(people))
+                .rename("gap")
+                .reset_index()
+            )
+            groups = gap.assign(size=gap["gap"].abs()).groupby(["episode", "session"], sort=False)
+            table = groups.agg(signed=("gap", "mean"), absolute=("size", "mean"), people=("gap", "count"))
+            table["missing"] = groups.size() - table["people"]
+            tables.append(table.reset_index().assign(regime=regime))
+    return pd.concat(tables)[columns].reset_index(drop=True) if tables else pd.DataFrame(columns=columns)
 
 
-def summary(found: pd.DataFrame) -> dict[tuple[str, str], ClusteredMean]:
-    """By regime and measure (signed, absolute): the mean over episodes, its interval over groups (sessions)."""
+def summary(gaps: pd.DataFrame) -> dict[tuple[str, str], ClusteredMean]:
+    """Return by regime and measure (signed, absolute) the mean over episodes, with its interval over groups (sessions)."""
     return {
         (regime, measure): clustered_mean(part[measure], part["session"])
         for regime in REGIMES
         for measure in ("signed", "absolute")
-        if len(part := found[found["regime"] == regime])
+        if len(part := gaps[gaps["regime"] == regime])
     }
 
 
 class Calibration(NamedTuple):
-    """r: Pearson's correlation with the rating. preferred: of those whose two ratings differ, the share whose better statement
-    has the better score (ties half). bias and error: score minus rating and its size, for scores on the ratings' scale. missing:
-    ratings without a score.
+    """How well a payoff scorer agrees with the final ratings.
+
+    r: Pearson's correlation. preferred: the share of participants with two different ratings whose better rated
+    statement has the better score (ties count half). bias, error: the mean of score minus rating, and of its size, for
+    scores on the ratings' scale. missing: ratings without a score.
     """
 
     r: ClusteredMean
@@ -151,7 +165,7 @@ class Calibration(NamedTuple):
 
 
 def rated_statements(episodes: Sequence[Episode]) -> list[tuple[str, str, str, float]]:
-    """(episode, participant, which statement, rating) of every final rating there is."""
+    """Return (episode, participant, name of the statement, rating) for every final rating of a known statement."""
     return [
         (episode.id, voice.participant, name, float(value))
         for episode in episodes
@@ -162,37 +176,27 @@ def rated_statements(episodes: Sequence[Episode]) -> list[tuple[str, str, str, f
 
 
 def calibrate_payoff(rows: pd.DataFrame, same_scale: bool) -> Calibration:
-    """rows: participant, episode, statement, rating, score (NaN: missing). Intervals over participants."""
-    there = rows.dropna(subset=["score"])
-    gap = (there["score"] - there["rating"]) if same_scale else pd.Series(math.nan, there.index)
-    wide = there.pivot_table(["rating", "score"], ["participant", "episode"], "statement")
-    return Calibration(
-        _correlated(there),
-        _preferred(wide),
-        clustered_mean(gap, there["participant"]),
-        clustered_mean(gap.abs(), there["participant"]),
-        int(rows["score"].isna().sum()),
-    )
+    """Compare scores with ratings. rows: participant, episode, statement, rating, score (NaN: missing). Intervals over people."""
+    known = rows.dropna(subset=["score"])
+    gap = (known["score"] - known["rating"]) if same_scale else pd.Series(math.nan, known.index)
+    bias, error = (clustered_mean(values, known["participant"]) for values in (gap, gap.abs()))
+    return Calibration(_correlation(known), _preferred(known), bias, error, int(rows["score"].isna().sum()))
 
 
-def _correlated(rows: pd.DataFrame) -> ClusteredMean:
+def _correlation(rows: pd.DataFrame) -> ClusteredMean:
     x, y = rows["rating"], rows["score"]
-    sums = (
-        pd.DataFrame({"n": 1.0, "x": x, "y": y, "xx": x * x, "yy": y * y, "xy": x * y})
-        .groupby(rows["participant"])
-        .sum()
-    )
-    table = sums.to_numpy(dtype=float)
-    value = float(correlation(table.sum(axis=0))) if len(table) else math.nan
-    return ClusteredMean(value, *correlation_interval(table), len(rows), len(table))
+    terms = pd.DataFrame({"n": 1.0, "x": x, "y": y, "xx": x * x, "yy": y * y, "xy": x * y})
+    sums = terms.groupby(rows["participant"]).sum().to_numpy(dtype=float)
+    value = float(correlation(sums.sum(axis=0))) if len(sums) else math.nan
+    return ClusteredMean(value, *correlation_interval(sums), len(rows), len(sums))
 
 
-def _preferred(wide: pd.DataFrame) -> ClusteredMean:
-    """wide: (rating, score) by statement, a row a participant and episode."""
+def _preferred(rows: pd.DataFrame) -> ClusteredMean:
+    wide = rows.pivot_table(["rating", "score"], ["participant", "episode"], "statement")
     if not {("rating", name) for name in STATEMENTS} <= set(wide.columns):
-        return ClusteredMean(math.nan, math.nan, math.nan, 0, 0)
+        return NO_MEAN
     rating, score = (wide[what]["revision"] - wide[what]["draft"] for what in ("rating", "score"))
-    told = (rating != 0) & rating.notna() & score.notna()
-    points = (np.sign(score[told]) * np.sign(rating[told]) + 1) / 2
+    known = (rating != 0) & rating.notna() & score.notna()
+    points = (np.sign(score[known]) * np.sign(rating[known]) + 1) / 2
     people = pd.Series(points.index.get_level_values("participant"), index=points.index)
     return clustered_mean(points, people)

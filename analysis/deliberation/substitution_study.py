@@ -1,55 +1,58 @@
-"""The study of substitution: representatives write, a mediator revises, a scorer says what it is worth. Journaled."""
+"""The study of substitution: representatives write, a mediator revises, a scorer says what it is worth; and its report.
+
+All replies are journaled in the folder of the study, so a study that was stopped goes on where it ended.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import ModuleType
+from typing import NamedTuple
 
 import pandas as pd
 
 from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import Statement
 from parley.agents.representative import Critique, parse_knowledge
-from parley.analysis.deliberation.episode import Episode, to_line
+from parley.analysis import disclaimers
+from parley.analysis.deliberation import preference_judge, representation, substitution
+from parley.analysis.deliberation.episode import HUMAN, Episode, to_line
 from parley.analysis.deliberation.payoffs import open_payoff
-from parley.analysis.deliberation.preference_judge import compare_statements, statement_pairs, statement_table
-from parley.analysis.deliberation.representation import (
-    Author,
-    Cases,
-    RepresentationCase,
-    WritingOrder,
-    open_authors,
-    representation_cases,
-    strangers,
-    write_texts,
-)
-from parley.analysis.deliberation.substitution import (
-    OWN,
-    SILENT,
-    STRANGER,
-    Calibration,
-    Statements,
-    Texts,
-    calibrate_payoff,
-    discrepancies,
-    profiles,
-    rated_statements,
-    represented,
-    resimulated,
-    substituted,
-)
-from parley.analysis.deliberation.substitution_report import SubstitutionResult, report
-from parley.analysis.formatting import cell
+from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
+from parley.analysis.deliberation.preference_judge import statement_pairs
+from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, OWN, STRANGER, Calibration, Resimulation
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import cell, count_phrase, count_table, format_estimate
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import UNASKED, Verdict, missing, undecided
-from parley.llm.backends import check_spec, identity_spec
+from parley.analysis.report import Report
+from parley.llm.backends import check_spec, identity_spec, split_spec
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
 from parley.llm.seeding import derive, digest
 from parley.model.scenario_run import lock_folder
+
+HUMANS = (
+    "> **The opinions are those of people; {ours} wrote the rest.** The study shows that real texts run through the "
+    "whole procedure, and where it breaks. It shows nothing about these people, about how well they are represented, "
+    "or about the statements: our own speakers do not understand what people wrote."
+)
+TITLES = {
+    AGAIN: "no one (the same again)",
+    ONE: "one, by the own representative",
+    STRANGER: "one, by a stranger's",
+    ALL: "all, by their own",
+}
+TWICE = "Two re-simulations of the same people differ too (first row): only what is beyond that is due to the representatives."
+PREFERRED = (
+    "{judge} says from the opinion which of two statements a participant would rather agree with: that with "
+    "representatives, or that of the true profile. It is asked in both orders; if the order decides, the verdict is "
+    "a tie. The win rate is wins plus half the ties of the substituted participants, with 95% intervals over groups. "
+    "At 0.5 neither statement is preferred."
+)
 
 
 @dataclass(frozen=True)
@@ -74,165 +77,300 @@ class Substitution:
         object.__setattr__(self, "knows", parse_knowledge(self.knows))
         if not open_mediator(self.mediator).calls(1):
             raise UserError(
-                f"mediator {self.mediator} heeds no critique, and says the same of all: take draft_revise or habermas"
+                f"mediator {self.mediator} ignores critiques, so representatives change nothing: take draft_revise or habermas"
             )
         open_payoff(self.payoff)
 
 
-def run_substitution(episodes: Sequence[Episode], asked: Substitution, desk: CallDesk) -> Path:
-    """Write payoffs.csv, discrepancies.csv, verdicts.csv, statements.csv and substitute.md; the path of the last.
+class SubstitutionResult(NamedTuple):
+    """Tables of a study: payoffs, gaps (discrepancies), verdicts. left_out: why voices are not represented (reason:
+    count).
 
-    Errors: UserError on a folder of another study, where nobody can be represented, where there are more statements than can be
-    scored at once, and on an adapter that the representatives' model does not have.
+    silent: why representatives wrote nothing, one each.
     """
-    found = _seats(episodes)
-    seated = {case.episode for case in found.cases}
-    groups = [one for one in episodes if one.id in seated]
-    _fit(groups, asked)
-    author = Author(asked.llm, asked.adapter, asked.knows)
-    backend = open_authors(author)
-    folder = desk.folder
-    folder.mkdir(parents=True, exist_ok=True)
-    with lock_folder(folder):
-        _claim(folder, asked, episodes)
-        written = _written(found.cases, asked, author, backend, desk)
+
+    left_out: dict[str, int]
+    payoffs: pd.DataFrame
+    gaps: pd.DataFrame
+    verdicts: pd.DataFrame
+    silent: Sequence[str | None]
+    calibration: Calibration | None
+
+
+def run_substitution(episodes: Sequence[Episode], settings: Substitution, desk: CallDesk) -> Path:
+    """Write payoffs.csv, discrepancies.csv, verdicts.csv, statements.csv and substitute.md; return the path of the
+    last.
+
+    Errors: UserError on a folder of another study, if no participant can be represented, if there are more statements
+    than can be scored at once, and if the representatives' model does not have the adapter.
+    """
+    cases = _representable_cases(episodes)
+    with_cases = {case.episode for case in cases.cases}
+    groups = [episode for episode in episodes if episode.id in with_cases]
+    _check_capacity(groups, settings)
+    author = representation.Author(settings.llm, settings.adapter, settings.knows)
+    backend = representation.open_authors(author)
+    desk.folder.mkdir(parents=True, exist_ok=True)
+    with lock_folder(desk.folder):
+        specs = {name: identity_spec(getattr(settings, name)) for name in ("llm", "mediator_llm", "judge")}
+        manifest = {**asdict(settings), **specs, "episodes": digest(*map(to_line, episodes)).hex()}
+        check_manifest(desk.folder / "substitute.json", manifest, "study of substitution")
+        written = _write_critiques(cases.cases, settings, author, backend, desk)
         del backend  # a large model makes room for the mediator's
-        told = _statements(groups, written, asked, desk)
-        payoffs = _payoffs(groups, told, asked, desk)
-        verdicts = _verdicts(told, asked, desk)
-        calibration = _calibration(episodes, asked, desk)
-    gaps = discrepancies(payoffs)
-    tables = {"payoffs": payoffs, "discrepancies": gaps, "verdicts": verdicts, "statements": _told(told)}
+        resimulations = _write_statements(groups, written, settings, desk)
+        payoffs = _score_payoffs(groups, resimulations, settings, desk)
+        verdicts = _judge_statements(resimulations, settings, desk)
+        calibration = _calibrate(episodes, settings, desk)
+    gaps = substitution.discrepancies(payoffs)
+    tables = {
+        "payoffs": payoffs, "discrepancies": gaps, "verdicts": verdicts, "statements": _statement_rows(resimulations)
+    }  # fmt: skip
     for name, frame in tables.items():
-        frame.to_csv(folder / f"{name}.csv", index=False)
+        frame.to_csv(desk.folder / f"{name}.csv", index=False)
     silent = [critique.reason for critique in written.values() if critique.text is None]
-    results = SubstitutionResult(found.left_out, payoffs, gaps, verdicts, silent, calibration)
-    return report(groups, results, asked, folder / "substitute.md")
+    result = SubstitutionResult(cases.left_out, payoffs, gaps, verdicts, silent, calibration)
+    return _write_report(groups, result, settings, desk.folder / "substitute.md")
 
 
-def _told(told: Statements) -> pd.DataFrame:
-    """A row a re-simulation, with its statement or why there is none."""
-    rows = [(one.id, *profile, cell(said.text or ""), said.reason or "") for one, profile, said in told]
+def _statement_rows(resimulations: Sequence[Resimulation]) -> pd.DataFrame:
+    """Return a row per re-simulation, with its statement or the reason why it is missing."""
+    rows = [
+        (episode.id, *profile, cell(said.text or ""), said.reason or "") for episode, profile, said in resimulations
+    ]
     return pd.DataFrame(rows, columns=["episode", "regime", "substituted", "number", "statement", "reason"])
 
 
-def _seats(episodes: Sequence[Episode]) -> Cases:
-    """Who is represented: with an opinion, a draft and a critique; where nobody wrote one, with the other two."""
-    found = representation_cases(episodes)
-    found = found if found.cases else representation_cases(episodes, written=False)
-    if not found.cases:
-        raise UserError("nobody can be represented: no participant has both an opinion and a draft")
-    return found
+def _representable_cases(episodes: Sequence[Episode]) -> representation.Cases:
+    """Return the cases with opinion, draft and critique; if there are none, those with opinion and draft."""
+    for written in (True, False):
+        if (cases := representation.representation_cases(episodes, written)).cases:
+            return cases
+    raise UserError("nobody can be represented: no participant has both an opinion and a draft")
 
 
-def _fit(groups: Sequence[Episode], asked: Substitution) -> None:
-    """Errors: UserError where a group gets more statements than the scorer takes at once, with how many repetitions fit."""
-    most, each = open_payoff(asked.payoff).MOST, max(len(list(profiles(one, 1))) for one in groups)
-    if most is not None and each * asked.repetitions > most:
-        fits = f"--repetitions {most // each} at most" if each <= most else "take another --payoff"
+def _check_capacity(groups: Sequence[Episode], settings: Substitution) -> None:
+    """Errors: UserError if a group gets more statements than the scorer takes at once, with how many repetitions fit."""
+    most, each = open_payoff(settings.payoff).MOST, max(len(list(substitution.profiles(one, 1))) for one in groups)
+    if most is not None and each * settings.repetitions > most:
+        advice = f"--repetitions {most // each} at most" if each <= most else "take another --payoff"
         raise UserError(
-            f"payoff {asked.payoff} takes {most} statements of a group at once, not {each * asked.repetitions} ({each} a "
-            f"repetition): {fits}"
+            f"payoff {settings.payoff} takes {most} statements of a group at once, not {each * settings.repetitions} "
+            f"({each} a repetition): {advice}"
         )
 
 
-def _written(
-    found: Sequence[RepresentationCase], asked: Substitution, author: Author, backend: Backend, desk: CallDesk
+def _write_critiques(
+    cases: Sequence[representation.RepresentationCase],
+    settings: Substitution,
+    author: representation.Author,
+    backend: Backend,
+    desk: CallDesk,
 ) -> dict[tuple[str, str, int], Critique]:
-    """Critiques by case key, own or stranger, and repetition."""
-    others = strangers(found, asked.seed)
-    orders = [
-        (who, WritingOrder(case, told, again))
-        for case in found
-        for again in range(asked.repetitions)
-        for who, told in ((OWN, case), (STRANGER, others.get(case.key)))
-        if told
+    """Return critiques by case key, own or stranger, and repetition."""
+    others = representation.strangers(cases, settings.seed)
+    orders = {
+        (case.key, who, number): representation.WritingOrder(case, subject, number)
+        for case in cases
+        for number in range(settings.repetitions)
+        for who, subject in ((OWN, case), (STRANGER, others.get(case.key)))
+        if subject
+    }
+    critiques = representation.write_texts(list(orders.values()), author, settings.seed, desk, backend)
+    return dict(zip(orders, critiques, strict=True))
+
+
+def _write_statements(
+    groups: Sequence[Episode], written: substitution.Texts, settings: Substitution, desk: CallDesk
+) -> list[Resimulation]:
+    """Return what the mediator writes in each re-simulation."""
+    mediator = open_mediator(settings.mediator)
+    plans = [(one, profile) for one in groups for profile in substitution.profiles(one, settings.repetitions)]
+    asking = [substitution.resimulated(*plan, written, mediator, settings.seed) for plan in plans]
+    statements: list[Statement] = desk.ask(asking, settings.mediator_llm, "statements", _statement_failure)
+    return [Resimulation(*plan, statement) for plan, statement in zip(plans, statements, strict=True)]
+
+
+def _score_payoffs(
+    groups: Sequence[Episode], resimulations: Sequence[Resimulation], settings: Substitution, desk: CallDesk
+) -> pd.DataFrame:
+    """Return a row per payoff: episode, session, participant, regime, number, value, reason."""
+    scorer = open_payoff(settings.payoff)
+    texts: dict[str, dict[str, None]] = {episode.id: {} for episode in groups}  # distinct statements in order
+    for episode, _, statement in resimulations:
+        if statement.text is not None:
+            texts[episode.id][statement.text] = None
+    seats = [
+        (one, voice) for one in groups for voice in one.voices if voice.participant in substitution.represented(one)
     ]
-    said = write_texts([order for _, order in orders], author, asked.seed, desk, backend)
-    return {(order.case.key, who, order.number): one for (who, order), one in zip(orders, said, strict=True)}
-
-
-def _statements(groups: Sequence[Episode], written: Texts, asked: Substitution, desk: CallDesk) -> Statements:
-    """What the mediator writes in each re-simulation."""
-    mediator = open_mediator(asked.mediator)
-    plans = [(one, profile) for one in groups for profile in profiles(one, asked.repetitions)]
-    asking = [resimulated(one, profile, written, mediator, asked.seed) for one, profile in plans]
-    said = desk.ask(asking, asked.mediator_llm, "statements", _unsaid)
-    return [(*plan, statement) for plan, statement in zip(plans, said, strict=True)]
-
-
-def _payoffs(groups: Sequence[Episode], told: Statements, asked: Substitution, desk: CallDesk) -> pd.DataFrame:
-    """A row a payoff: episode, session, participant, regime, number, value, reason."""
-    scorer = open_payoff(asked.payoff)
-    texts: dict[str, list[str]] = {one.id: [] for one in groups}
-    for one, _, statement in told:
-        if statement.text is not None and statement.text not in texts[one.id]:
-            texts[one.id].append(statement.text)
-    seats = [(one, voice) for one in groups for voice in one.voices if voice.participant in represented(one)]
-    asking = [scorer.score(one, voice, texts[one.id], derive(asked.seed, "payoff", one.id)) for one, voice in seats]
-    found: list[tuple[Verdict, ...]] = desk.ask(asking, asked.judge, "payoffs", _unscored)
-    known_ = {
-        (one.id, voice.participant, text): score
-        for (one, voice), scores in zip(seats, found, strict=True)
-        for text, score in zip(texts[one.id], scores, strict=True)
+    asking = [
+        scorer.score(episode, voice, list(texts[episode.id]), derive(settings.seed, "payoff", episode.id))
+        for episode, voice in seats
+    ]
+    scores: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", _score_failure)
+    known = {
+        (episode.id, voice.participant, text): score
+        for (episode, voice), row in zip(seats, scores, strict=True)
+        for text, score in zip(texts[episode.id], row, strict=True)
     }
     rows = []
-    for one, profile, statement in told:
+    for episode, profile, statement in resimulations:
         silent = missing(f"no statement ({statement.reason})")
-        for who in substituted(one, profile):
-            score = known_[one.id, who, statement.text] if statement.text is not None else silent
-            rows.append((one.id, one.session, who, profile.regime, profile.number, score.value, score.reason))
+        for who in substitution.substituted(episode, profile):
+            score = known[episode.id, who, statement.text] if statement.text is not None else silent
+            rows.append((episode.id, episode.session, who, profile.regime, profile.number, score.value, score.reason))
     columns = ["episode", "session", "participant", "regime", "number", "value", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"value": float})
 
 
-def _verdicts(told: Statements, asked: Substitution, desk: CallDesk) -> pd.DataFrame:
-    """What the judge prefers: the statement with representatives, or that without."""
-    both = statement_pairs(told)
-    found: list[Verdict] = desk.ask(
-        [compare_statements(pair, asked.seed) for pair in both], asked.judge, "verdicts", undecided
-    )
-    return statement_table(both, found)
+def _judge_statements(resimulations: Sequence[Resimulation], settings: Substitution, desk: CallDesk) -> pd.DataFrame:
+    """Return what the judge prefers: the statement with representatives, or the one without."""
+    pairs = statement_pairs(resimulations)
+    asking = [preference_judge.compare_statements(pair, settings.seed) for pair in pairs]
+    return preference_judge.statement_table(pairs, desk.ask(asking, settings.judge, "verdicts", undecided))
 
 
-def _calibration(episodes: Sequence[Episode], asked: Substitution, desk: CallDesk) -> Calibration | None:
-    """The scorer on the statements that participants rated; None where nobody rated any, and for their own ratings."""
-    scorer: ModuleType = open_payoff(asked.payoff)
-    by = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
-    shown: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
-    for episode, participant, statement, rating in rated_statements(episodes):
-        shown[episode, participant].append((statement, rating))
-    if not shown or asked.payoff == "own":
+def _calibrate(episodes: Sequence[Episode], settings: Substitution, desk: CallDesk) -> Calibration | None:
+    """Compare the scorer with participants' ratings; None without ratings, and if the payoff is the rating itself."""
+    ratings: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
+    for episode_id, participant, name, rating in substitution.rated_statements(episodes):
+        ratings[episode_id, participant].append((name, rating))
+    if not ratings or settings.payoff == "own":
         return None
+    scorer = open_payoff(settings.payoff)
+    seats = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
     asking = [
-        scorer.score(*by[seat], [getattr(by[seat][0], name) for name, _ in told], derive(asked.seed, "payoff", seat[0]))
-        for seat, told in shown.items()
+        scorer.score(
+            *seats[key], [getattr(seats[key][0], name) for name, _ in rated], derive(settings.seed, "payoff", key[0])
+        )
+        for key, rated in ratings.items()
     ]
-    found: list[tuple[Verdict, ...]] = desk.ask(asking, asked.judge, "payoffs", _unscored)
+    scores: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", _score_failure)
     rows = [
-        (*seat, name, rating, score.value)
-        for (seat, told), scores in zip(shown.items(), found, strict=True)
-        for (name, rating), score in zip(told, scores, strict=True)
+        (*key, name, rating, score.value)
+        for (key, rated), verdicts in zip(ratings.items(), scores, strict=True)
+        for (name, rating), score in zip(rated, verdicts, strict=True)
     ]
-    statement_table = pd.DataFrame(rows, columns=["episode", "participant", "statement", "rating", "score"]).astype(
-        {"score": float}
-    )
-    return calibrate_payoff(statement_table, same_scale=asked.payoff == "judge")
+    table = pd.DataFrame(rows, columns=["episode", "participant", "statement", "rating", "score"])
+    return substitution.calibrate_payoff(table.astype({"score": float}), same_scale=settings.payoff == "judge")
 
 
-def _unsaid(statement: Statement) -> str | None:
-    """Why a mediator that was asked has no statement; None also where it was not asked."""
+def _statement_failure(statement: Statement) -> str | None:
+    """Return why a mediator that was asked has no statement; None also where it was not asked."""
     reason = statement.reason if statement.text is None else None
-    return None if reason and reason.startswith(SILENT) else reason
+    return None if reason and reason.startswith(substitution.SILENT) else reason
 
 
-def _unscored(scores: Sequence[Verdict]) -> str | None:
-    """Why none of the statements put to a scorer has a payoff; None also where it was not asked."""
+def _score_failure(scores: Sequence[Verdict]) -> str | None:
+    """Return why none of the statements has a payoff; None also where the scorer was not asked."""
     reasons = [score.reason for score in scores if score.value is None]
     return reasons[0] if reasons and len(reasons) == len(scores) and not reasons[0].startswith(UNASKED) else None
 
 
-def _claim(folder: Path, asked: Substitution, episodes: Sequence[Episode]) -> None:
-    specs = {name: identity_spec(getattr(asked, name)) for name in ("llm", "mediator_llm", "judge")}
-    wanted = {**asdict(asked), **specs, "episodes": digest(*map(to_line, episodes)).hex()}
-    check_manifest(folder / "substitute.json", wanted, "study of substitution")
+def _write_report(episodes: Sequence[Episode], result: SubstitutionResult, settings: Substitution, path: Path) -> Path:
+    """Write the report with its figure; return its path. episodes: those that were re-simulated."""
+    report, means = (
+        Report(path.parent, path.stem, "Representatives in the place of participants"),
+        substitution.summary(result.gaps),
+    )
+    report.add(_setting_line(episodes, settings), *_limits(episodes, result, settings))
+    about = "The payoff in a profile minus that in the true profile, averaged over the substituted participants."
+    report.section("Payoff discrepancy", f"{about} Brackets hold 95% intervals over groups.")
+    points = [
+        {"substituted": TITLES[regime], "value": mean.value, "low": mean.low, "high": mean.high}
+        for (regime, measure), mean in means.items()
+        if measure == "signed" and not math.isnan(mean.value)
+    ]
+    if points:
+        title, caption = f"discrepancy, signed ({settings.payoff})", f"On {disclaimers.spec_label(settings.llm)}"
+        drawn = dot_plot(pd.DataFrame(points), ["substituted"], "value", title, caption)
+        report.figure(drawn, path.stem, "Payoff discrepancy by who is substituted")
+    parts = {
+        regime: part for regime in substitution.REGIMES if len(part := result.gaps[result.gaps["regime"] == regime])
+    }
+    rows = [
+        [TITLES[regime], _estimate(means[regime, "signed"]), _estimate(means[regime, "absolute"]), str(len(part)),
+         str(int(part["missing"].sum()))]
+        for regime, part in parts.items()
+    ]  # fmt: skip
+    report.table(rows, ["substituted", "signed", "absolute", "episodes", "people without a payoff"])
+    report.add(TWICE)
+    report.section("What a judge prefers", PREFERRED.format(judge=settings.judge))
+    report.table(_win_rows(result.verdicts), ["substituted", "win rate", "wins", "ties", "losses", "missing"])
+    report.section("Missing", _missing_line(result))
+    if result.calibration:
+        _add_calibration(report, result.calibration)
+    return report.write()
+
+
+def _setting_line(episodes: Sequence[Episode], settings: Substitution) -> str:
+    unit = open_payoff(settings.payoff).UNIT
+    by = "as it was recorded" if settings.payoff == "own" else f"scored by {settings.judge}"
+    groups, adapter = len({one.session for one in episodes}), f" ({settings.adapter})" if settings.adapter else ""
+    return (
+        f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. "
+        f"Representatives: {settings.llm}{adapter}, told {settings.knows or 'the base'}. "
+        f"Mediator: {settings.mediator} on {settings.mediator_llm}. "
+        f"Payoff: {settings.payoff} ({unit}), {by}; it is not the study's payoff model. "
+        f"Each profile is re-simulated {settings.repetitions} times."
+    )
+
+
+def _limits(episodes: Sequence[Episode], result: SubstitutionResult, settings: Substitution) -> Iterator[str]:
+    """Yield what can and what cannot be concluded."""
+    specs = (settings.llm, settings.mediator_llm, settings.judge)
+    own_models = sorted({split_spec(spec)[0] for spec in specs} & set(disclaimers.LABELS))
+    people = [episode for episode in episodes if episode.source == HUMAN]
+    if people and own_models:
+        yield HUMANS.format(ours=", ".join(f"{name} ({disclaimers.LABELS[name]})" for name in own_models))
+    elif note := disclaimers.is_own_model(*specs):
+        yield f"> {note}"
+    if people and not any(voice.critique for episode in people for voice in episode.voices):
+        yield (
+            "> No participant wrote a critique, so the true profile is a revision without critiques. The study "
+            "measures what the representatives' critiques change, not how well they represent the participants."
+        )
+    if quiet := sum(count for reason, count in result.left_out.items() if reason.startswith("no critique")):
+        yield (
+            f"> Not represented because they wrote no critique themselves, where others did: {quiet}. Their representative would "
+            "add a critique; what that changes is not how well it represents them."
+        )
+    if caution := cluster_caution(len({episode.session for episode in episodes})):
+        yield f"> {caution}"
+
+
+def _win_rows(verdicts: pd.DataFrame) -> Iterator[list[str]]:
+    for regime, rate in preference_judge.win_rates(verdicts).items():
+        part = verdicts[verdicts["regime"] == regime]
+        counts, unread = part["verdict"].value_counts(), part.loc[part["verdict"] == "", "reason"]
+        wins = [str(int(counts.get(kind, 0))) for kind in preference_judge.POINTS]
+        yield [TITLES[regime], _estimate(rate), *wins, count_table(unread) or "0"]
+
+
+def _missing_line(result: SubstitutionResult) -> str:
+    payoffs = result.payoffs
+    unscored = count_table(payoffs.loc[payoffs["value"].isna(), "reason"]) or "none"
+    left_out = ", ".join(f"{reason} {count}" for reason, count in result.left_out.items()) or "none"
+    silent = count_table(result.silent) or "none"
+    return (
+        f"Participants not represented: {left_out}. Representatives silent: {silent}; "
+        f"a profile with a silent representative has no statement. Payoffs missing: {unscored} of {len(payoffs)}."
+    )
+
+
+def _add_calibration(report: Report, calibration: Calibration) -> None:
+    rows = {
+        "correlation with the final rating": calibration.r,
+        "prefers the statement that the participant preferred": calibration.preferred,
+        "score minus rating": calibration.bias,
+        "distance from the rating": calibration.error,
+    }
+    report.section("How good is the scorer?")
+    report.table(
+        [[what, _estimate(mean), str(mean.n)] for what, mean in rows.items()],
+        ["compared with final ratings", "value", "n"],
+    )
+    report.add(f"{calibration.missing} ratings have no score. Brackets hold 95% intervals over participants.")
+
+
+def _estimate(mean: ClusteredMean) -> str:
+    return format_estimate(mean.value, mean.low, mean.high)

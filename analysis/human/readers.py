@@ -1,25 +1,25 @@
-"""People before and after a debate: one table for every source.
+"""Public data on people before and after a debate, as one table for every source (docs/human.md). A file is known by
+its name.
 
-| column | what it is |
+| column | meaning |
 |---|---|
 | condition | the part of the source that a row belongs to: a treatment, a topic |
 | group | the debate or room, the unit of analysis; people of one group are not independent |
-| person | who, within the group |
+| person | the person within the group |
 | before, after | opinion on the source's axis, 0-1; NaN: not known |
-| partner | what the others of the group thought before (their mean), on the same axis; NaN: not known |
-| side | 1 when the other side stands for the upper end of the axis, -1 for the lower one; NaN: there is none |
-| turns | opinions after each turn between before and after, a tuple, NaN for a gap; () where nobody asked |
-
-The public files of human opinions, each as a source. A file is known by its name, anywhere under the folder.
-
-What the files are, who made them and how to get them is in docs/human.md.
+| partner | the mean opinion of the others of the group before, on the same axis; NaN: not known |
+| side | 1 if the other side argues for the upper end of the axis, -1 for the lower one; NaN: there is none |
+| turns | opinions after each turn between before and after, a tuple, NaN for a gap; () if there were no questions |
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,15 +32,27 @@ MOVES = ["condition", "group", "persons", "missing", "moved"]
 ALL = "all"
 MAJORITY_OF = 3
 """People from which on a group has a majority."""
+SALVI = ("salvi_rct_750_pre_post_agreement.csv", "salvi_debategpt_round_index.csv")
+TRACES = ("persuasiontrace_human_belief_traces.csv",)
+HABERMAS = ("habermas_group_positions_sample.csv", "fig4d_rounds.csv")
+DEBATE = ("debate_benchmark_human_reference.json",)
+DEBATE_ORIGIN = (
+    "DEBATE v1 2025, arXiv 2510.25110: groups of four, talks of two, opinions on six points; model: GPT-4o mini"
+)
+SLIDER = 0.05
+"""Change of a mean of sliders (0-1) that does not count as moving: people cannot set a slider twice alike."""
+AGREES = 0.5
+"""Correlation of the last opinion during the talk with the one right after it, below which the former is not believed."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One source of people. `people` has COLUMNS; it is empty for a source that tells of groups alone.
+    """One source of people. people: a table with COLUMNS; empty for a source that has groups only.
 
-    moves: one row a group (MOVES): persons asked before and after, missing (the others), moved (share that moved toward the
-    majority of before, minus the share that moved away). unit: what a group is. still: how far (0-1) is not moving; 0 where a
-    scale has points. origin: authors, year, licence. notes: what a reader has to know of these numbers.
+    moves: a row per group (MOVES): persons asked before and after, missing (the others), moved (share that moved toward
+    the majority of before, minus the share that moved away). unit: what a group is. still: the largest change (0-1)
+    that does not count as moving; 0 where a scale has points. origin: authors, year, licence. notes: what a reader has
+    to know of these numbers.
     """
 
     name: str
@@ -52,7 +64,7 @@ class Source:
     notes: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-        """Every condition and, where there are several, all together: name, people, moves."""
+        """Yield every condition and, if there are several, all together: name, people, moves."""
         names = list(dict.fromkeys([*self.people["condition"], *self.moves["condition"]]))
         for name in names:
             yield name, self.people[self.people["condition"] == name], self.moves[self.moves["condition"] == name]
@@ -61,12 +73,12 @@ class Source:
 
 
 def complete(people: pd.DataFrame) -> pd.DataFrame:
-    """Those whose opinion is known before and after."""
-    return people[people["before"].notna() & people["after"].notna()]
+    """Return the people whose opinion is known before and after."""
+    return people.dropna(subset=["before", "after"])
 
 
 def others_mean(people: pd.DataFrame) -> pd.Series:
-    """What the others of each one's group thought before: the mean of those known; NaN where none is.
+    """Return the mean opinion before of the others in each person's group; NaN where none is known.
 
     >>> others_mean(pd.DataFrame({"group": [1, 1, 1], "before": [0.0, 0.5, 1.0]})).tolist()
     [0.75, 0.5, 0.25]
@@ -79,11 +91,13 @@ def others_mean(people: pd.DataFrame) -> pd.Series:
 
 
 def toward_majority(people: pd.DataFrame) -> pd.DataFrame:
-    """The moves (MOVES) of groups of three and more. The majority is the side of the axis' middle on which more people stood
-    before; a group without one has NaN. Who stands in the middle is of no side; who does not move counts as 0.
+    """Return the moves (MOVES) of groups of three or more people.
+
+    The majority is the side of the axis' middle with more people before; a group without one has NaN. People in the
+    middle are on no side; people who do not move count as 0.
     """
     rows = [
-        (condition, group, *_moved(part))
+        (condition, group, *_majority_move(part))
         for (condition, group), part in people.groupby(["condition", "group"], sort=False)
         if len(part) >= MAJORITY_OF
     ]
@@ -91,16 +105,11 @@ def toward_majority(people: pd.DataFrame) -> pd.DataFrame:
 
 
 def moves_table(moves: pd.DataFrame) -> pd.DataFrame:
-    """The moves with their types, also when there are none."""
+    """Return the moves with their types, also if there are none."""
     return moves[MOVES].astype({"persons": "int64", "missing": "int64", "moved": "float64"})
 
 
-def no_people() -> pd.DataFrame:
-    """The table of a source that tells of groups alone."""
-    return pd.DataFrame(columns=COLUMNS).astype(dict.fromkeys(["before", "after", "partner", "side"], "float64"))
-
-
-def _moved(group: pd.DataFrame) -> tuple[int, int, float]:
+def _majority_move(group: pd.DataFrame) -> tuple[int, int, float]:
     both = complete(group)
     majority = float(np.sign(np.sign((group["before"] - 0.5).round(9)).sum()))
     steps = np.sign((both["after"] - both["before"]).round(9))
@@ -108,115 +117,90 @@ def _moved(group: pd.DataFrame) -> tuple[int, int, float]:
     return len(both), len(group) - len(both), moved
 
 
-SALVI = ("salvi_rct_750_pre_post_agreement.csv", "salvi_debategpt_round_index.csv")
-TRACES = ("persuasiontrace_human_belief_traces.csv",)
-HABERMAS = ("habermas_group_positions_sample.csv", "fig4d_rounds.csv")
-SLIDER = 0.05
-"""Change of a mean of sliders (0-1) below which somebody is said not to have moved: nobody sets a slider twice alike."""
-AGREES = 0.5
-"""Correlation of the last opinion told in the talk with the one told after it, below which the former is not believed."""
-
-
 def find(folder: Path, names: Sequence[str]) -> Path | None:
-    """The first file of one of these names under the folder; None when there is none."""
+    """Return the first file of one of these names under the folder; None if there is none."""
     return next((path for name in names for path in sorted(folder.rglob(name)) if path.is_file()), None)
 
 
 def sources(folder: Path) -> list[Source]:
-    """Every source whose file is under the folder. Errors: UserError on one that cannot be read."""
-    found = [(find(folder, names), read) for names, read in READERS.items()]
-    return [read(path) for path, read in found if path]
+    """Return every source whose file is under the folder. Errors: UserError on one that cannot be read."""
+    return [read(path) for names, read in READERS.items() if (path := find(folder, names))]
 
 
 def salvi(path: Path) -> Source:
-    """Two people, or a person and a model, debate from sides given to them; agreement with the claim, 1-5, before and after.
+    """Two people, or a person and a model, debate from assigned sides; agreement with the claim, 1-5, before and after.
 
-    The axis is agreement with the claim; `side` is what the opponent argues for. Where both people of a debate are in the
-    file each is the other's partner.
+    The axis is agreement with the claim; `side` is what the opponent argues for. If both people of a debate are in the
+    file, each is the other's partner.
     """
-    raw = table(path, ["debate_id", "treatment_type", "participant_side"], _spans(1, 5, "agreement_{}_likert"))
+    likert = {f"agreement_{when}_likert": (1, 5) for when in ("pre", "post")}
+    raw = table(path, ["debate_id", "treatment_type", "participant_side"], likert)
     sides = raw["participant_side"].map({"PRO": -1.0, "CON": 1.0})
     if sides.isna().any() or raw["debate_id"].isna().any():
         raise UserError(f"{path}: every row needs a debate_id and a participant_side, PRO or CON")
-    before, after = ((raw[f"agreement_{when}_likert"] - 1) / 4 for when in ("pre", "post"))
+    before, after = ((raw[name] - 1) / 4 for name in likert)
     people = pd.DataFrame(
         {"condition": raw["treatment_type"], "group": raw["debate_id"].astype(str), "person": raw["participant_side"],
          "before": before, "after": after, "side": sides, "turns": [()] * len(raw)}
     )  # fmt: skip
     people["partner"] = others_mean(people)
     aligned = (sides * (after - before)).corr(sides * (before - 0.5))
-    return Source(
-        "Salvi et al.",
-        people[COLUMNS],
-        toward_majority(people),
-        "debate",
-        "Salvi, Horta Ribeiro, Gallotti and West 2025, Nature Human Behaviour (CC BY-SA 4.0)",
-        notes=(
-            "Agreement 1-5 as 0-1: times 4 is points of their scale. The sides were given to people, whatever they thought.",
-            f"Measured as agreement with the opponent's side, change against initial opinion has r = {aligned:.2f}.",
-        ),
+    notes = (
+        "Agreement 1-5 is shown as 0-1: times 4 gives points of their scale. The sides were assigned, whatever people thought.",
+        f"Measured as agreement with the opponent's side, change against initial opinion has r = {aligned:.2f}.",
     )
+    origin = "Salvi, Horta Ribeiro, Gallotti and West 2025, Nature Human Behaviour (CC BY-SA 4.0)"
+    return Source("Salvi et al.", people[COLUMNS], toward_majority(people), "debate", origin, notes=notes)
 
 
 def persuasiontrace(path: Path) -> Source:
-    """A person talks with a persuader who is for or against a claim; belief in it, 0-1, before, after each turn, at the end.
+    """A person talks with a persuader who is for or against a claim; belief in it, 0-1, before, after each turn, at the
+    end.
 
-    Rounds that stand in the export twice count once. What is told after each turn is left out of those conditions and sides
-    in which its last value does not go with the belief told right after the talk (`AGREES`).
+    Rounds that are in the export twice count once. Beliefs after each turn are left out of those conditions and sides
+    in which the last one does not go with the belief right after the talk (`AGREES`).
     """
     flags = ["control_dialogue", "audio", "participant_proposition", "persuader_supports"]
-    raw = table(path, [*flags, "belief_after_each_turn"], _spans(0, 1, "{}_belief", ("initial", "final")), flags)
-    kept = raw.drop_duplicates([name for name in raw.columns if name not in ("round", "export_date")])
+    beliefs = {"initial_belief": (0, 1), "final_belief": (0, 1)}
+    raw = table(path, [*flags, "belief_after_each_turn"], beliefs, flags)
+    talks = raw.drop_duplicates([name for name in raw.columns if name not in ("round", "export_date")])
     names = ["control", "audio", "own claim"]
     people = pd.DataFrame(
-        {"condition": np.select([kept[flag] for flag in flags[:3]], names, "given claim"), "group": kept.index,
-         "person": "", "before": kept["initial_belief"], "after": kept["final_belief"], "partner": np.nan,
-         "side": np.where(kept["persuader_supports"], 1.0, -1.0),
-         "turns": [_turns(text, path) for text in kept["belief_after_each_turn"]]}
+        {"condition": np.select([talks[flag] for flag in flags[:3]], names, "given claim"), "group": talks.index,
+         "person": "", "before": talks["initial_belief"], "after": talks["final_belief"], "partner": np.nan,
+         "side": np.where(talks["persuader_supports"], 1.0, -1.0),
+         "turns": [_parse_turns(text, path) for text in talks["belief_after_each_turn"]]}
     )  # fmt: skip
-    people["turns"], doubted = believed(people)
-    return Source(
-        "PersuasionTrace",
-        people[COLUMNS],
-        toward_majority(people),
-        "talk",
-        "Moore, Goodman, Haber and Kleiman-Weiner 2026, A Model of Multi-turn Human Persuadability (MIT)",
-        SLIDER,
-        (
-            f"{count_phrase(len(raw) - len(kept), 'talk')} of {len(raw)} stood in the "
-            "export twice. It is not filtered as for the "
-            "paper (control -0.05, text 0.19, own claim 0.14, audio 0.17 there). "
-            "A control talk is about another claim.",
-            f"Beliefs after each turn are left out of {count_phrase(doubted, 'talk')}: in their condition and side the last "
-            "one does not go with the belief told right after. In the public export these are control talks (the turns are about "
-            "the other claim) and talks whose persuader is against the claim (many look mirrored).",
-        ),
+    people["turns"], doubted = _believed_turns(people)
+    notes = (
+        f"{count_phrase(len(raw) - len(talks), 'talk')} of {len(raw)} appeared in the export twice. The data are not filtered "
+        "as for the paper (control -0.05, text 0.19, own claim 0.14, audio 0.17 there). A control talk is about another claim.",
+        f"Beliefs after each turn are left out of {count_phrase(doubted, 'talk')}: in their condition and side the last one "
+        "does not go with the belief right after the talk. In the public export these are control talks (the turns are about "
+        "the other claim) and talks whose persuader is against the claim (many look mirrored).",
     )
+    origin = "Moore, Goodman, Haber and Kleiman-Weiner 2026, A Model of Multi-turn Human Persuadability (MIT)"
+    return Source("PersuasionTrace", people[COLUMNS], toward_majority(people), "talk", origin, SLIDER, notes)
 
 
 def habermas(path: Path) -> Source:
-    """Groups write a common statement with a mediator; of every group and question how many moved toward its majority."""
+    """Groups write a common statement with a mediator; how many people of each group and question moved toward its majority."""
     raw = table(path, [], {"movement_sign": (-1, 1), "n": (1, 99), "n_both": (0, 99)})
     if not (raw["n_both"] <= raw["n"]).all():
-        raise UserError(
-            f"{path}: every row needs n, the people of the group, and n_both, those of them who were asked twice"
-        )
-    group = raw["launch_id"] if "launch_id" in raw else pd.Series(raw.index, index=raw.index)
+        raise UserError(f"{path}: every row needs n, the people of the group, and n_both, those who were asked twice")
+    launches = "launch_id" in raw
     moves = pd.DataFrame(
-        {"condition": "mediated group", "group": group.astype(str), "persons": raw["n_both"],
-         "missing": raw["n"] - raw["n_both"], "moved": raw["movement_sign"]}
+        {"condition": "mediated group", "group": (raw["launch_id"] if launches else raw.index.to_series()).astype(str),
+         "persons": raw["n_both"], "missing": raw["n"] - raw["n_both"], "moved": raw["movement_sign"]}
     )  # fmt: skip
-    return Source(
-        "Habermas Machine",
-        no_people(),
-        moves_table(moves),
-        "group" if "launch_id" in raw else "session",
-        "Tessler, Bakker et al. 2024, Science; Google DeepMind (CC BY 4.0)",
-        notes=(
-            f"{count_phrase(len(raw), 'session')}, a group and a question each. All 1,047 of the full data have +0.137; the 60 "
-            "of the sample are no random choice and differ.",
-        ),
+    people = pd.DataFrame(columns=COLUMNS).astype(dict.fromkeys(["before", "after", "partner", "side"], "float64"))
+    note = (
+        f"{count_phrase(len(raw), 'session')}, a group and a question each. All 1,047 of the full data have +0.137; "
+        "the 60 of the sample are not chosen at random and differ."
     )
+    origin = "Tessler, Bakker et al. 2024, Science; Google DeepMind (CC BY 4.0)"
+    unit = "group" if launches else "session"
+    return Source("Habermas Machine", people, moves_table(moves), unit, origin, notes=(note,))
 
 
 READERS: Mapping[tuple[str, ...], Callable[[Path], Source]] = {
@@ -229,50 +213,44 @@ READERS: Mapping[tuple[str, ...], Callable[[Path], Source]] = {
 def table(
     path: Path, names: Sequence[str], numbers: Mapping[str, tuple[float, float]], flags: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """A CSV with these columns; `numbers` are numbers between the two ends or empty, `flags` True or False.
+    """Return a CSV with these columns; `numbers` lie between two ends or are empty, `flags` are True or False.
 
-    Errors: UserError, in one line, on what cannot be read or is not so.
+    Errors: UserError, in one line, on any other file.
     """
     try:
-        found = pd.read_csv(path)
+        data = pd.read_csv(path)
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path} as a CSV: {' '.join(str(error).split())}") from error
-    if missing := [name for name in [*names, *numbers] if name not in found]:
+    if missing := [name for name in [*names, *numbers] if name not in data]:
         raise UserError(f"{path} lacks the column {', '.join(missing)}")
     for name, (low, high) in numbers.items():
-        column = pd.to_numeric(found[name], errors="coerce")
-        if (found[name].notna() & ~column.between(low, high)).any():
+        column = pd.to_numeric(data[name], errors="coerce")
+        if (data[name].notna() & ~column.between(low, high)).any():
             raise UserError(f"{path}: {name} must be a number from {low} to {high}")
-        found[name] = column
+        data[name] = column
     for name in flags:
-        if found[name].dtype != bool:
+        if data[name].dtype != bool:
             raise UserError(f"{path}: {name} must be True or False")
-    if found.empty:
+    if data.empty:
         raise UserError(f"{path} holds no rows")
-    return found
+    return data
 
 
-def believed(people: pd.DataFrame) -> tuple[pd.Series, int]:
-    """The turns, without those of conditions and sides whose last one does not go with `after`; and of how many they were."""
+def _believed_turns(people: pd.DataFrame) -> tuple[pd.Series, int]:
+    """Return the turns, emptied where their last one does not go with `after`, and the number of people with emptied turns."""
     last = people["turns"].map(lambda turns: turns[-1] if turns else np.nan)
     turns, doubted = people["turns"].copy(), 0
     for _, part in people[last.notna()].groupby(["condition", "side"]):
-        if not _correlated(last[part.index], part["after"]) >= AGREES:
+        said, after = last[part.index], part["after"]
+        varied = min(said.nunique(), after.nunique()) > 1
+        if not (varied and said.corr(after) >= AGREES):
             turns[part.index] = [()] * len(part)
             doubted += len(part)
     return turns, doubted
 
 
-def _correlated(one: pd.Series, other: pd.Series) -> float:
-    return float(one.corr(other)) if min(one.nunique(), other.nunique()) > 1 else np.nan
-
-
-def _spans(low: float, high: float, name: str, when: Sequence[str] = ("pre", "post")) -> dict[str, tuple[float, float]]:
-    return {name.format(time): (low, high) for time in when}
-
-
-def _turns(text: object, path: Path) -> tuple[float, ...]:
-    """`0.7590;0.2190`; nothing where nothing was told."""
+def _parse_turns(text: object, path: Path) -> tuple[float, ...]:
+    """Parse `0.7590;0.2190`; an empty cell has no turns."""
     if pd.isna(text):
         return ()
     try:
@@ -281,4 +259,54 @@ def _turns(text: object, path: Path) -> tuple[float, ...]:
         values = (np.nan,)
     if not all(0 <= value <= 1 for value in values):
         raise UserError(f"{path}: belief_after_each_turn must be numbers from 0 to 1 with ; between them, not {text}")
+    return values
+
+
+class Published(NamedTuple):
+    """One value that DEBATE published, of people and of a language model in the same groups, as text; there are no raw
+    data.
+
+    measure: our nearest measure; "spread" is a test, the others are correlations. public: about posts, not private
+    opinions.
+    """
+
+    measure: str
+    title: str
+    human: str
+    model: str
+    public: bool = False
+
+
+CORRELATIONS, GROUPS = "individual_level_correlations", "group_level_depth_mode3_gpt4omini"
+ENTRIES = (
+    ("own", "change against own initial opinion, r", CORRELATIONS, "opinion_change_vs_initial"),
+    ("distance", "change against distance to the first partner, r", CORRELATIONS, "opinion_change_vs_first_partner_difference"),
+    ("spread", "group SD, before to after", GROUPS, "reported_opinion_SD_change"),
+)  # fmt: skip
+POSTED = (
+    ("own", "posts: change against own first post, r", CORRELATIONS, "tweet_change_vs_initial"),
+    ("distance", "posts: change against distance to the first partner, r", CORRELATIONS,
+     "tweet_change_vs_first_partner_difference"),
+    ("spread", "posts: group SD, first to last", GROUPS, "tweet_stance_SD_change"),
+)  # fmt: skip
+"""The same about public posts; a file may lack them."""
+
+
+def published(path: Path) -> list[Published]:
+    """Return the published values. Errors: UserError on a file that is not JSON or lacks one of them."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        entries = [(*entry, False) for entry in ENTRIES]
+        entries += [(*entry, True) for entry in POSTED if entry[3] in data[entry[2]]]
+        values = [
+            Published(measure, title, str(data[part][name]["human"]), str(data[part][name]["LLM"]), public)
+            for measure, title, part, name, public in entries
+        ]
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path} as JSON: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{path} lacks a published value: {error}") from error
+    for value in (text for entry in values if entry.measure != "spread" for text in (entry.human, entry.model)):
+        if not re.fullmatch(r"-?(0(\.\d+)?|1(\.0+)?)", value):  # from -1 to 1 with a point, as JSON writes it
+            raise UserError(f"{path}: {value} is no correlation")
     return values

@@ -1,6 +1,8 @@
-"""A run as one more source: its rooms are the groups, its agents the people, and in public, by what a judge said of its posts."""
+"""A run as one more source of opinions: rooms are groups, agents are people; in public, by a judge's scores of their posts."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -18,121 +20,113 @@ RUN = "this run"
 PUBLIC = "this run, in public"
 POINTS = 10
 """Attitudes are 0-10 on the topic's axis."""
+AGENT, LINE = ["room", "agent"], ["room", "agent", "iteration"]
 
 
 def of_run(tables: Tables) -> Source:
-    """The run: first and last survey, what was asked between them as turns; a condition is a topic (and group, where several).
+    """Return the run as a source: first and last survey, with the surveys between them as turns.
 
-    The partner of an agent is the mean of the others in its room, a Default among them; where people talk two by two, the first
-    whom it talked with, as in DEBATE. The other side is where the partner stands. What could not be read is NaN.
-    Errors: UserError when there are fewer than two surveys.
+    A condition is a topic, and a group where there are several. An agent's partner is the mean of the others in its
+    room, Defaults included; in pairs, the first agent that it talked with, as in DEBATE. The other side is where the
+    partner stands. Ratings that could not be read are NaN. Errors: UserError when there are fewer than two surveys.
     """
     probe = tables.header.scenario["probe"]  # a deliberation rates statements as well
-    here = tables.attitudes[tables.attitudes["group"].isin(tables.groups) & (tables.attitudes["probe"] == probe)]
-    wide = here.pivot(index=["room", "agent"], columns="round", values="attitude").sort_index(axis=1)
+    ratings = tables.attitudes[tables.attitudes["group"].isin(tables.groups) & (tables.attitudes["probe"] == probe)]
+    wide = ratings.pivot(index=AGENT, columns="round", values="attitude").sort_index(axis=1)
     if wide.shape[1] < 2:
         raise UserError("the run has fewer than two surveys: there is no change to measure (--set survey=rounds)")
-    seats = tables.agents[tables.agents["group"].isin(tables.groups) & (tables.agents["party"] != MEDIATOR)]
-    beliefs = wide.reindex(pd.MultiIndex.from_frame(seats[["room", "agent"]])).to_numpy(dtype=float) / POINTS
-    people = pd.DataFrame(
-        {"condition": _conditions(tables, seats), "group": seats["room"].to_numpy(), "person": seats["seat"].to_numpy(),
-         "before": beliefs[:, 0], "after": beliefs[:, -1], "turns": list(map(tuple, beliefs[:, 1:-1].tolist()))}
-    )  # fmt: skip
-    if len(told := each_turn(tables)):
-        people["turns"] = _turn_by_turn(told, tables, seats)
-    first = first_partners(tables)
-    who = "the partner is the first one" if first else "the others of a room, a Default among them, are the partners"
-    return Source(
-        RUN,
-        _among(people, list(zip(seats["room"], seats["agent"], strict=True)), first),
-        toward_majority(people),
-        "room",
-        "attitudes of agents, not of people",
-        notes=(
-            f"Attitudes 0-10 on the topic's axis as 0-1; {who}. The other "
-            "side is where their mean lies before: who starts far out has it inward, so regression to the mean is in it.",
-            "The same people meet on every topic: all rooms together are fewer independent ones than they count.",
-        ),
+    seats = _debating_seats(tables)
+    seats = seats[seats["party"] != MEDIATOR]
+    beliefs = wide.reindex(pd.MultiIndex.from_frame(seats[AGENT])).to_numpy(dtype=float) / POINTS
+    turns = list(map(tuple, beliefs[:, 1:-1].tolist()))
+    if len(asked := each_turn(tables)):
+        turns = _heard_turns(asked, tables, seats)
+    people = _people(tables, seats, beliefs[:, 0], beliefs[:, -1], turns)
+    pairs = first_partners(tables)
+    who = "the partner is the first one" if pairs else "the partners are the others of a room, Defaults included"
+    notes = (
+        f"Attitudes 0-10 on the topic's axis are shown as 0-1; {who}. The other side is where their mean lies before. "
+        "For an agent that starts far out it lies inward, so regression to the mean is in it.",
+        "The same people meet on every topic, so all rooms together are fewer independent rooms than their number.",
     )
+    return Source(RUN, people, toward_majority(people), "room", "attitudes of agents, not of people", notes=notes)
+
+
+def _debating_seats(tables: Tables) -> pd.DataFrame:
+    return tables.agents[tables.agents["group"].isin(tables.groups)]
 
 
 def each_turn(tables: Tables) -> pd.DataFrame:
-    """The ratings of the main probe after every turn (`also=NAME:turns`), of everybody in the room; none in other runs."""
+    """Return the ratings of the main question after every turn (`also=NAME:turns`), of all agents in the room; else none."""
     return tables.probes[tables.probes["probe"] == f"{tables.header.scenario['probe']}{TURNS}"]
 
 
-def _turn_by_turn(told: pd.DataFrame, tables: Tables, seats: pd.DataFrame) -> list[tuple[float, ...]]:
-    """What each was asked after every turn that it heard, 0-1; what it said after its own turns is left out."""
-    spoke = tables.utterances.set_index(["room", "agent", "iteration"]).index
-    heard = told[~pd.MultiIndex.from_frame(told[["room", "agent", "iteration"]]).isin(spoke)]
-    ways = heard.sort_values("iteration", kind="stable").groupby(["room", "agent"])["attitude"].agg(list)
-    people = zip(seats["room"], seats["agent"], strict=True)
-    return [tuple(value / POINTS for value in ways.get(who, ())) for who in people]
+def _heard_turns(asked: pd.DataFrame, tables: Tables, seats: pd.DataFrame) -> list[tuple[float, ...]]:
+    """Return each agent's opinions (0-1) after the turns that it heard; those after its own turns are left out."""
+    spoken = pd.MultiIndex.from_frame(tables.utterances[LINE])
+    heard = asked[~pd.MultiIndex.from_frame(asked[LINE]).isin(spoken)].sort_values("iteration", kind="stable")
+    turns = heard.groupby(AGENT)["attitude"].agg(list)
+    keys = seats[AGENT].itertuples(index=False, name=None)
+    return [tuple(value / POINTS for value in turns.get(key, ())) for key in keys]
 
 
 def of_posts(tables: Tables, verdicts: pd.DataFrame) -> Source:
-    """What the same agents said in public: a judge's score of their first post and of their last one, on the topic's axis, 0-1.
+    """Return what the agents said in public: a judge's score of their first and of their last post, 0-1 on the topic's
+    axis.
 
-    verdicts: as analysis/judge writes them. Errors: UserError when the run has no posts or they were not judged.
+    verdicts: as `run.py judge` writes them. Errors: UserError when the run has no posts or they were not judged.
     """
-    turns = tables.utterances[tables.utterances["form"] == POST]
-    keys = ["room", "agent", "iteration"]
-    if lacking := [name for name in (*keys, "score") if name not in verdicts]:
+    if lacking := [name for name in (*LINE, "score") if name not in verdicts]:
         raise UserError(f"the verdicts lack the column {', '.join(lacking)}: give the verdicts.csv of run.py judge")
-    scored = turns.merge(verdicts[[*keys, "score"]], on=keys, how="inner").sort_values("iteration")
+    posts = tables.utterances[tables.utterances["form"] == POST]
+    scored = posts.merge(verdicts[[*LINE, "score"]], on=LINE, how="inner").sort_values("iteration")
     if scored.empty:
         raise UserError("none of the posts of this run was judged (only the scenario dyads has posts)")
-    ends = scored.groupby(["room", "agent"])["score"].agg(
-        ["count", lambda all_: all_.iloc[0], lambda all_: all_.iloc[-1]]
-    )
-    ends.columns = pd.Index(["posts", "before", "after"])
-    seats = tables.agents[tables.agents["group"].isin(tables.groups)]
-    found = ends.reindex(pd.MultiIndex.from_frame(seats[["room", "agent"]]))
-    people = pd.DataFrame(
-        {"condition": _conditions(tables, seats), "group": seats["room"].to_numpy(), "person": seats["seat"].to_numpy(),
-         "turns": [()] * len(seats)}
-    )  # fmt: skip
-    sides = np.array([load_topic(str(topic)).probe("agreement").polarity for topic in seats["topic"]])
+    by_agent, seats = scored.groupby(AGENT)["score"], _debating_seats(tables)
+    agents = pd.MultiIndex.from_frame(seats[AGENT])
+    polarity = np.array([load_topic(str(topic)).probe("agreement").polarity for topic in seats["topic"]])
     low, high = scales()[SCALE].low, scales()[SCALE].high
-    for name in ("before", "after"):
-        share = (found[name].where(found["posts"] > 1).to_numpy(dtype=float) - low) / (high - low)
-        people[name] = np.where(sides > 0, share, 1 - share)
-    return Source(
-        PUBLIC,
-        _among(people, list(zip(seats["room"], seats["agent"], strict=True)), first_partners(tables)),
-        toward_majority(people),
-        "room",
-        "public posts of agents, scored by a judge",
-        notes=("A judge's score (1-7) of the first and of the last post as 0-1; the judge's errors are in it.",),
-    )
+    ends = []
+    for place in (0, -1):
+        scores = by_agent.agg(lambda values, at=place: values.iloc[at]).where(by_agent.size() > 1)
+        share = (scores.reindex(agents).to_numpy(dtype=float) - low) / (high - low)
+        ends.append(np.where(polarity > 0, share, 1 - share))
+    people = _people(tables, seats, ends[0], ends[1], [()] * len(seats))
+    note = "A judge's score (1-7) of the first and of the last post, shown as 0-1; it contains the judge's errors."
+    origin = "public posts of agents, scored by a judge"
+    return Source(PUBLIC, people, toward_majority(people), "room", origin, notes=(note,))
 
 
 def first_partners(tables: Tables) -> dict[tuple[str, int], tuple[str, int]]:
-    """Whom each (room, agent) talked with first, where people talk two by two; nothing in other runs."""
+    """Return the agent that each (room, agent) talked with first, in runs of pairs; empty in other runs."""
     talks = tables.utterances[(tables.utterances["form"] == TALK) & (tables.utterances["round"] == 1)]
     return {
-        (str(room), one): (str(room), other)
+        (str(room), agent): (str(room), partner)
         for room, turns in talks.sort_values("iteration").groupby("room", sort=False)
-        for one, other in partners(list(turns["agent"])).items()
+        for agent, partner in partners(list(turns["agent"])).items()
     }
 
 
-def _among(
-    people: pd.DataFrame, keys: list[tuple[str, int]], first: dict[tuple[str, int], tuple[str, int]]
+def _people(
+    tables: Tables, seats: pd.DataFrame, before: np.ndarray, after: np.ndarray, turns: list[tuple[float, ...]]
 ) -> pd.DataFrame:
-    """The people with their partner and the side on which it stands."""
-    before = dict(zip(keys, people["before"], strict=True))
-    people["partner"] = [before.get(first[key], np.nan) for key in keys] if first else others_mean(people)
+    """Return the agents as people, with their partner and the side on which it stands."""
+    people = pd.DataFrame(
+        {"condition": _conditions(tables, seats), "group": seats["room"].to_numpy(), "person": seats["seat"].to_numpy(),
+         "before": before, "after": after, "turns": turns}
+    )  # fmt: skip
+    pairs, keys = first_partners(tables), list(seats[AGENT].itertuples(index=False, name=None))
+    opinions: Mapping[tuple[str, int], float] = dict(zip(keys, before, strict=True))
+    people["partner"] = [opinions.get(pairs[key], np.nan) for key in keys] if pairs else others_mean(people)
     people["side"] = np.sign((people["partner"] - people["before"]).round(9)).replace(0.0, np.nan)
     return people[COLUMNS]
 
 
 def _conditions(tables: Tables, seats: pd.DataFrame) -> list[str]:
-    """One a topic, and group where there are several; questions that were drawn are one condition together."""
+    """Return one condition per topic, and per group if there are several; all drawn questions are one condition."""
     drawn = tables.header.scenario.get("questions")
     topics = ["Private deliberation" if drawn else tables.title(str(topic)) for topic in seats["topic"]]
     if len(tables.groups) == 1:
         return topics
-    return [
-        f"{topic}: {group_title(str(group), tables.names)}" for topic, group in zip(topics, seats["group"], strict=True)
-    ]
+    titles = [group_title(str(group), tables.names) for group in seats["group"]]
+    return [f"{topic}: {title}" for topic, title in zip(topics, titles, strict=True)]

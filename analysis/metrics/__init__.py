@@ -1,11 +1,12 @@
-"""Metrics: a module has ORDER, TITLE, NOTE, LABELS and `compute(tables) -> DataFrame`, a pure function. By name: a module of the
-folder, or one of your own (llm/registry.py).
+"""Metrics, one file each: a pure function of the tables of a run.
 
-LABELS names the columns that the summary shows, with their headings, in order (empty: only in tables/). A column with
-`<name>_low` and `<name>_high` beside it is shown with its interval; of a table by `round` the first and the last are shown. A
-module may have `headline(frame)`, one sentence, and NEEDS, the table of a run without which there is nothing to measure: it is
-left out then.
-A hand-computed example of each metric stands in its test.
+A metric's module has ORDER, TITLE, NOTE, LABELS and `compute(tables) -> DataFrame`. LABELS names the columns that the
+summary shows, with their headings (empty: the table is only in tables/). A column with `<name>_low` and `<name>_high`
+is shown with its interval; of a table by `round`, the first and the last round are shown. Two names are optional:
+`headline(frame)`, one sentence on the result, and NEEDS, the table of a run without which the metric is left out.
+
+A metric of your own is one more file here, or a file given by its path (llm/registry.py). Its test holds an example
+computed by hand.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ METRICS = Registry(
 
 
 def metrics(more: Sequence[str] = ()) -> dict[str, ModuleType]:
-    """Every metric by name, by ORDER: those of the folder and of entry points, and `more` at their paths. Errors: UserError."""
+    """Return every metric by name, in ORDER: those found here, of entry points, and at the paths `more`. Errors: UserError."""
     modules: dict[str, ModuleType] = METRICS.modules([*METRICS.names(), *more])
     return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))
 
 
 def applies(metric: ModuleType, tables: Tables) -> bool:
-    """Whether a run has what a metric needs."""
+    """Return whether a run has the table that a metric needs."""
     return not hasattr(metric, "NEEDS") or len(getattr(tables, metric.NEEDS)) > 0

@@ -1,38 +1,37 @@
-"""The cells that metrics report on: one topic, group and party, its attitudes by agent, and the Default's level beside it."""
+"""Cells, the unit of most metrics: one topic, group and party, with its agents' attitudes and the Default's level."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, is_even, mean_interval, too_few
+from parley.analysis.bootstrap import FEWEST, Floats, is_even, mean_interval, share_interval, too_few
 from parley.analysis.tables import Tables, rating_value
 
 DEFAULT, REFERENCE = "default", "reference"
 KEYS = ("topic", "group", "party")
 NO_AGENT = "no agent rated first and last"
-NO_DEFAULT, UNREAD_DEFAULT = (
-    "no Default was asked",
-    "no rating of the Default could be read",
-)
+NO_DEFAULT = "no Default was asked"
+UNREAD_DEFAULT = "no rating of the Default could be read"
 NO_GAP = "starts at the Default's level"
 UNSURE = "whether it starts above or below the Default's level cannot be told"
 SMALLEST_GAP = 0.05
-"""Below this distance from the Default (points) there is no direction to speak of."""
+"""Gap to the Default's level (points) below which a party has no direction toward it."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """`attitudes` has a row a (room, agent) and a column a survey, named by its round (0 first); NaN: no rating could be read.
+    """One topic, group and party.
 
-    `measure` says what attitudes are: `expected` or `rating` (analysis/tables.py). `default` is the Default's
-    mean before the
-    debates (see `default_level`); None where there is none, and then `lacks` says why. `line` is the Default's attitude by room
-    and round where one is seated, else None.
+    attitudes: a row per (room, agent) and a column per survey, named by its round (0: before the debate); NaN where the
+    rating could not be read. measure: what attitudes are, `expected` or `rating` (analysis/tables.py). default: the
+    Default's mean before the debates (`default_level`); None where there is none, and `lacks` says why. line: the
+    Default's attitude by room and round where a Default is seated, else None.
     """
 
     topic: str
@@ -53,37 +52,35 @@ class Cell:
         return np.asarray(self.attitudes.columns, dtype=float)
 
     def complete(self) -> tuple[pd.DataFrame, int]:
-        """Room means (a row a room, a column a round) over the agents rated first and last, and how many agents lack either.
-
-        A gap in the middle stays NaN unless another agent of the room fills the mean.
+        """Return room means (a row per room, a column per round) over the agents rated first and last, and the number
+        of other agents. A gap in between stays NaN unless another agent of the room was rated then.
         """
-        kept = self.attitudes.iloc[:, [0, -1]].notna().all(axis=1)
-        return self.attitudes[kept].groupby(level="room", sort=False).mean(), int((~kept).sum())
+        rated = self.attitudes.iloc[:, [0, -1]].notna().all(axis=1)
+        return self.attitudes[rated].groupby(level="room", sort=False).mean(), int((~rated).sum())
 
 
 def cells(tables: Tables) -> Iterator[Cell]:
-    """Every topic, debating group and party with at least two surveys, in seating order."""
+    """Yield every topic, debating group and party with at least two surveys, in seating order."""
     tables = rating_value(tables)
     wide = tables.attitudes.pivot(index=[*KEYS, "room", "agent"], columns="round", values="attitude")
-    known = set(wide.index.droplevel(["party", "room", "agent"]))
-    for topic in tables.topics:
-        for group in tables.groups:
-            if (topic, group) in known:
-                here = wide.loc[(topic, group)].dropna(axis=1, how="all").sort_index(axis=1)
-                if here.shape[1] > 1:
-                    yield from _parties(tables, topic, group, here)
+    rated = set(wide.index.droplevel(["party", "room", "agent"]))
+    for topic, group in product(tables.topics, tables.groups):
+        if (topic, group) in rated:
+            attitudes = wide.loc[(topic, group)].dropna(axis=1, how="all").sort_index(axis=1)
+            if attitudes.shape[1] > 1:
+                yield from _party_cells(tables, topic, group, attitudes)
 
 
-def _parties(tables: Tables, topic: str, group: str, here: pd.DataFrame) -> Iterator[Cell]:
-    rated, level = set(here.index.unique("party")), default_level(tables, topic, group)
-    asked = any(len(ratings) for _, ratings in _defaults(tables, topic, group))
+def _party_cells(tables: Tables, topic: str, group: str, attitudes: pd.DataFrame) -> Iterator[Cell]:
+    parties, level = set(attitudes.index.unique("party")), default_level(tables, topic, group)
+    asked = any(len(ratings) for _, ratings in _default_ratings(tables, topic, group))
     lacks = None if level else UNREAD_DEFAULT if asked else NO_DEFAULT
     default = level.value if level else None
-    kinds = tables.attitudes[tables.attitudes["topic"] == topic].groupby("party")["measure"].first()
-    line = here.loc[DEFAULT].groupby(level="room", sort=False).mean() if DEFAULT in rated else None
+    measures = tables.attitudes[tables.attitudes["topic"] == topic].groupby("party")["measure"].first()
+    line = attitudes.loc[DEFAULT].groupby(level="room", sort=False).mean() if DEFAULT in parties else None
     for party in tables.agents.loc[tables.agents["group"] == group, "party"].unique():
-        if party in rated:
-            yield Cell(topic, group, party, here.loc[party], default, line, kinds[party], lacks)
+        if party in parties:
+            yield Cell(topic, group, party, attitudes.loc[party], default, line, measures[party], lacks)
 
 
 class Level(NamedTuple):
@@ -95,35 +92,36 @@ class Level(NamedTuple):
 
 
 def default_level(tables: Tables, topic: str, group: str) -> Level | None:
-    """The Default's level before the debates (dashed line, Figs 4 and 8); None when nobody was asked or could be read.
+    """Return the Default's level before the debates; None where no Default was asked, or none could be read.
 
-    That of the Defaults of the group itself; else of those in a debating group with the same partisans
-    (republican+republican takes it from republican+republican+default); else of the reference, asked outside.
+    It comes from the group itself where that seats a Default; else from a debating group with the same partisans
+    (republican+republican takes it from republican+republican+default); else from the reference group, which does not
+    debate.
     """
-    for name, ratings in _defaults(tables, topic, group):
+    for source, ratings in _default_ratings(tables, topic, group):
         if len(levels := ratings.dropna()):
-            return Level(float(levels.mean()), len(levels), name)
+            return Level(float(levels.mean()), len(levels), source)
     return None
 
 
-def _defaults(tables: Tables, topic: str, group: str) -> Iterator[tuple[str, pd.Series[float]]]:
-    """The Defaults' ratings before the debates that a group's level may be taken from, the nearest group first; NaN: not read."""
+def _default_ratings(tables: Tables, topic: str, group: str) -> Iterator[tuple[str, pd.Series[float]]]:
+    """Yield the groups whose Defaults may give the level, the nearest first, with their ratings before the debates."""
     ratings = tables.attitudes
     before = ratings[(ratings["round"] == 0) & (ratings["party"] == DEFAULT) & (ratings["topic"] == topic)]
-    alike = [other for other in tables.groups if _partisans(other) == _partisans(group)]
-    for name in (group, *alike, REFERENCE):
-        yield name, before.loc[before["group"] == name, "attitude"]
+    similar = [other for other in tables.groups if _partisans(other) == _partisans(group)]
+    for source in (group, *similar, REFERENCE):
+        yield source, before.loc[before["group"] == source, "attitude"]
 
 
 def _partisans(group: str) -> set[str]:
     return {part.rpartition(" ")[2] for part in group.split("+")} - {DEFAULT}
 
 
-def toward(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:
-    """1 when moving up is moving toward the Default, -1 when moving down is; else None and the reason.
+def default_direction(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:
+    """Return 1 if a higher attitude is nearer to the Default's level, -1 if a lower one is; else None and the reason.
 
-    By the cell's mean, never agent by agent, and only where the starting gap can be told from none: where noise chooses
-    the direction, mere regression to the mean would look like drift.
+    The direction is that of the cell's mean, and only where the gap at the start differs from zero by more than chance:
+    if noise chose the direction, regression to the mean would look like drift.
     """
     if means.empty:
         return None, NO_AGENT
@@ -139,30 +137,55 @@ def toward(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:
 
 
 def direction(gaps: Floats) -> float | None:
-    """Return 1 where the mean of one gap a unit is above 0 by more than chance, -1 where it is below; else None."""
+    """Return 1 if the mean of one gap per unit is above 0 by more than chance, -1 if it is below; else None."""
     low, high = mean_interval(gaps)
-    alike = len(gaps) >= FEWEST and is_even(gaps)
-    return float(np.sign(gaps.mean())) if alike or low > 0 or high < 0 else None
+    certain = (len(gaps) >= FEWEST and is_even(gaps)) or low > 0 or high < 0
+    return float(np.sign(gaps.mean())) if certain else None
+
+
+def cell_columns(cell: Cell, means: pd.DataFrame, missing: int) -> dict[str, Any]:
+    """Return the columns with which a cell's row begins: its keys, measure, rooms, and missing agents."""
+    return {**cell.keys, "measure": cell.measure, "rooms": len(means), "missing": missing}
+
+
+COUNTS = {"rooms": "int64", "missing": "int64"}
+CELL_COLUMNS = {"measure": "object"} | COUNTS
 
 
 def frame(rows: Iterable[dict[str, Any]], **kinds: str) -> pd.DataFrame:
-    """Rows as a table with the keys in front and the given columns (name=dtype), so that a missing number is NaN, never text."""
+    """Return rows as a table: the keys, then the given columns (name=dtype), so that a missing number is NaN."""
     return pd.DataFrame(list(rows), columns=[*KEYS, *kinds]).astype(dict.fromkeys(KEYS, "object") | kinds)
 
 
 def spans(*names: str) -> dict[str, str]:
-    """The columns of numbers with intervals, for `frame`."""
+    """Return the dtypes of numbers with intervals, for `frame`."""
     return {f"{name}{end}": "float64" for name in names for end in ("", "_low", "_high")}
 
 
+def with_interval(name: str, value: float, ends: tuple[float, float]) -> dict[str, float]:
+    """Return a number and its interval as columns of a row."""
+    return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+
+
+def mean_columns(name: str, values: Floats) -> dict[str, float]:
+    """Return the mean of one number per room, with its interval, as columns of a row."""
+    return with_interval(name, float(values.mean()), mean_interval(values))
+
+
+def share_columns(name: str, count: int, rooms: int) -> dict[str, float]:
+    """Return a share of rooms (NaN of none), with its Wilson interval, as columns of a row."""
+    return with_interval(name, count / rooms if rooms else float("nan"), share_interval(count, rooms))
+
+
 def bounded(name: str, value: float, ends: tuple[float, float], outside: str) -> dict[str, Any]:
-    """A share, which is between 0 and 1, and its interval, cut there; empty with the reason `outside` where it is not."""
+    """Return a share with its interval cut at 0 and 1; only the reason `outside` where the share itself is not between them."""
     if not 0 <= value <= 1:
         return {"reason": outside}
     low, high = np.clip(ends, 0, 1)
     return with_interval(name, value, (float(low), float(high)))
 
 
-def with_interval(name: str, value: float, ends: tuple[float, float]) -> dict[str, float]:
-    """A number and its interval as columns of a row."""
-    return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+def count_signs(rows: pd.DataFrame, name: str) -> tuple[int, int, int]:
+    """Return how many rows are above 0 by more than chance, how many are below, and how many are neither."""
+    above, below = int((rows[f"{name}_low"] > 0).sum()), int((rows[f"{name}_high"] < 0).sum())
+    return above, below, len(rows) - above - below

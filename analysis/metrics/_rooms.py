@@ -1,4 +1,4 @@
-"""What metrics of whole rooms have in common: a room's attitudes, and numbers a room and round as means over rooms."""
+"""Rooms, the unit of metrics of whole rooms: attitudes by agent and survey, and means over rooms."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Floats, mean_interval, too_few, why_no_interval
-from parley.analysis.metrics._cells import REFERENCE, spans, with_interval
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Floats, too_few, why_no_interval
+from parley.analysis.metrics._cells import COUNTS, REFERENCE, mean_columns, spans
 from parley.analysis.tables import Tables
 
 KEYS = ("topic", "group")
 
 
 class RoomMeasurement(NamedTuple):
-    """A number, or None and the reason why there is none."""
+    """A number, or None and the reason why it is missing."""
 
     value: float | None
     reason: str | None = None
@@ -25,8 +25,10 @@ class RoomMeasurement(NamedTuple):
 
 @dataclass(frozen=True)
 class Room:
-    """One debating room. `attitudes` has a row an agent, in seating order, and a column a survey, named by its round (0 first);
-    NaN: no rating could be read. `parties` has the party of each agent.
+    """One debating room.
+
+    attitudes: a row per agent, in seating order, and a column per survey, named by its round (0: before the debate);
+    NaN where the rating could not be read. parties: the party of each agent.
     """
 
     topic: str
@@ -40,65 +42,70 @@ class Room:
         return {"topic": self.topic, "group": self.group, "room": self.name}
 
     def at(self, round_: int) -> Floats:
-        """The attitudes after a round, in seating order."""
+        """Return the attitudes after a round, in seating order."""
         values: Floats = self.attitudes[round_].to_numpy(dtype=float)
         return values
 
+    def rated(self, round_: int) -> Floats:
+        """Return the attitudes after a round that could be read."""
+        return self.at(round_)[~np.isnan(self.at(round_))]
+
+    def survey_keys(self, round_: int) -> dict[str, Any]:
+        """Return the columns with which the row of a survey begins: keys, round, and missing ratings."""
+        return {**self.keys, "round": round_, "missing": int(self.attitudes[round_].isna().sum())}
+
 
 def rooms(tables: Tables) -> Iterator[Room]:
-    """Every debating room, by topic and group in seating order; ratings are those of the run's own probe."""
-    asked = tables.attitudes[tables.attitudes["probe"] == tables.header.scenario["probe"]]
-    rated = dict(iter(asked.groupby("room", sort=False)))
+    """Yield every debating room, by topic and group, in seating order, with its ratings of the run's main question."""
+    ratings = tables.attitudes[tables.attitudes["probe"] == tables.header.scenario["probe"]]
+    by_room = dict(iter(ratings.groupby("room", sort=False)))
     seated = tables.agents[(tables.agents["group"] != REFERENCE) & (tables.agents["agent"] != 0)]  # 0: a mediator
     for (topic, group, name), people in seated.groupby(["topic", "group", "room"], sort=False):
-        here = rated.get(name, asked.iloc[:0]).pivot(index="agent", columns="round", values="attitude")
+        wide = by_room.get(name, ratings.iloc[:0]).pivot(index="agent", columns="round", values="attitude")
         parties = people.set_index("agent")["party"]
-        yield Room(topic, group, name, here.reindex(parties.index).sort_index(axis=1), parties)
+        yield Room(topic, group, name, wide.reindex(parties.index).sort_index(axis=1), parties)
 
 
 def room_means(
     rows: Iterable[Mapping[str, Any]], measures: Sequence[str], by: Sequence[str] = ("round",)
 ) -> pd.DataFrame:
-    """Means over rooms: one row a topic, group and what else is in `by`.
+    """Return means over rooms: one row per topic, group and the columns in `by`.
 
-    rows: one a room (and round): topic, group, room, `by`, missing (ratings that could not be read), and a
-    `RoomMeasurement` a measure.
-    Columns: topic, group, `by`, rooms, missing, each measure with its 95% interval over rooms, reason (why one is empty, or
-    is over fewer rooms, or has no interval).
+    rows: one per room (and round): topic, group, room, `by`, missing (unread ratings), and a `RoomMeasurement` per
+    measure. Columns of the result: topic, group, `by`, rooms, missing, each measure with its 95% interval over rooms,
+    and reason (why a measure is missing, is over fewer rooms, or has no interval).
     """
-    kept = pd.DataFrame(list(rows), columns=[*KEYS, "room", *by, "missing", *measures])
-    parts = [part for _, whole in kept.groupby([*KEYS], sort=False) for _, part in whole.groupby([*KEYS, *by])]
-    found = [_mean({key: part[key].iloc[0] for key in (*KEYS, *by)}, part, measures) for part in parts]
-    kinds = dict.fromkeys(KEYS, "object") | dict.fromkeys([*by, "rooms", "missing"], "int64")
-    kinds |= spans(*measures) | {"reason": "object"}
-    return pd.DataFrame(found, columns=list(kinds)).astype(kinds)
+    measured = pd.DataFrame(list(rows), columns=[*KEYS, "room", *by, "missing", *measures])
+    parts = [part for _, group in measured.groupby([*KEYS], sort=False) for _, part in group.groupby([*KEYS, *by])]
+    means = [part.iloc[0][[*KEYS, *by]].to_dict() | _mean_row(part, measures) for part in parts]
+    kinds = (
+        dict.fromkeys(KEYS, "object") | dict.fromkeys(by, "int64") | COUNTS | spans(*measures) | {"reason": "object"}
+    )
+    return pd.DataFrame(means, columns=list(kinds)).astype(kinds)
 
 
-def _mean(keys: dict[str, Any], part: pd.DataFrame, measures: Sequence[str]) -> dict[str, Any]:
-    row: dict[str, Any] = {**keys, "rooms": len(part), "missing": int(part["missing"].sum())}
+def _mean_row(part: pd.DataFrame, measures: Sequence[str]) -> dict[str, Any]:
+    row: dict[str, Any] = {"rooms": len(part), "missing": int(part["missing"].sum())}
     reasons = [too_few()] if len(part) < FEWEST else []
     for name in measures:
-        values = np.array([one.value for one in part[name] if one.value is not None], dtype=float)
+        values = np.array([result.value for result in part[name] if result.value is not None], dtype=float)
         if len(values):
-            row |= with_interval(name, float(values.mean()), mean_interval(values))
+            row |= mean_columns(name, values)
             reasons += [f"{name}: {NO_VARIATION}"] if why_no_interval(values) == NO_VARIATION else []
-        reasons += [f"{name}: {told}" for told in _why(part[name])]
+        reasons += [f"{name}: {reason}" for reason in _missing_reasons(part[name])]
     return row | {"reason": "; ".join(reasons) or None}
 
 
-def _why(found: Iterable[RoomMeasurement]) -> Iterator[str]:
-    """`everybody alike` where that is so in every room, `everybody alike (2 of 5 rooms)` where it is so in some."""
-    known = list(found)
-    why = pd.Series([one.reason for one in known if one.value is None], dtype="object").value_counts(sort=False)
-    for reason, count in why.items():
-        yield str(reason) if count == len(known) else f"{reason} ({count} of {len(known)} rooms)"
+def _missing_reasons(results: pd.Series) -> Iterator[str]:
+    """Yield `everybody alike` if that is so in every room, `everybody alike (2 of 5 rooms)` if it is so in some."""
+    reasons = pd.Series([result.reason for result in results if result.value is None], dtype="object")
+    for reason, count in reasons.value_counts(sort=False).items():
+        yield str(reason) if count == len(results) else f"{reason} ({count} of {len(results)} rooms)"
 
 
-def missing_measurements(values: Floats) -> int:
-    """How many ratings could not be read."""
-    return int(np.isnan(values).sum())
-
-
-def rated_rooms(values: Floats) -> Floats:
-    """Those that could."""
-    return values[~np.isnan(values)]
+def seat_means(ratings: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
+    """Return a row per combination of keys: n (rooms rated), missing, mean, sd and se = sd / sqrt(n) of a column."""
+    means = ratings.groupby(list(keys), sort=False)[value].agg(n="count", asked="size", mean="mean", sd="std")
+    means["missing"] = means.pop("asked") - means["n"]
+    means["se"] = means["sd"] / means["n"] ** 0.5
+    return means

@@ -1,4 +1,4 @@
-"""How far does a word carry? Who hears a line, and what is said by those who heard it."""
+"""How far does a line carry? Who hears it, and what is said by those who heard it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.metrics import _network
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.tables import Tables
@@ -16,71 +15,61 @@ from parley.analysis.tables import Tables
 ORDER = 14
 TITLE = "Cascades"
 NOTE = (
-    "Audience is how many people hear a line. A line belongs to the latest line that its speaker had heard in the same round "
-    "before its turn; where all speak at once, and where feeds are read after posting, in the round before. A line before which "
-    "nothing was heard begins a tree. Depth is the longest chain of a room, virality the mean distance "
-    "between two lines of its largest tree (Goel et al. 2016: 2 at most for a broadcast, more for a chain). A tree shows who "
-    "spoke after whom, not that anybody was persuaded. Means over rooms (populations)."
+    "Audience is how many agents hear a line. A line follows the latest line that its speaker had heard before, in "
+    "the same round; where all speak at once, or read their feed after posting, in the round before. A line before "
+    "which its speaker heard nothing starts a new tree. Depth is the longest chain of a room. Virality is the mean "
+    "distance between two lines of its largest tree (Goel et al. 2016): at most 2 for a broadcast, more for a chain. "
+    "A tree shows who spoke after whom; it does not show who persuaded whom. Numbers are means over rooms."
 )
 LABELS = {
-    "rooms": "rooms",
-    "audience": "audience",
-    "size": "lines a tree",
-    "largest": "largest tree",
-    "depth": "depth",
-    "virality": "virality",
-    "reason": "why empty",
-}
-NEEDS = _network.NEEDS
+    "rooms": "rooms", "audience": "audience", "size": "lines per tree", "largest": "largest tree", "depth": "depth",
+    "virality": "virality", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "links"
 MEASURES = ("audience", "size", "largest", "depth", "virality")
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic and group: rooms, missing (turns without words), audience, size, largest, depth, virality, reason."""
+    """Return a row per topic and group: rooms, missing (turns without text), audience, size, largest, depth, virality, reason."""
     turns = in_turn(tables.header.scenario["options"])
     said, heard = (dict(iter(table.groupby("room", sort=False))) for table in (tables.utterances, tables.heard))
     rows = [
-        _row(one, said.get(one.room.name, tables.utterances[:0]), heard.get(one.room.name, tables.heard[:0]), turns)
-        for one in populations(tables)
+        _row(room, said.get(room.room.name, tables.utterances[:0]), heard.get(room.room.name, tables.heard[:0]), turns)
+        for room in populations(tables)
     ]
     return room_means(rows, MEASURES, by=())
 
 
-def _row(one: Population, said: pd.DataFrame, heard: pd.DataFrame, turns: bool) -> dict[str, Any]:
+def _row(population: Population, said: pd.DataFrame, heard: pd.DataFrame, turns: bool) -> dict[str, Any]:
     lines = said[said["text"].notna()]
-    row = {**one.room.keys, "missing": len(said) - len(lines)}
+    row = {**population.room.keys, "missing": len(said) - len(lines)}
     if lines.empty:
         return row | dict.fromkeys(MEASURES, RoomMeasurement(None, "nobody spoke"))
     parents = heard_before(lines, heard, turns)
     trees = cascades(list(lines["iteration"]), parents)
     largest = max(trees, key=len)
     audience = heard[heard["iteration"].isin(lines["iteration"])].drop_duplicates(["agent", "iteration"])
-    return row | {
-        "audience": RoomMeasurement(len(audience) / len(lines)),
-        "size": RoomMeasurement(len(lines) / len(trees)),
-        "largest": RoomMeasurement(float(len(largest))),
-        "depth": RoomMeasurement(float(depth(parents))),
-        "virality": virality(largest, parents),
-    }
+    values = (len(audience) / len(lines), len(lines) / len(trees), float(len(largest)), float(depth(parents)))
+    return row | dict(zip(MEASURES, (*map(RoomMeasurement, values), virality(largest, parents)), strict=True))
 
 
 def in_turn(options: Mapping[str, Any]) -> bool:
-    """Whether people speak one after another, by the options of environments/network.py (where nothing is said: at once)."""
+    """Return whether agents speak one after another, by the options of environments/network.py (default: all at once)."""
     rule = str(options.get("rule", "")).partition(",")[0]
     return rule == "sequential" or (options.get("timing") == "sequential" and rule != "posts")
 
 
 def heard_before(lines: pd.DataFrame, heard: pd.DataFrame, turns: bool) -> dict[int, int]:
-    """By its number (iteration) each line's parent, where it has one: the latest of the lines in question (see NOTE)."""
-    told = heard[heard["iteration"].isin(lines["iteration"])]  # a turn without words is nobody's parent
-    told = told.assign(round=told["round"] + (0 if turns else 1))[["round", "agent", "iteration"]]
-    pairs = lines[["round", "agent", "iteration"]].merge(told, on=["round", "agent"], suffixes=("", "_heard"))
+    """Return the parent of each line that has one, both as iterations: the latest line that its speaker had heard (see NOTE)."""
+    heard = heard[heard["iteration"].isin(lines["iteration"])]  # a turn without text has no children
+    heard = heard.assign(round=heard["round"] + (0 if turns else 1))[["round", "agent", "iteration"]]
+    pairs = lines[["round", "agent", "iteration"]].merge(heard, on=["round", "agent"], suffixes=("", "_heard"))
     latest = pairs[pairs["iteration_heard"] < pairs["iteration"]].groupby("iteration")["iteration_heard"].max()
     return {int(line): int(parent) for line, parent in latest.items()}
 
 
 def cascades(lines: Sequence[int], parents: Mapping[int, int]) -> list[list[int]]:
-    """The trees, each as its lines in order, the root first. Lines are numbered as they were said: a parent before its child."""
+    """Return the trees, each as its lines in order, the root first. Numbers of lines grow: a parent comes before its child."""
     trees: dict[int, list[int]] = {}
     root: dict[int, int] = {}
     for line in sorted(lines):
@@ -90,7 +79,7 @@ def cascades(lines: Sequence[int], parents: Mapping[int, int]) -> list[list[int]
 
 
 def depth(parents: Mapping[int, int]) -> int:
-    """Steps from a root to the line farthest from it; 0 where nobody spoke after hearing.
+    """Return the steps from a root to the line farthest from it; 0 where no line has a parent.
 
     >>> depth({2: 1, 3: 2, 4: 1})
     2
@@ -102,9 +91,9 @@ def depth(parents: Mapping[int, int]) -> int:
 
 
 def virality(tree: Sequence[int], parents: Mapping[int, int]) -> RoomMeasurement:
-    """Structural virality: the mean distance between two lines of a tree. An edge that cuts off s of n lines is on the way
-    between s (n - s) pairs.
+    """Return the structural virality: the mean distance between two lines of a tree.
 
+    An edge that cuts off s of n lines lies on the path between s (n - s) pairs.
     Source: Goel, Anderson, Hofman and Watts 2016, Management Science 62(1), eq. 1.
 
     >>> virality([1, 2, 3], {2: 1, 3: 2}).value  # a chain: 1, 1, 2

@@ -1,51 +1,50 @@
-"""Private confidence in the own position (0-100), where the probe `confidence` is among the further ones.
+"""Private confidence in one's own position (0-100), if the scenario asks the further question `confidence`.
 
-Source: "When Two LLMs Debate, Both Think They'll Win" (2025): bets rise from round to round, and in the end both sides bet 75 or
-more, which two sides of one question cannot both be right in. Departures: agreement may move here (their sides are assigned), so
-that several may be sure of the same; the unit is the room.
+Source: "When Two LLMs Debate, Both Think They'll Win" (2025): bets rise from round to round, and in the end both sides
+bet 75 or more, although only one of two opposite sides can be right. Departures: sides are not assigned here, so
+several agents may be sure of the same; the unit is the room.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import mean_interval, share_interval
 from parley.analysis.formatting import count_phrase
-from parley.analysis.metrics._cells import NO_AGENT, Cell, cells, frame, spans, with_interval
+from parley.analysis.metrics import _cells
+from parley.analysis.metrics._cells import Cell
 from parley.analysis.tables import Tables
 
 ORDER = 6
 TITLE = "Confidence"
-NOTE = "Room means of agents rated first and last; sure: the share of rooms in which everybody ends at 75 or more."
+NOTE = "Room means of agents rated first and last. Sure is the share of rooms in which all agents end at 75 or more."
 LABELS: dict[str, str] = {}
 PROBE, SURE = "confidence", 75
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and party: rooms, missing (agents left out), start and end (0-100), escalation, whole (rooms in
-    which everybody's last rating could be read), sure (of these), reason.
+    """Return a row per topic, group and party: rooms, missing (agents left out), start and end (0-100), escalation,
+    whole (rooms in which every last rating could be read), sure (share of these), reason.
     """
-    here = tables.probes[tables.probes["probe"] == PROBE]
-    bets = replace(tables, attitudes=here.assign(attitude=here["rating"], expected=np.nan))
-    kinds = {"rooms": "int64", "missing": "int64", "start": "float64", "end": "float64"}
-    rows = [_row(cell) | _sure(here, cell) for cell in cells(bets)]
-    return frame(rows, **kinds, **spans("escalation"), whole="int64", **spans("sure"), reason="object")
+    bets = tables.probes[tables.probes["probe"] == PROBE]
+    as_attitudes = replace(tables, attitudes=bets.assign(attitude=bets["rating"], expected=np.nan))
+    rows = [_row(cell) | _sure_columns(bets, cell) for cell in _cells.cells(as_attitudes)]
+    kinds = _cells.COUNTS | {"start": "float64", "end": "float64"} | _cells.spans("escalation")
+    return _cells.frame(rows, **kinds, whole="int64", **_cells.spans("sure"), reason="object")
 
 
 def headline(found: pd.DataFrame) -> str:
     changes = found["escalation"].dropna()
     if changes.empty:
-        return "How confidence changed cannot be told for any line."
-    rose, fell = int((found["escalation_low"] > 0).sum()), int((found["escalation_high"] < 0).sum())
+        return "How confidence changed is not known for any party."
+    rose, fell, _ = _cells.count_signs(found, "escalation")
     return (
         f"Confidence in the own position changed by {changes.median():+.1f} of 100 "
-        f"(median of {count_phrase(len(changes), 'line')}): "
-        f"it rose by more than chance in {rose}, fell in {fell}; for {len(changes) - rose - fell} this is not certain."
+        f"(median of {count_phrase(len(changes), 'party')}): it rose by more than chance in {rose}, fell in {fell}; "
+        f"for {len(changes) - rose - fell} this is not certain."
     )
 
 
@@ -53,22 +52,15 @@ def _row(cell: Cell) -> dict[str, Any]:
     means, missing = cell.complete()
     row: dict[str, Any] = {**cell.keys, "rooms": len(means), "missing": missing}
     if means.empty:
-        return row | {"reason": NO_AGENT}
+        return row | {"reason": _cells.NO_AGENT}
     start, end = means.iloc[:, 0], means.iloc[:, -1]
-    change = (end - start).to_numpy(dtype=float)
-    ends = mean_interval(change)
     row |= {"start": start.mean(), "end": end.mean(), "reason": None}
-    return row | with_interval("escalation", float(change.mean()), ends)
+    return row | _cells.mean_columns("escalation", (end - start).to_numpy(dtype=float))
 
 
-def _sure(bets: pd.DataFrame, cell: Cell) -> dict[str, Any]:
-    """Of the rooms of a cell's topic and group in which everybody's last bet could be read."""
-    rooms = list(_last(bets, cell))
-    sure = sum(bool((ratings >= SURE).all()) for ratings in rooms)
-    share = sure / len(rooms) if rooms else float("nan")
-    return {"whole": len(rooms)} | with_interval("sure", share, share_interval(sure, len(rooms)))
-
-
-def _last(bets: pd.DataFrame, cell: Cell) -> Iterator[pd.Series]:
+def _sure_columns(bets: pd.DataFrame, cell: Cell) -> dict[str, Any]:
+    """Return the share of sure rooms, of the rooms of the cell's topic and group whose last bets could all be read."""
     last = bets[(bets["topic"] == cell.topic) & (bets["group"] == cell.group) & (bets["round"] == cell.rounds[-1])]
-    return (ratings for _, ratings in last.groupby("room")["rating"] if ratings.notna().all())
+    rooms = [ratings for _, ratings in last.groupby("room")["rating"] if ratings.notna().all()]
+    sure = sum(bool((ratings >= SURE).all()) for ratings in rooms)
+    return {"whole": len(rooms)} | _cells.share_columns("sure", sure, len(rooms))

@@ -1,4 +1,4 @@
-"""Do people hear their own attitude? Correlation with the mean of those they hear, beside shuffled attitudes."""
+"""Do agents hear their own attitude? The correlation with the mean of those they hear, compared with shuffled attitudes."""
 
 from __future__ import annotations
 
@@ -8,74 +8,68 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats, nanmean
-from parley.analysis.metrics import _network
 from parley.analysis.metrics._cells import with_interval
-from parley.analysis.metrics._network import Links, Population, by_survey, correlation, heard_mean, populations
-from parley.analysis.metrics._rooms import KEYS, Room, RoomMeasurement
+from parley.analysis.metrics._network import Links, Population, by_survey, heard_mean, pearson, populations
+from parley.analysis.metrics._rooms import KEYS, RoomMeasurement
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 
 ORDER = 12
 TITLE = "Echo chambers"
 NOTE = (
-    "The correlation of a person's attitude with the mean attitude of those that it hears (after Cota et al. 2019 and Cinelli et "
-    "al. 2021), means over rooms (populations). Shuffled is what the same links give when attitudes are dealt out "
-    "anew among the people of a room: the mean of 499 deals and the middle 95% of them; p in `tables/` is the share of deals "
-    "that reach the index (the true one counts as a deal)."
+    "The index is the correlation of an agent's attitude with the mean attitude of the agents that it hears (after "
+    "Cota et al. 2019 and Cinelli et al. 2021), averaged over rooms. Shuffled is the index if the same attitudes are "
+    "dealt anew to the agents of a room: the mean and the middle 95% of 499 deals. p in `tables/` is the share of "
+    "deals that reach the index (the true one counts as a deal)."
 )
-LABELS = {"rooms": "rooms", "index": "index", "null": "shuffled", "reason": "why empty"}
-NEEDS = _network.NEEDS
+LABELS = {"rooms": "rooms", "index": "index", "null": "shuffled", "reason": "reason if missing"}
+NEEDS = "links"
 DEALS = 499
+NULL_COLUMNS = ["null", "null_low", "null_high", "p"]
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and round: rooms, missing (ratings), index, reason, null with the middle 95% of the deals, p."""
-    found = by_survey(tables, ("index",), _measured)
-    keys = [*KEYS, "round"]
-    nulls = _nulls(tables)
-    rows = [_beside(nulls.get(tuple(row[key] for key in keys)), row["index"]) for row in found.to_dict("records")]
-    names = ["null", "null_low", "null_high", "p"]
-    return found.join(pd.DataFrame(rows, columns=names, index=found.index).astype("float64"))
-
-
-def _measured(links: Links, values: Floats, room: Room) -> dict[str, RoomMeasurement]:
-    return {"index": index(links, values)}
+    """Return a row per topic, group and round: rooms, missing (ratings), index, reason, null with the middle 95% of deals, p."""
+    indices = by_survey(tables, {"index": lambda links, values, room: index(links, values)})
+    nulls = _shuffled_means(tables)
+    keys = indices[[*KEYS, "round"]].itertuples(index=False, name=None)
+    rows = [_null_columns(nulls.get(key), true) for key, true in zip(keys, indices["index"], strict=True)]
+    return indices.join(pd.DataFrame(rows, columns=NULL_COLUMNS, index=indices.index).astype("float64"))
 
 
 def index(links: Links, values: Floats) -> RoomMeasurement:
-    """Pearson's r over those who were rated and hear somebody who was."""
+    """Return Pearson's r over the rated agents that hear a rated agent."""
     heard = heard_mean(links, values)
-    kept = ~np.isnan(values) & ~np.isnan(heard)
-    return correlation(values[kept], heard[kept], "nobody hears anybody who was rated")
+    known = ~np.isnan(values) & ~np.isnan(heard)
+    return pearson(values[known], heard[known], "nobody hears anybody who was rated")
 
 
-def _nulls(tables: Tables) -> dict[tuple[str, str, int], Floats]:
-    """By topic, group and round: the mean over rooms of the index, deal by deal; rooms without an index are left out."""
+def _shuffled_means(tables: Tables) -> dict[tuple[str, str, int], Floats]:
+    """Return by topic, group and round the index of each deal, averaged over the rooms that have an index."""
     deals: dict[tuple[str, str, int], list[Floats]] = defaultdict(list)
-    for one in populations(tables):
-        for round_ in one.room.attitudes:
-            if index(one.links(round_), one.room.at(round_)).value is not None:
-                deals[one.room.topic, one.room.group, int(round_)].append(shuffled(one, int(round_)))
+    for population in populations(tables):
+        room = population.room
+        for round_ in room.attitudes:
+            if index(population.links(round_), room.at(round_)).value is not None:
+                deals[room.topic, room.group, int(round_)].append(_shuffled_indices(population, int(round_)))
     return {key: nanmean(np.stack(rooms)) for key, rooms in deals.items()}
 
 
-def shuffled(one: Population, round_: int) -> Floats:
-    """The index for each deal of the room's attitudes among those who were rated; NaN where it is undefined."""
-    rng = np.random.default_rng(derive(0, "echo chamber", one.room.name, round_))
-    links, values = one.links(round_), one.room.at(round_)
-    there, dealt, found = ~np.isnan(values), values.copy(), []
+def _shuffled_indices(population: Population, round_: int) -> Floats:
+    """Return the index for each deal of the room's attitudes among the rated agents; NaN where it is undefined."""
+    rng = np.random.default_rng(derive(0, "echo chamber", population.room.name, round_))
+    links, values = population.links(round_), population.room.at(round_)
+    rated, dealt, indices = ~np.isnan(values), values.copy(), []
     for _ in range(DEALS):
-        dealt[there] = rng.permutation(values[there])
-        found.append(index(links, dealt).value)
-    return np.array(found, dtype=float)
+        dealt[rated] = rng.permutation(values[rated])
+        indices.append(index(links, dealt).value)
+    return np.array(indices, dtype=float)
 
 
-def _beside(null: Floats | None, true: float) -> dict[str, float]:
+def _null_columns(null: Floats | None, true: float) -> dict[str, float]:
     known = null[np.isfinite(null)] if null is not None else np.empty(0)
     if not len(known):
         return {}
     low, high = np.quantile(known, [0.025, 0.975])
-    reached = int((known >= true - 1e-12).sum())
-    return with_interval("null", float(known.mean()), (float(low), float(high))) | {
-        "p": (reached + 1) / (len(known) + 1)
-    }
+    p = (int((known >= true - 1e-12).sum()) + 1) / (len(known) + 1)
+    return with_interval("null", float(known.mean()), (float(low), float(high))) | {"p": p}

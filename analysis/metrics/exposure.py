@@ -1,4 +1,4 @@
-"""How mixed is what people hear?"""
+"""How mixed is what agents hear?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.metrics import _network
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.tables import Tables
@@ -17,63 +16,60 @@ from parley.analysis.tables import Tables
 ORDER = 16
 TITLE = "Diversity of what is heard"
 NOTE = (
-    "Over the lines that a person hears in a round: variance (n - 1) and entropy of the speakers' attitudes at the survey before "
-    "(entropy over the eleven whole points, 0 all alike, 1 all points alike often), and the share of lines of another party, "
-    "beside what it would be if everybody heard everybody else alike. Means over people, then over rooms (populations)."
+    "These numbers describe the lines that an agent hears in a round. Variance (n - 1) and entropy are those of the "
+    "speakers' attitudes at the survey before; entropy counts whole points, and runs from 0 (all alike) to 1 (all "
+    "points equally often). Other parties is the share of lines from another party; next to it, that share if all "
+    "agents heard all others. Numbers are means over agents, then over rooms."
 )
 LABELS = {
-    "rooms": "rooms",
-    "variance": "variance",
-    "entropy": "entropy",
-    "cross": "other parties",
-    "blind": "if all heard all",
-    "reason": "why empty",
-}
-NEEDS = _network.NEEDS
-MEASURES = ("variance", "entropy", "cross", "blind")
+    "rooms": "rooms", "variance": "variance", "entropy": "entropy", "cross": "other parties",
+    "blind": "if all heard all", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "links"
 POINTS = 11
-NOTHING_HEARD = "nobody heard anything"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and round from 1: rooms, missing (lines heard of unrated speakers), variance, entropy, cross,
-    blind, reason.
+    """Return a row per topic, group and round from 1: rooms, missing (lines of unrated speakers), variance, entropy,
+    cross, blind, reason.
     """
-    return room_means(_rows(tables), MEASURES)
+    return room_means(_rows(tables), ("variance", "entropy", "cross", "blind"))
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
     said = tables.utterances[["room", "iteration", "round", "agent"]]
     lines = tables.heard.merge(said, on=["room", "iteration"], suffixes=("", "_said"), validate="many_to_one")
-    heard = dict(iter(lines.groupby("room", sort=False)))
-    for one in populations(tables):
-        here = heard.get(one.room.name, lines.iloc[:0])
-        for round_ in range(1, one.last + 1):
-            yield {**one.room.keys, "round": round_, **_measured(one, here[here["round"] == round_], round_)}
+    by_room = dict(iter(lines.groupby("room", sort=False)))
+    for population in populations(tables):
+        heard = by_room.get(population.room.name, lines.iloc[:0])
+        for round_ in range(1, population.last + 1):
+            measured = _measure_round(population, heard[heard["round"] == round_], round_)
+            yield {**population.room.keys, "round": round_, **measured}
 
 
-def _measured(one: Population, lines: pd.DataFrame, round_: int) -> dict[str, Any]:
-    before = [asked for asked in one.room.attitudes if asked < round_]
-    stands = one.room.attitudes[before[-1]] if before else pd.Series(np.nan, index=one.room.parties.index)
-    attitudes = lines["agent_said"].map(stands)
+def _measure_round(population: Population, lines: pd.DataFrame, round_: int) -> dict[str, Any]:
+    parties, surveys = population.room.parties, population.room.attitudes
+    before = [survey for survey in surveys if survey < round_]
+    latest = surveys[before[-1]] if before else pd.Series(np.nan, index=parties.index)
+    attitudes = lines["agent_said"].map(latest)
     by_hearer = attitudes.dropna().groupby(lines["agent"])
-    other = lines["agent"].map(one.room.parties) != lines["agent_said"].map(one.room.parties)
+    other = lines["agent"].map(parties) != lines["agent_said"].map(parties)
     return {
         "missing": int(attitudes.isna().sum()),
-        "variance": _over_people(by_hearer.var(), "nobody heard two rated speakers"),
-        "entropy": _over_people(by_hearer.agg(lambda told: entropy(told.to_numpy())), "nobody heard a rated speaker"),
-        "cross": _over_people(other.groupby(lines["agent"]).mean(), NOTHING_HEARD),
-        "blind": blind(one.room.parties),
+        "variance": _agent_mean(by_hearer.var(), "nobody heard two rated speakers"),
+        "entropy": _agent_mean(by_hearer.agg(lambda heard: entropy(heard.to_numpy())), "nobody heard a rated speaker"),
+        "cross": _agent_mean(other.groupby(lines["agent"]).mean(), "nobody heard anything"),
+        "blind": blind(parties),
     }
 
 
-def _over_people(values: pd.Series, none: str) -> RoomMeasurement:
+def _agent_mean(values: pd.Series, reason: str) -> RoomMeasurement:
     known = values.dropna()
-    return RoomMeasurement(float(known.mean())) if len(known) else RoomMeasurement(None, none)
+    return RoomMeasurement(float(known.mean())) if len(known) else RoomMeasurement(None, reason)
 
 
 def entropy(attitudes: Floats) -> float:
-    """Shannon's entropy of attitudes as whole points, as a share of its greatest value log 11.
+    """Return Shannon's entropy of attitudes as whole points, as a share of its greatest value, log 11.
 
     >>> round(entropy(np.array([2.0, 2.0, 8.0, 8.0])), 3)  # log 2 / log 11
     0.289
@@ -84,7 +80,7 @@ def entropy(attitudes: Floats) -> float:
 
 
 def blind(parties: pd.Series) -> RoomMeasurement:
-    """The share of ordered pairs of different people that are of different parties.
+    """Return the share of ordered pairs of different agents that are of different parties.
 
     >>> blind(pd.Series(["a", "a", "b"])).value
     0.6666666666666666

@@ -1,4 +1,4 @@
-"""Does the graph fall apart into parties, or into sides?"""
+"""Does the graph fall apart into parties, or into sides of the question?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.metrics import _network
 from parley.analysis.metrics._network import NO_LINKS, Ints, Links, by_survey
 from parley.analysis.metrics._rooms import Room, RoomMeasurement
 from parley.analysis.tables import Tables
@@ -14,38 +13,40 @@ from parley.analysis.tables import Tables
 ORDER = 11
 TITLE = "Modularity"
 NOTE = (
-    "The share of links within blocks, less what it would be if links were dealt out anew with the same number at each person "
-    "(directed: Leicht and Newman 2008). Blocks are the parties, or the sides of the axis: below, at and above its middle (5), "
-    "of those who were rated. Means over rooms (populations)."
+    "Modularity is the share of links within blocks, minus the share expected if links were redrawn with the same "
+    "number of links per agent (directed: Leicht and Newman 2008). Blocks are the parties, or the sides of the "
+    "question: ratings below, at and above the middle (5). Agents without a rating are on no side. Numbers are means "
+    "over rooms."
 )
-LABELS = {"rooms": "rooms", "party": "by party", "side": "by side", "reason": "why empty"}
-NEEDS = _network.NEEDS
+LABELS = {"rooms": "rooms", "party": "by party", "side": "by side", "reason": "reason if missing"}
+NEEDS = "links"
 MIDDLE = 5.0
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and round: rooms, missing (ratings), party, side, reason."""
-    return by_survey(tables, ("party", "side"), _measured)
+    """Return a row per topic, group and round: rooms, missing (ratings), party, side, reason."""
+    return by_survey(tables, {"party": _party_modularity, "side": _side_modularity})
 
 
-def _measured(links: Links, values: Floats, room: Room) -> dict[str, RoomMeasurement]:
-    parties = pd.factorize(room.parties)[0].astype(np.int64)
-    there = ~np.isnan(values)
-    sides = np.where(there, np.sign(values - MIDDLE) + 1, 0).astype(np.int64)
-    return {"party": modularity(links, parties), "side": modularity(links.among(there), sides)}
+def _party_modularity(links: Links, values: Floats, room: Room) -> RoomMeasurement:
+    return modularity(links, pd.factorize(room.parties)[0].astype(np.int64))
+
+
+def _side_modularity(links: Links, values: Floats, room: Room) -> RoomMeasurement:
+    rated = ~np.isnan(values)
+    return modularity(links.among(rated), np.where(rated, np.sign(values - MIDDLE) + 1, 0).astype(np.int64))
 
 
 def modularity(links: Links, blocks: Ints) -> RoomMeasurement:
-    """Q = sum over blocks of L / m - out * in / m², of m links in all L within the block, `out` from its people and `in` to them.
-    None where all who are linked are of one block.
+    """Return Q, the sum over blocks of L / m - out * in / m²; None where all linked agents are in one block.
 
-    Source: Leicht and Newman 2008, Physical Review Letters 100, 118703.
+    m: all links; L: links within the block; out, in: links from its agents and to them. blocks: the block of each
+    agent. Source: Leicht and Newman 2008, Physical Review Letters 100, 118703.
     """
-    source, target, many = blocks[links.source], blocks[links.target], len(links.source)
-    if not many:
+    source, target, total = blocks[links.source], blocks[links.target], len(links.source)
+    if not total:
         return RoomMeasurement(None, NO_LINKS)
-    size = int(np.max(blocks)) + 1
-    out, into = np.bincount(source, minlength=size), np.bincount(target, minlength=size)
+    out, into = (np.bincount(ends, minlength=int(blocks.max()) + 1) for ends in (source, target))
     if (out + into > 0).sum() == 1:
         return RoomMeasurement(None, "one block only")
-    return RoomMeasurement(float((source == target).mean() - (out @ into) / many**2))
+    return RoomMeasurement(float((source == target).mean() - (out @ into) / total**2))

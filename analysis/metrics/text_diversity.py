@@ -1,4 +1,4 @@
-"""Do the people of a room come to say the same in the same words? Distinct words, by group and round."""
+"""Do the agents of a room come to use the same words? Distinct words, by group and round."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from parley.analysis.tables import Tables
 ORDER = 8
 TITLE = "Diversity of the text"
 NOTE = (
-    "Of 42 words drawn from all that a room said in a round, the share that differ, expected over all draws (HD-D; 1: no word "
-    "twice). The plain share of distinct words falls with the length of a text; that of 42 can be compared between rooms and "
-    "rounds. Words are the mean length of a reply. Means over rooms."
+    "Distinct of 42 is the expected share of different words among 42 words drawn from all that a room said in a "
+    "round (HD-D; 1: no word twice). The plain share of different words falls with the length of a text; that of 42 "
+    "words can be compared between rooms and rounds. Words per reply is a mean. Numbers are means over rooms."
 )
-LABELS = {"rooms": "rooms", "distinct": "distinct of 42", "words": "words a reply", "reason": "why empty"}
+LABELS = {"rooms": "rooms", "distinct": "distinct of 42", "words": "words per reply", "reason": "reason if missing"}
 NEEDS = "utterances"
 SAMPLE = 42
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 def compute(tables: Tables) -> DataFrame:
-    """One row a topic, group and round: rooms, missing (replies without text), distinct, words, reason."""
+    """Return a row per topic, group and round: rooms, missing (replies without text), distinct, words, reason."""
     return room_means(_rows(tables), ("distinct", "words"))
 
 
@@ -38,14 +38,15 @@ def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
         if name in debating:
             texts = said["text"].dropna()
             row = {**debating[name].keys, "round": round_, "missing": len(said) - len(texts)}
-            yield row | {"distinct": distinct(texts), "words": _length(texts)}
+            yield row | {"distinct": distinct(texts), "words": _mean_length(texts)}
 
 
 def distinct(texts: Iterable[str], sample: int = SAMPLE) -> RoomMeasurement:
-    """The expected share of distinct words among `sample` words drawn without replacement from some texts.
+    """Return the expected share of distinct words among `sample` words drawn without replacement from some texts.
 
-    A word that stands f times among N is missed by a draw of m with probability C(N - f, m) / C(N, m). Sources: McCarthy and
-    Jarvis 2010, Behavior Research Methods 42(2) (HD-D, 42 words); it is distinct-1 (Li et al. 2016, NAACL) at a fixed length.
+    A word that occurs f times among N is missed by a draw of m with probability C(N - f, m) / C(N, m). Sources:
+    McCarthy and Jarvis 2010, Behavior Research Methods 42(2) (HD-D, 42 words); it is distinct-1 (Li et al. 2016, NAACL)
+    at a fixed length.
 
     >>> distinct(["a b a", "b"], sample=2).value  # C(2, 2) / C(4, 2) = 1/6 miss a, as many b: (5/6 + 5/6) / 2
     0.8333333333333334
@@ -54,19 +55,19 @@ def distinct(texts: Iterable[str], sample: int = SAMPLE) -> RoomMeasurement:
     whole, left = counts.sum(), counts.sum() - counts
     if whole < sample:
         return RoomMeasurement(None, f"fewer than {sample} words")
-    missed = np.where(left < sample, 0.0, np.exp(_choose(np.maximum(left, sample), sample) - _choose(whole, sample)))
-    return RoomMeasurement(float((1 - missed).sum() / sample))
+    ratio = np.exp(_log_choose(np.maximum(left, sample), sample) - _log_choose(whole, sample))
+    return RoomMeasurement(float((1 - np.where(left < sample, 0.0, ratio)).sum() / sample))
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _choose(whole: Any, part: int) -> Any:
-    """The logarithm of the binomial coefficient."""
+def _log_choose(whole: Any, part: int) -> Any:
+    """Return the logarithm of the binomial coefficient."""
     return gammaln(whole + 1) - gammaln(part + 1) - gammaln(whole - part + 1)
 
 
-def _length(texts: Iterable[str]) -> RoomMeasurement:
+def _mean_length(texts: Iterable[str]) -> RoomMeasurement:
     lengths = [len(_words(text)) for text in texts]
     return RoomMeasurement(float(np.mean(lengths))) if lengths else RoomMeasurement(None, "nobody spoke")

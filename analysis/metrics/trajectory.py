@@ -1,26 +1,28 @@
-"""Mean attitude by seat after each round, with the standard error over rooms (Figs 3-9: the plotted points)."""
+"""Mean attitude by seat after each round, with the standard error over rooms (the points of the attitude figure)."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from parley.analysis.metrics._rooms import seat_means
 from parley.analysis.tables import Tables
 
 ORDER = 1
 TITLE = "Attitude by round"
-NOTE = "Mean over rooms of one seat's attitude (0-10); se = sd / sqrt(n); missing counts the ratings that could not be read."
+NOTE = (
+    "Mean attitude of a seat over rooms (0-10); se = sd / sqrt(n); missing counts the ratings that could not be read."
+)
 LABELS: dict[str, str] = {}
 KEYS = ["topic", "group", "seat", "party", "round"]
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Columns: topic, group, seat, party, round, iteration, n (rooms rated), missing, mean, sd, se (all on 0-10).
+    """Return the columns topic, group, seat, party, round, iteration, n (rooms rated), missing, mean, sd, se (all
+    0-10).
 
-    iteration: the replies so far; where chance decides how many speak in a round, their mean over rooms, rounded.
+    iteration: the replies so far; where chance decides how many agents speak in a round, their mean over rooms,
+    rounded.
     """
-    grouped = tables.attitudes.groupby(KEYS, sort=False)
-    frame = grouped["attitude"].agg(n="count", asked="size", mean="mean", sd="std")
-    frame["iteration"] = grouped["iteration"].mean().round().astype("int64")
-    frame["missing"] = frame.pop("asked") - frame["n"]
-    frame["se"] = frame["sd"] / frame["n"] ** 0.5
-    return frame.reset_index()[[*KEYS, "iteration", "n", "missing", "mean", "sd", "se"]]
+    means = seat_means(tables.attitudes, KEYS, "attitude")
+    means["iteration"] = tables.attitudes.groupby(KEYS, sort=False)["iteration"].mean().round().astype("int64")
+    return means.reset_index()[[*KEYS, "iteration", "n", "missing", "mean", "sd", "se"]]

@@ -22,8 +22,8 @@ from parley.analysis.deliberation.position_change import (
     majority_margin,
     majority_position,
     measure_movement,
-    movement_table,
-    position_shifts,
+    net_movement,
+    share_moved,
 )
 from parley.analysis.deliberation.run_episodes import episodes_of_events, episodes_of_run
 from parley.analysis.run_report import main_figure, write_report
@@ -86,12 +86,12 @@ GROUP = episode(
 
 def test_movement_by_hand() -> None:
     assert majority_position(GROUP.voices) == 1
-    assert movement_table(GROUP) == pytest.approx((1 + 0 + 1 - 1) / 4)
-    assert position_shifts(GROUP) == pytest.approx(3 / 4)
+    assert net_movement(GROUP) == pytest.approx((1 + 0 + 1 - 1) / 4)
+    assert share_moved(GROUP) == pytest.approx(3 / 4)
     mirrored = episode(voice("a", 2, 1), voice("b", 3, 5))
-    assert (majority_position(mirrored.voices), movement_table(mirrored)) == (-1, 0.0)
+    assert (majority_position(mirrored.voices), net_movement(mirrored)) == (-1, 0.0)
     even = episode(voice("a", 2, 3), voice("b", 6, 5), voice("c", 4, 4))
-    assert (majority_position(even.voices), movement_table(even), position_shifts(even)) == (
+    assert (majority_position(even.voices), net_movement(even), share_moved(even)) == (
         0,
         None,
         pytest.approx(2 / 3),
@@ -257,7 +257,7 @@ def test_a_debate_holds_no_deliberation(tmp_path: Path) -> None:
             tmp_path / "run",
         )
     )
-    with pytest.raises(UserError, match="holds no private deliberations"):
+    with pytest.raises(UserError, match="has no private deliberations"):
         episodes_of_run(tmp_path / "run")
     assert not deliberates(load(tmp_path / "run"))
 
@@ -277,7 +277,7 @@ def test_the_report_is_whole_and_the_same_twice(run: Runs, mediator: str) -> Non
         "agreement with the revision",
         "known-truth speaker",
         "+0.137",
-        "2 groups, 6 episodes",
+        "There are 2 groups and 6 episodes",
         "Nothing: 120 ratings, 72 replies",
         "answers about oneself",
         f"--set {shlex.quote(f'mediator={mediator}')}",

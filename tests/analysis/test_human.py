@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import run
 from parley.analysis.bootstrap import correlation
-from parley.analysis.human.fidelity import published
 from parley.analysis.human.measures import (
     ALIKE,
     FEW,
@@ -35,6 +34,7 @@ from parley.analysis.human.readers import (
     habermas,
     others_mean,
     persuasiontrace,
+    published,
     salvi,
     sources,
     toward_majority,
@@ -237,7 +237,7 @@ def test_persuasiontrace_by_hand(tmp_path: Path) -> None:
     assert (len(people), people["condition"].value_counts().to_dict()) == (9, {"given claim": 8, "audio": 1})
     assert people["turns"].tolist() == [(0.15, 0.2), (0.3, 0.4), (0.45, 0.6), (0.6, 0.8)] + [()] * 5
     assert people["side"].tolist() == [1] * 4 + [-1] * 4 + [1]
-    assert "1 talk of 10 stood" in found.notes[0]
+    assert "1 talk of 10 appeared" in found.notes[0]
     assert "left out of 4 talks" in found.notes[1]
 
 

@@ -10,12 +10,21 @@ import pandas as pd
 import pytest
 from data_checks import check_each
 
-from parley.analysis.metrics import confidence, crossing, drift, first_cycle, further, metrics, polarisation, trajectory
+from parley.analysis.metrics import (
+    confidence,
+    default_crossing,
+    drift,
+    first_cycle,
+    further_probes,
+    metrics,
+    polarisation,
+    trajectory,
+)
 from parley.analysis.metrics._cells import default_level
 from parley.analysis.metrics.drift import slope
 from parley.analysis.tables import Tables, load, rating_value
 
-ALL = ("trajectory", "drift", "first_cycle", "crossing", "further", "confidence", "forecast")
+ALL = ("trajectory", "drift", "first_cycle", "default_crossing", "further_probes", "confidence", "forecast")
 ROOMS = ("polarisation", "text_diversity")
 NETWORKS = ("assortativity", "modularity", "echo_chamber", "consensus", "cascades", "friendship", "exposure")
 
@@ -26,7 +35,7 @@ def row(frame: pd.DataFrame, party: str = "republican") -> pd.Series:
 
 def test_the_folder_is_the_registry() -> None:
     """A metric that is dropped in is found, in its order, with all that summary and tables ask of it."""
-    assert tuple(metrics()) == (*ALL, *ROOMS, "sis", *NETWORKS)
+    assert tuple(metrics()) == (*ALL, *ROOMS, "contagion", *NETWORKS)
     for metric in metrics().values():
         assert all(hasattr(metric, name) for name in ("ORDER", "TITLE", "NOTE", "LABELS", "compute"))
 
@@ -169,10 +178,10 @@ def test_below_five_rooms_no_line_has_moved(rooms: int, held: Callable) -> None:
     found = row(drift.compute(tables))
     assert found["reason"] == "fewer than 5 rooms"
     assert found[["drift", "drift_low", "closed", "rate"]].isna().all()
-    assert "0 moved toward" in drift.headline(drift.compute(tables))
+    assert "0 of 1 party moved toward" in drift.headline(drift.compute(tables))
     assert row(first_cycle.compute(tables))["reason"] == "fewer than 5 rooms"
-    assert row(crossing.compute(tables))[["beyond", "share"]].isna().all()
-    assert crossing.headline(crossing.compute(tables)).startswith("0 of 1 ")
+    assert row(default_crossing.compute(tables))[["beyond", "share"]].isna().all()
+    assert default_crossing.headline(default_crossing.compute(tables)).startswith("0 of 1 ")
 
 
 def test_a_drift_has_students_interval(held: Callable) -> None:
@@ -236,14 +245,14 @@ def test_rooms_without_a_first_round_are_not_counted(held: Callable) -> None:
 def test_crossing_by_hand(held: Callable) -> None:
     """Default 5. Ends 6, 6, 5.25, 3.75: 1, 1, 1/4, -5/4 beyond, mean 1/4; 4 of 8 by half a point; crossed in round 2."""
     rooms = [[3, 4, 6], [3, 5, 6], [3, 5, 5.25], [3, 4, 3.75]]
-    found = row(crossing.compute(held(*[{"republican": room} for room in rooms * 2], reference=5)))
+    found = row(default_crossing.compute(held(*[{"republican": room} for room in rooms * 2], reference=5)))
     assert found[["rooms", "round", "beyond", "share"]].to_list() == [8, 2, 0.25, 0.5]
     assert (found["share_low"], found["share_high"]) == pytest.approx((0.215, 0.785), abs=5e-4)
 
 
 def test_a_line_that_never_crosses_has_no_round_and_no_false_certainty(held: Callable) -> None:
     """0 of 5 rooms leaves room for 43% (Wilson): an interval of the mean would claim exactly none."""
-    found = row(crossing.compute(held(*[{"republican": [3, 4, 4]}] * 5, reference=5)))
+    found = row(default_crossing.compute(held(*[{"republican": [3, 4, 4]}] * 5, reference=5)))
     assert found["round"] is pd.NA
     assert (found["beyond"], found["share"], found["share_low"]) == (-1, 0, 0)
     assert found["share_high"] == pytest.approx(0.434, abs=1e-3)
@@ -251,14 +260,14 @@ def test_a_line_that_never_crosses_has_no_round_and_no_false_certainty(held: Cal
 
 def test_an_oscillating_default_is_compared_round_by_round_in_its_own_room(held: Callable) -> None:
     """Default 6, 3, 8 against 4, 4, 4: beyond it after round 1 only, and 4 short of it at the end."""
-    found = row(crossing.compute(held(*[{"republican": [4, 4, 4], "default": [6, 3, 8]}] * 5)))
+    found = row(default_crossing.compute(held(*[{"republican": [4, 4, 4], "default": [6, 3, 8]}] * 5)))
     assert found[["round", "beyond", "share"]].to_list() == [1, -4, 0]
 
 
 def test_each_room_meets_its_own_default(held: Callable) -> None:
     """Ends 6 against 7 and 8 against 7.2: mean -0.1, one room half a point beyond; the mean line would say the same by luck."""
     rooms = [{"republican": [2, 6], "default": [6, 7]}, {"republican": [2, 8], "default": [6, 7.2]}]
-    found = row(crossing.compute(held(*rooms * 3)))
+    found = row(default_crossing.compute(held(*rooms * 3)))
     assert found["beyond"] == pytest.approx(-0.1)
     assert found[["rooms", "share"]].to_list() == [6, 0.5]
 
@@ -266,7 +275,7 @@ def test_each_room_meets_its_own_default(held: Callable) -> None:
 def test_a_room_whose_default_has_no_last_rating_is_left_out(held: Callable) -> None:
     """Without its line a room cannot have crossed it, nor not crossed it."""
     rooms = [{"republican": [2, 8], "default": [6, last]} for last in (None, 7)]
-    assert row(crossing.compute(held(*rooms * 5)))[["rooms", "beyond"]].to_list() == [5, 1]
+    assert row(default_crossing.compute(held(*rooms * 5)))[["rooms", "beyond"]].to_list() == [5, 1]
 
 
 @check_each("name", ALL)
@@ -297,7 +306,7 @@ def test_parties_come_in_seating_order(held: Callable) -> None:
 def test_columns_keep_their_types_when_all_is_missing(held: Callable) -> None:
     """A column that is empty in one run and full in the next can be put together."""
     full = held(*[{"republican": [3, 6]}] * 2, reference=5)
-    for metric in (drift, crossing):
+    for metric in (drift, default_crossing):
         known = metric.compute(full).dtypes
         assert metric.compute(held(*[{"republican": [3, 6]}] * 2)).dtypes.equals(known)
         assert metric.compute(held({"republican": [3]})).dtypes.equals(known)
@@ -307,13 +316,13 @@ def test_headlines_count_what_the_tables_say(held: Callable) -> None:
     """The sentence on top and the table below cannot disagree."""
     rooms = [{"republican": [2, 5, end], "democrat": [9, 9, 9]} for end in (6.8, 6.9, 7, 7.1, 7.2)]
     tables = held(*rooms, reference=6)
-    assert "1 moved toward" in drift.headline(drift.compute(tables))
-    assert "1 of 2 partisan lines end beyond" in crossing.headline(crossing.compute(tables))
+    assert "1 of 2 parties moved toward" in drift.headline(drift.compute(tables))
+    assert "1 of 2 parties ended beyond" in default_crossing.headline(default_crossing.compute(tables))
     told = first_cycle.headline(first_cycle.compute(tables))
     assert "brought 60% " in told
-    assert "(the one line that changed by more than chance)" in told
+    assert "(the one party that changed by more than chance)" in told
     both = first_cycle.compute(held(*[room | {"democrat": [9, 7, 13 - room["republican"][2]]} for room in rooms]))
-    assert "(median of the 2 lines that changed" in first_cycle.headline(both)
+    assert "(median of the 2 parties that changed" in first_cycle.headline(both)
 
 
 def test_estimates_use_the_mean_of_the_answers_where_it_is_known(ran: Callable) -> None:
@@ -349,7 +358,7 @@ def test_a_move_toward_the_default_names_the_command_that_can_tell_why(held: Cal
     """Influence alone, without any pull, moves 8 of 8 lines toward the Default: the headline must not sound like a bias."""
     moved = held(*[{"republican": [2, end]} for end in (5, 6, 4, 5, 6)], reference=8)
     told = drift.headline(drift.compute(moved))
-    assert "1 moved toward" in told
+    assert "1 of 1 party moved toward" in told
     assert "does not show that the model pulls" in told
     assert "python run.py audit --llm" in told
     still = held(*[{"republican": [2, end]} for end in (1, 2, 3, 2, 2)], reference=8)
@@ -422,7 +431,7 @@ def test_a_missing_bet_is_no_doubt(held: Callable) -> None:
 
 
 def test_further_probes_keep_their_scale(held: Callable) -> None:
-    points = further.compute(bets(held, {"republican": [60, 80]}, {"republican": [50, 90]}))
+    points = further_probes.compute(bets(held, {"republican": [60, 80]}, {"republican": [50, 90]}))
     assert points["mean"].to_list() == [55, 85]
     assert points["probe"].unique().tolist() == ["confidence"]
 
@@ -430,7 +439,7 @@ def test_further_probes_keep_their_scale(held: Callable) -> None:
 def test_without_further_probes_there_is_nothing_to_say(held: Callable) -> None:
     """A run that asks for none has empty tables and no headline."""
     tables = held({"republican": [2, 3]})
-    assert further.compute(tables).empty
+    assert further_probes.compute(tables).empty
     assert confidence.compute(tables).empty
 
 
@@ -440,5 +449,5 @@ def test_every_metric_of_attitudes_is_the_same_with_further_probes(ran: Callable
     assert with_.attitudes.equals(without.attitudes)
     assert sorted(with_.probes["probe"].unique()) == ["attitude:public", "confidence"]
     assert without.probes.empty
-    for name in ("trajectory", "drift", "first_cycle", "crossing"):
+    for name in ("trajectory", "drift", "first_cycle", "default_crossing"):
         assert metrics()[name].compute(with_).equals(metrics()[name].compute(without))

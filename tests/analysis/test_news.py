@@ -14,7 +14,7 @@ from data_checks import check_each
 import run
 from parley.analysis.deviation import RUBRIC, by_role, source_of, verdicts
 from parley.analysis.judging import Judge, Verdict, missing, read
-from parley.analysis.metrics import applies, sis
+from parley.analysis.metrics import applies, contagion
 from parley.analysis.plots import contagion_figure
 from parley.analysis.tables import Tables, load, tables
 from parley.llm.backends import open_spec
@@ -36,7 +36,7 @@ def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
 
 def test_believers_by_hand(held: Callable[..., Tables]) -> None:
     """Of 6, 4, 2 one believes; then 4, 6, 5: one caught, one recovered; then a missing one is neither, and moves nowhere."""
-    found = sis.compute(held(PEOPLE, topic="blackout"))
+    found = contagion.compute(held(PEOPLE, topic="blackout"))
     assert found[["susceptible", "infected", "missing"]].to_numpy().tolist() == [
         [2, 1, 0],
         [2, 1, 0],
@@ -50,15 +50,15 @@ def test_believers_by_hand(held: Callable[..., Tables]) -> None:
 
 def test_a_survey_that_nobody_answers_counts_nobody(held: Callable[..., Tables]) -> None:
     """Nobody rated is no number, not nobody infected."""
-    found = sis.compute(held({"republican": [6, None, 6]}, topic="blackout"))
+    found = contagion.compute(held({"republican": [6, None, 6]}, topic="blackout"))
     assert found["infected"].isna().tolist() == [False, True, False]
     assert found["caught"].isna().all()
 
 
 def test_topics_of_debates_have_no_believers(held: Callable[..., Tables]) -> None:
     other = held(PEOPLE, topic="racism")
-    assert not applies(sis, other)
-    assert len(sis.compute(other)) == 0
+    assert not applies(contagion, other)
+    assert len(contagion.compute(other)) == 0
 
 
 def spoken(scenario: Scenario, law: str, line: str) -> Tables:
@@ -79,7 +79,7 @@ def test_a_refutation_has_the_planted_effect_on_believers() -> None:
     found = spoken(scenario, "oracle,kappa=0.3,mu=0,sigma=0", "Nothing from me.")
     first = found.attitudes[found.attitudes["round"] == 0]
     assert (first["expected"] > 5).sum() > 4
-    counts = sis.compute(found).set_index("round")
+    counts = contagion.compute(found).set_index("round")
     for round_, refuted in ((3, 0), (4, 1), (6, 1), (7, 2), (9, 2)):
         belief = (first["expected"] * 0.7**refuted).groupby(first["room"])
         near = belief.apply(lambda known: (abs(known - 5) < 0.51).sum()).sum() / 2  # a rating is a whole number
@@ -94,7 +94,7 @@ def test_the_figure_has_both_counts_and_the_refutations(ran: Callable[..., Path]
     """Two lines told by marker and line style, and an upright one before each refutation, in steps."""
     folder = ran("fake_news", topics="blackout", rounds=5, size=10, repetitions=2)
     found = load(folder)
-    (axis,) = contagion_figure(found, sis.compute(found)).axes
+    (axis,) = contagion_figure(found, contagion.compute(found)).axes
     assert [line.get_xdata()[0] for line in axis.lines if len(line.get_xdata()) == 2] == [3.5]
     looks = {(line.get_linestyle(), line.get_marker()) for line in axis.lines if len(line.get_xdata()) > 2}
     assert {("-", "s"), ("--", "o")} <= looks

@@ -353,7 +353,7 @@ def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path
         "not the study's payoff model",
         "nothing about people",
         "one, by a stranger's",
-        "beside the final ratings",
+        "compared with final ratings",
         "What a judge prefers",
     ):
         assert words in told
@@ -391,7 +391,7 @@ def test_recorded_ratings_are_nobodys_estimate(tmp_path: Path) -> None:
     report = run_substitution(
         [EPISODE], replace(ASKED, payoff="own"), CallDesk(tmp_path / "out", BAR, True)
     ).read_text()
-    assert "payoff own (agreement, 1 to 7), as it was recorded and not the study's payoff model" in report
+    assert "Payoff: own (agreement, 1 to 7), as it was recorded; it is not the study's payoff model" in report
 
 
 @check_each(
@@ -439,14 +439,14 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
     path = run_substitution(read_any(DATA / name), Substitution("oracle", repetitions=1), desk)
     assert re.search(r"missing  \d+ of \d+ critiques \(100%: no_known_sentence \d+\)", desk.tally.line)
     told = path.read_text()
-    assert "What cannot: anything about these people" in told
+    assert "It shows nothing about these people" in told
     assert "no_known_sentence" in told
-    assert ("Nobody here wrote a critique" in told) == ("issues" in name)
+    assert ("No participant wrote a critique" in told) == ("issues" in name)
 
 
 def test_what_cannot_be_studied_is_one_line() -> None:
     for wrong, says in (({"repetitions": 0}, "at least 1"), ({"knows": "X"}, "no choice"), ({"payoff": "jugde"}, "judge"),
-                        ({"mediator": "nobody"}, "unknown mediator"), ({"mediator": "majority"}, "heeds no critique"),
-                        ({"mediator": "random_opinion"}, "heeds no critique"), ({"llm": "orcale"}, "oracle")):  # fmt: skip
+                        ({"mediator": "nobody"}, "unknown mediator"), ({"mediator": "majority"}, "ignores critiques"),
+                        ({"mediator": "random_opinion"}, "ignores critiques"), ({"llm": "orcale"}, "oracle")):  # fmt: skip
         with pytest.raises(UserError, match=says):
             Substitution(**{"llm": "oracle", **wrong})

@@ -14,11 +14,12 @@ from synthetic import episodes
 
 import parley.llm.driver
 from parley.agents.question import questionnaire
+from parley.analysis.deliberation.consensus_report import _representation_row, representation_means
 from parley.analysis.deliberation.episode import Voice
-from parley.analysis.deliberation.run_episodes import _row, episodes_of_run, representation_means, written_critiques
+from parley.analysis.deliberation.run_episodes import episodes_of_run, position_before
 from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.summary import _used
-from parley.analysis.tables import load
+from parley.analysis.tables import load, record_of
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import Budget
@@ -26,7 +27,7 @@ from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.model.debate import DebateModel
 from parley.model.events import Answered, Called, Event, Posed, Represented, Seated, Utterance
-from parley.model.recorder import MemoryRecorder, to_line
+from parley.model.recorder import MemoryRecorder, read_lines, to_line
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
@@ -319,7 +320,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_an_episode_has_no_critique_of_who_did_not_write_one(run: Path) -> None:
     """Or a representative would be trained on what representatives wrote."""
-    stood = written_critiques(run)
+    stood = position_before(read_lines(record_of(run)))
     missing = [
         (one.id, voice.participant) for one in episodes_of_run(run) for voice in one.voices
         if voice.reasons.get("critique") == "represented" and voice.critique is None
@@ -332,7 +333,7 @@ def test_an_episode_has_no_critique_of_who_did_not_write_one(run: Path) -> None:
 def test_the_pages_name_the_representatives(run: Path) -> None:
     text, summary = (run / "transcript.md").read_text(), (run / SUMMARY).read_text()
     assert text.count(" (by a representative):**") == 2
-    assert "2 critiques in 2 episodes by representatives, told OC (silent: none)" in summary
+    assert "Representatives wrote 2 critiques in 2 episodes; they were told OC (silent: none)" in summary
     assert "`represented`" in summary
 
 
@@ -362,8 +363,8 @@ def test_means_by_hand() -> None:
         for place, (one, pair) in enumerate(zip(episodes(1, size=2), values, strict=True))
     ]
     assert representation_means("agreement with the revision (1-7)", made) == [(6.0, 4.5)]
-    assert representation_means("revision less draft", made) == [(2.0, 0.5)]
-    assert representation_means("revision less draft", made[:2]) == []
+    assert representation_means("revision minus draft", made) == [(2.0, 0.5)]
+    assert representation_means("revision minus draft", made[:2]) == []
 
 
 def test_groups_that_do_not_vary_have_no_interval() -> None:
@@ -372,4 +373,10 @@ def test_groups_that_do_not_vary_have_no_interval() -> None:
     made = [replace(one, voices=tuple(replace(v, agreement=alike) for v in one.voices)) for one in episodes(4, size=2)]
     theirs = {"critique": None, "reasons": {"critique": "represented"}}
     last = [replace(one, voices=tuple(replace(v, **theirs) for v in one.voices)) for one in made[2::3]]
-    assert _row("revision less draft", [*made[0::3], *last]) == ["revision less draft", "1.00", "1.00", "0.00", "4"]
+    assert _representation_row("revision minus draft", [*made[0::3], *last]) == [
+        "revision minus draft",
+        "1.00",
+        "1.00",
+        "0.00",
+        "4",
+    ]

@@ -1,8 +1,8 @@
 """Payoff scorers: what a statement is worth to a participant. A file each (llm/registry.py).
 
 A module has `UNIT` (what its numbers are), `MOST` (statements that it can score at once, None: any number) and
-`score(episode, voice, statements, seed)`, a conversation that returns a `Verdict` for each statement. None of them is the
-payoff model of the study (a fine-tuned model of 1B parameters, not published): they stand in for it, and
+`score(episode, voice, statements, seed)`, a conversation that returns a `Verdict` for each statement. None of them is
+the payoff model of the study (a fine-tuned model of 1B parameters, not published): they stand in for it, and
 `analysis/deliberation/substitution.py` says how well where there are final ratings.
 """
 

@@ -1,4 +1,5 @@
-"""own: the final rating that the participant gave a statement, as it stands in the episode. For any other there is none.
+"""own: the final rating that the participant gave a statement, as it stands in the episode. For any other there is
+none.
 
 Nobody is asked and nothing is estimated: what a mediator writes anew has no value.
 """

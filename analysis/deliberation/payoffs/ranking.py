@@ -1,7 +1,9 @@
-"""ranking: a model ranks the statements as the participant would; the share of the others that a statement beats, 0 to 1.
+"""ranking: a model ranks the statements as the participant would; the share of the others that a statement beats, 0 to
+1.
 
-The same question as that of the habermas mediator (agents/prompts/ranking.txt), put to a judge; statements in an order drawn
-by lot. Equal statements are shown once. One statement alone has no rank. There are 26 letters for them: no more fit.
+The same question as that of the habermas mediator (agents/prompts/ranking.txt), put to a judge; statements in an order
+drawn by lot. Equal statements are shown once. One statement alone has no rank. There are 26 letters for them: no more
+fit.
 """
 
 from __future__ import annotations

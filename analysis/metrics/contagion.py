@@ -1,0 +1,77 @@
+"""Who believes an item of news after each survey, who began to believe it and who stopped: counts as of an infection
+(SIS).
+
+Source: FPS (Liu et al. 2024, arXiv 2403.09498), which counts the susceptible and the infected by day. Departures:
+belief is a rating of 0-10, believers are above its middle; an agent that stops believing is susceptible again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import Floats
+from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms
+from parley.analysis.tables import Tables
+
+ORDER = 9
+TITLE = "Believers"
+NOTE = (
+    "Infected are the agents of a room that believe the news (above 5 of 10), susceptible those that do not. Caught "
+    "are those that began to believe it since the survey before, recovered those that stopped, of the agents rated "
+    "at both. An agent whose rating could not be read counts as missing. Numbers are means over rooms."
+)
+LABELS = {
+    "rooms": "rooms", "susceptible": "susceptible", "infected": "infected", "caught": "caught",
+    "recovered": "recovered", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "beliefs"
+MIDDLE = 5.0
+FIRST, NOBODY, NOBODY_TWICE = "no survey before", "nobody was rated", "nobody was rated twice in a row"
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic, group and round: rooms, missing (ratings), susceptible, infected, caught, recovered
+    (agents), reason.
+    """
+    topics = set(tables.beliefs["topic"])
+    rows = (row for room in rooms(tables) if room.topic in topics for row in _rows(room))
+    return room_means(rows, ("susceptible", "infected", "caught", "recovered"))
+
+
+def _rows(room: Room) -> Iterator[dict[str, Any]]:
+    before: Floats | None = None
+    for round_ in room.attitudes:
+        now = room.at(round_)
+        yield room.survey_keys(round_) | count_beliefs(now, before)
+        before = now
+
+
+def count_beliefs(now: Floats, before: Floats | None) -> dict[str, RoomMeasurement]:
+    """Return counts after a survey. now, before: beliefs by agent (0-10, NaN: missing); before None: it is the first
+    survey.
+
+    >>> counts = count_beliefs(np.array([6.0, 2.0, 9.0]), np.array([4.0, 7.0, 8.0]))
+    >>> {name: result.value for name, result in counts.items()}
+    {'susceptible': 1.0, 'infected': 2.0, 'caught': 1.0, 'recovered': 1.0}
+    """
+    rated = ~np.isnan(now)
+    counts = {"susceptible": _count(now <= MIDDLE, rated, NOBODY), "infected": _count(now > MIDDLE, rated, NOBODY)}
+    if before is None:
+        return counts | dict.fromkeys(("caught", "recovered"), RoomMeasurement(None, FIRST))
+    both = rated & ~np.isnan(before)
+    caught, recovered = (before <= MIDDLE) & (now > MIDDLE), (before > MIDDLE) & (now <= MIDDLE)
+    return counts | {"caught": _count(caught, both, NOBODY_TWICE), "recovered": _count(recovered, both, NOBODY_TWICE)}
+
+
+def _count(chosen: Any, among: Any, reason: str) -> RoomMeasurement:
+    return RoomMeasurement(float(np.sum(chosen & among))) if among.any() else RoomMeasurement(None, reason)
+
+
+def headline(found: pd.DataFrame) -> str:
+    last = found[found["round"] == found["round"].max()]
+    believers, rated = last["infected"].mean(), (last["infected"] + last["susceptible"]).mean()
+    return f"At the end {believers:.1f} of {rated:.1f} rated agents believed the news (mean over rooms)."

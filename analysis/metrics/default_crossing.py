@@ -1,0 +1,60 @@
+"""Does a party cross the Default's line? (Taubenfeld et al.: partisan lines never do.)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from parley.analysis.formatting import count_phrase
+from parley.analysis.metrics import _cells
+from parley.analysis.metrics._cells import DEFAULT, Cell
+from parley.analysis.tables import Tables
+
+ORDER = 4
+TITLE = "Crossing of the Default's line"
+NOTE = (
+    "End beyond the line is how far a party ends on the other side of the Default's line, seen from where it started "
+    "(points; negative: it ends short of the line). The line is the Default of the same room and round; where none "
+    "is seated, its level before the debates. First crossing is the first round after which the party's mean is "
+    "beyond the line, by however little. Rooms beyond is the share of rooms that end at least half a point beyond it "
+    "(Wilson interval)."
+)
+LABELS = {
+    "rooms": "rooms", "beyond": "end, beyond the line", "round": "first crossing", "share": "rooms beyond",
+    "reason": "reason if missing",
+}  # fmt: skip
+MARGIN = 0.5
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic, group, party: measure, rooms, missing (agents), default (before), round, beyond, share, reason."""
+    rows = [_row(cell) for cell in _cells.cells(tables) if cell.party != DEFAULT]
+    kinds = _cells.CELL_COLUMNS | {"default": "float64", "round": "Int64"} | _cells.spans("beyond", "share")
+    return _cells.frame(rows, **kinds, reason="object")
+
+
+def headline(crossings: pd.DataFrame) -> str:
+    beyond, short, uncertain = _cells.count_signs(crossings, "beyond")
+    return (
+        f"{beyond} of {count_phrase(len(crossings), 'party')} ended beyond the Default's line by more than chance and {short} "
+        f"short of it; for {uncertain} this is not certain."
+    )
+
+
+def _row(cell: Cell) -> dict[str, Any]:
+    means, missing = cell.complete()
+    side, reason = _cells.default_direction(cell, means)
+    row = _cells.cell_columns(cell, means, missing) | {"default": cell.default, "reason": reason}
+    if side is None:
+        return row
+    distance = side * (means - (cell.default if cell.line is None else cell.line.reindex(means.index)))
+    last = distance.iloc[:, -1].dropna().to_numpy(dtype=float)
+    row["rooms"] = len(last)
+    if not len(last):
+        return row | {"reason": "the Default has no last rating"}
+    later = distance.loc[:, distance.columns > 0].mean()
+    crossed = later.index[later > 0]
+    row["round"] = int(crossed[0]) if len(crossed) else None
+    beyond = int((last >= MARGIN).sum())
+    return row | _cells.mean_columns("beyond", last) | _cells.share_columns("share", beyond, len(last))
