@@ -1,4 +1,4 @@
-"""Bias cards, or runs, side by side in Python: `parley.compare`."""
+"""Compare bias cards, or runs, in Python: `parley.compare`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 
 from parley.analysis import run_comparison as runs
 from parley.analysis.audits import AuditCard
-from parley.analysis.card import comparison
 from parley.analysis.card import comparison as cards
 from parley.analysis.html_report import write
 from parley.analysis.notebook import html_card, inline
@@ -24,18 +23,18 @@ ROWS = 20
 
 
 class Comparison(ABC):
-    """Bias cards, or runs, side by side. `parley.compare` makes one.
+    """Several bias cards, or several runs, compared. `parley.compare` makes one.
 
     Attributes
     ----------
     names : list of str
-        What is compared, by the names of the folders.
+        The names of the folders that are compared.
     table : DataFrame
         Of cards: one row per quantity, topic and card, the `estimate` with its 95% interval, and the `difference` from the first
         card with its interval, or the `reason` why there is none. Of runs: one row per run, topic, group, party and round, the
         `mean` attitude (0 to 10) over `n` rooms and its standard error `se`.
     differences : DataFrame
-        What was set otherwise: one row per setting, a column for each run, or for each card.
+        The settings that differ: one row per setting, one column per run or card.
 
     Examples
     --------
@@ -55,7 +54,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def plot(self) -> Figure:
-        """Draw everything that is compared on the same axes.
+        """Draw all cards, or both runs, on the same axes.
 
         Returns
         -------
@@ -91,36 +90,39 @@ class Comparison(ABC):
 
 
 class CardComparison(Comparison):
-    """Bias cards side by side: the command `run.py compare`."""
+    """Bias cards, compared as by the command `run.py compare`."""
 
-    def __init__(self, given: Sequence[AuditCard]):
-        self._cards = cards.name_cards([cards.read_card(one.folder) for one in given])
+    def __init__(self, opened: Sequence[AuditCard]):
+        self._cards = cards.name_cards([cards.read_card(card.folder) for card in opened])
         self.names = [card.name for card in self._cards]
         self.table = cards.compare_cards(self._cards)
         settings = {card.name: {**card.battery, **card.manner} for card in self._cards}
-        self.differences = _unlike(pd.DataFrame(settings).astype(object))
+        frame = pd.DataFrame(settings).astype(object)
+        self.differences = frame[frame.astype(str).nunique(axis=1) > 1]
 
     def plot(self) -> Figure:
-        return inline(comparison.comparison_figure(self._cards))
+        return inline(cards.comparison_figure(self._cards))
 
     def report(self, out: Path | str | None = None) -> Path:
-        return comparison.write_comparison(self._cards, _folder(out))
+        return cards.write_comparison(self._cards, _folder(out))
 
 
 class RunComparison(Comparison):
-    """Runs side by side: the command `run.py report RUN RUN`."""
+    """Runs, compared as by the command `run.py report RUN RUN`."""
 
-    def __init__(self, given: Sequence[Run]):
-        self._runs, self.names = list(given), _numbered([one.folder.name for one in given])
-        means = [runs.mean_attitudes(one.tables).assign(run=name) for one, name in zip(given, self.names, strict=True)]
+    def __init__(self, opened: Sequence[Run]):
+        self._runs, self.names = list(opened), _numbered([run.folder.name for run in opened])
+        named = dict(zip(self.names, opened, strict=True))
+        means = [runs.mean_attitudes(run.tables).assign(run=name) for name, run in named.items()]
         self.table = pd.concat(means, ignore_index=True)[["run", *runs.KEYS, "mean", "se", "n"]]
-        first, *others = [one.tables.header for one in given]
-        told = {self.names[0]: {what: one for other in others for what, one, _ in runs.differences(first, other)}}
-        for name, other in zip(self.names[1:], others, strict=True):
-            told[name] = {what: value for what, _, value in runs.differences(first, other)}
-        self.differences = pd.DataFrame(told)
-        for name in self.names[1:]:  # a setting that differs in another run alone is here as in the first
-            self.differences[name] = self.differences[name].fillna(self.differences[self.names[0]])
+        first, *others = self.names
+        settings: dict[str, dict[str, str]] = {name: {} for name in self.names}
+        for name in others:
+            for setting, mine, other in runs.differences(named[first].tables.header, named[name].tables.header):
+                settings[first][setting], settings[name][setting] = mine, other
+        self.differences = pd.DataFrame(settings)
+        for name in others:  # a setting that differs only in another run is the same as in the first
+            self.differences[name] = self.differences[name].fillna(self.differences[first])
 
     def plot(self) -> Figure:
         if len(self._runs) != 2:
@@ -135,7 +137,7 @@ class RunComparison(Comparison):
 
 
 def compare(*given: AuditCard | Run | Path | str) -> Comparison:
-    """Put bias cards side by side, or runs, as `python run.py compare` and `python run.py report` do.
+    """Compare bias cards, or runs, as `python run.py compare` and `python run.py report` do.
 
     Parameters
     ----------
@@ -159,34 +161,29 @@ def compare(*given: AuditCard | Run | Path | str) -> Comparison:
     """
     if len(given) < 2:
         raise UserError('name two cards or two runs: parley.compare("runs/a", "runs/b")')
-    found = [_opened(one) for one in given]
-    audited, held = [one for one in found if isinstance(one, AuditCard)], [one for one in found if isinstance(one, Run)]
-    if audited and held:
-        raise UserError(f"{held[0].folder} is a run and {audited[0].folder} a bias card: compare cards, or runs")
-    return CardComparison(audited) if audited else RunComparison(held)
+    opened = [_open(item) for item in given]
+    cards_ = [item for item in opened if isinstance(item, AuditCard)]
+    runs_ = [item for item in opened if isinstance(item, Run)]
+    if cards_ and runs_:
+        raise UserError(f"{runs_[0].folder} is a run and {cards_[0].folder} a bias card: compare cards, or runs")
+    return CardComparison(cards_) if cards_ else RunComparison(runs_)
 
 
-def _opened(given: AuditCard | Run | Path | str) -> AuditCard | Run:
-    if isinstance(given, AuditCard | Run):
-        return given
-    path = Path(given)
+def _open(item: AuditCard | Run | Path | str) -> AuditCard | Run:
+    if isinstance(item, AuditCard | Run):
+        return item
+    path = Path(item)
     return AuditCard(path) if path.name == "card.json" or (path / "card.json").exists() else Run(path)
 
 
-def _unlike(settings: pd.DataFrame) -> pd.DataFrame:
-    """The rows in which not all columns are alike."""
-    return settings[settings.apply(lambda row: len({str(value) for value in row}) > 1, axis=1)]
-
-
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Names, those that come more than once numbered: `a 1`, `a 2`."""
-    many, seen = Counter(names), Counter[str]()
-    seen.update(dict.fromkeys(names, 0))
-    found = []
+    """Return the names, with a number behind those that come more than once: `a 1`, `a 2`."""
+    seen: Counter[str] = Counter()
+    numbered = []
     for name in names:
         seen[name] += 1
-        found.append(f"{name} {seen[name]}" if many[name] > 1 else name)
-    return found
+        numbered.append(f"{name} {seen[name]}" if names.count(name) > 1 else name)
+    return numbered
 
 
 def _folder(out: Path | str | None) -> Path:

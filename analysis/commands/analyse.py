@@ -19,19 +19,10 @@ def analyse_parser() -> Parser:
         cli.out("runs/analyse-<time>"),
     )
     add_option(parser, "FILE", "the CSV of scores", Path)
-    add_option(
-        parser,
-        "--mode",
-        "run: tests by run (default)\nucl: the procedure of the UCL study, with smoothing",
-        default="run",
-        choices=("run", "ucl"),
-    )
-    add_option(
-        parser,
-        "--smoothed",
-        "the scores are smoothed already, so do not smooth them again (scores in thirds are recognised without it)",
-        action="store_true",
-    )
+    about = "run: tests by run (default)\nucl: the procedure of the UCL study, with smoothing"
+    add_option(parser, "--mode", about, default="run", choices=("run", "ucl"))
+    about = "the scores are smoothed already, so do not smooth them again (scores in thirds are recognised without it)"
+    add_option(parser, "--smoothed", about, action="store_true")
     return parser
 
 

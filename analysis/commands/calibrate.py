@@ -12,12 +12,8 @@ from parley.model.cli import Parser
 
 def calibrate_parser() -> Parser:
     """Return the options of `run.py calibrate`."""
-    own = {
-        "topic": "the four of the three-way debate",
-        "repetitions": "40",
-        "rounds": "5",
-        "llm": "both, each with its control",
-    }
+    topic, llm = "the four of the three-way debate", "both, each with its control"
+    own = {"topic": topic, "repetitions": "40", "rounds": "5", "llm": llm}
     return Parser(
         "calibrate",
         "Check the instruments: run the same debates with speakers of a known bias, and compare it with what is measured.\n"

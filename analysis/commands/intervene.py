@@ -27,13 +27,11 @@ def intervene_parser() -> Parser:
         *cli.debating("runs/intervene-<time>"),
         cli.dry_run("print branches, calls, tokens and cost, and run nothing"),
     )
-    add_option(
-        parser,
-        "--placebo",
+    about = (
         "run a third branch, in which every message of an intervention is replaced by one without content "
-        "(default: where an intervention has a message)",
-        action=argparse.BooleanOptionalAction,
+        "(default: where an intervention has a message)"
     )
+    add_option(parser, "--placebo", about, action=argparse.BooleanOptionalAction)
     return parser
 
 

@@ -29,28 +29,18 @@ def population_parser() -> Parser:
         cli.seed(),
         cli.out("runs/population-<time>"),
     )
-    add_option(
-        parser,
-        "--law NAME[:FILE][,key=value]",
-        "the model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, or surrogate:FILE of run.py surrogate",
-        required=True,
-    )
-    add_option(
-        parser,
-        "--graph NAME[,key=value]",
+    about = "the model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, or surrogate:FILE of run.py surrogate"
+    add_option(parser, "--law NAME[:FILE][,key=value]", about, required=True)
+    about = (
         "the network, with the options of docs/networks.md: small_world,degree=10 (default), random, ring, blocks, scale_free, "
-        "geometric, complete, or file,path=FILE",
-        default="small_world,degree=10",
+        "geometric, complete, or file,path=FILE"
     )
+    add_option(parser, "--graph NAME[,key=value]", about, default="small_world,degree=10")
     add_option(parser, "--agents N", "how many agents", natural, default=100_000)
     add_option(parser, "--steps N", "how many steps", natural, default=20)
     add_option(parser, "--every K", "record every K-th step (default: 1, each)", natural, default=1)
-    add_option(
-        parser,
-        "--parties NAME[:MEAN:SD][:WEIGHT],...",
-        "the parties and where their attitudes begin (default: one party, evenly over the axis; a fitted law has its own)",
-        default="",
-    )
+    about = "the parties and their first attitudes (default: one party, evenly over the axis; a fitted law has its own)"
+    add_option(parser, "--parties NAME[:MEAN:SD][:WEIGHT],...", about, default="")
     return parser
 
 
@@ -141,14 +131,11 @@ def surrogate_parser() -> Parser:
         cli.out("RUN/surrogate.json", "FILE"),
     )
     add_option(parser, "RUN", "a run folder with a survey after each round", Path)
-    add_option(
-        parser,
-        "--heard",
-        "what agents respond to\ngrades: what was said, graded by the rule-based speaker (default, where only our own "
-        "models speak)\nattitudes: the attitude of the agent that spoke",
-        default="",
-        choices=("grades", "attitudes"),
+    about = (
+        "what agents respond to\ngrades: the line they hear, graded by the rule-based speaker (default, where only our own "
+        "models speak)\nattitudes: the attitude of the agent that spoke"
     )
+    add_option(parser, "--heard", about, default="", choices=("grades", "attitudes"))
     return parser
 
 

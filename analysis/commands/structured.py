@@ -47,13 +47,8 @@ def structured_parser() -> Parser:
     add_option(parser, "--judge SPEC", "the model that judges (default: oracle, where our own models debate)")
     add_judging(parser)
     add_option(parser, "--judge-temperature X", "the judge's temperature", amount, default=0.01)
-    add_option(
-        parser,
-        "--mode",
-        "run: tests by run (default)\nucl: the published procedure, with the study's one persona per seat",
-        default="run",
-        choices=("run", "ucl"),
-    )
+    about = "run: tests by run (default)\nucl: the published procedure, with the study's one persona per seat"
+    add_option(parser, "--mode", about, default="run", choices=("run", "ucl"))
     return parser
 
 

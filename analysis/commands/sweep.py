@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 EXAMPLES = """sweep --scenario two_way --llm oracle --vary rounds=2,5,10 --seeds 0:20 --workers 4 --out runs/rounds
-sweep --scenario two_way --vary "llm=oracle,kappa=0;oracle,kappa=0.3"   (values with commas: part them with ;)
+sweep --scenario two_way --vary "llm=oracle,kappa=0;oracle,kappa=0.3"   (values with commas: separate them with ;)
 sweep --scenario three_way --llm openai:MODEL --base-url URL --vary memory=whole,last:6 --max-cost 5
 sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs the [ray] extra)"""
 
@@ -51,14 +51,11 @@ def sweep_parser() -> Parser:
         cli.dry_run("print cells, calls, tokens and cost, and run nothing"),
         cli.retry_failures(),
     )
-    add_option(
-        parser,
-        "--vary KEY=VALUE,VALUE",
+    about = (
         "a field (as for --set), topic or llm, with its values; repeat it for all combinations; where a value has commas, "
-        "part the values with ;",
-        default=[],
-        action="append",
+        "separate the values with ;"
     )
+    add_option(parser, "--vary KEY=VALUE,VALUE", about, default=[], action="append")
     add_option(parser, "--seeds FIRST:END", "random seeds: 0:20 is 0 to 19; or 3,5,8; --seed 3 is one (default: 0:10)")
     add_option(parser, "--workers N", "cells at the same time (default: as many as there are cores)", positive)
     add_option(parser, "--ray ADDRESS", "run on a Ray cluster: its address, auto, or local")

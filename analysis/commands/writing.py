@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.runs import print_paths, split_names
 from parley.llm.errors import BudgetSpent, Unreachable, UserError
@@ -59,17 +59,10 @@ def personas_parser() -> Parser:
         cli.topic("the shipped ones; voters take a position on each", default=""),
         *cli.asking("", "the model that writes", "oracle"),
     )
-    add_option(
-        parser,
-        "--set",
-        "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same "
-        "people as men and as women",
-        default="voters",
-        choices=("voters", "enhanced", "twins"),
-    )
-    add_option(
-        parser, "--party", "one party (default: all that the set has)", choices=("republican", "democrat", "default")
-    )
+    about = "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same people as men and as women"
+    add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins"))
+    about = "one party (default: all that the set has)"
+    add_option(parser, "--party", about, choices=("republican", "democrat", "default"))
     return parser
 
 
@@ -81,12 +74,8 @@ def personas(words: Sequence[str]) -> int:
     from parley.agents.topic import load_topic, topic_names
     from parley.model.validation import check_topics
 
-    partisan, all_parties = ("republican", "democrat"), ("republican", "democrat", "default")
-    write, known = {
-        "voters": (write_personas, partisan),
-        "enhanced": (write_enhanced, all_parties),
-        "twins": (write_twins, all_parties),
-    }[options.set]
+    write: Any = {"voters": write_personas, "enhanced": write_enhanced, "twins": write_twins}[options.set]
+    known = ("republican", "democrat", *(("default",) if options.set != "voters" else ()))
     parties, spec = (options.party,) if options.party else known, model_from_args(options, "oracle")
     if not set(parties) <= set(known):
         raise UserError(f"--set {options.set} has {' and '.join(known)}; the Default of this set is one fixed sentence")

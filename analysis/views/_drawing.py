@@ -1,4 +1,4 @@
-"""The main figure of a run, of debates or of private deliberations, as far as the run has come."""
+"""The main figure of a run, of debates or of private deliberations, up to a round."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parley.model.events import Event, Header
 
 
 def main(shown: Shown) -> Figure:
-    """That of the report, up to a round."""
+    """Draw the main figure of the report, up to the round."""
     if consensus_report.deliberates(shown.tables):
         return consensus(shown)
     points = trajectory.compute(shown.tables)
@@ -25,17 +25,17 @@ def main(shown: Shown) -> Figure:
 
 
 def consensus(shown: Shown) -> Figure:
-    """Agreement, movement, group agreement."""
+    """Draw agreement, change of position and group agreement."""
     episodes = episodes_of_events(until(shown))
     results = measure_movement(episodes)
     return consensus_report.draw_consensus(episodes, results, consensus_report.consensus_caption(shown.tables, results))
 
 
 def until(shown: Shown) -> list[Event]:
-    """The record up to the round."""
-    return [one for one in shown.events if isinstance(one, Header) or getattr(one, "round", 0) <= shown.round]
+    """Return the record up to the round."""
+    return [event for event in shown.events if isinstance(event, Header) or getattr(event, "round", 0) <= shown.round]
 
 
 def drawable(tables: Tables) -> bool:
-    """Whether there is a main figure."""
+    """Return whether there is a main figure."""
     return bool(tables.header.scenario["survey"] != "never") and bool(tables.groups)
