@@ -19,7 +19,6 @@ from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics import METRICS
 from parley.analysis.notebook import draw_named, html_card
 from parley.analysis.run_report import SUMMARY, figures, write_report
-from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
 from parley.model.agent_factory import AgentClass
@@ -264,8 +263,9 @@ def run(
     """
     base = scenario_on(scenario, fields, topology)
     folder = Path(out) if out else Path("runs") / f"{base.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    (limits,) = budgets([base], max_calls, max_tokens, max_cost, price, keep_going)
-    task = RunSpec(base, folder, given_fields(base, fields, agent_class), limits, agent_class=agent_class)
+    limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "price": price, "prices": None}
+    (budget,) = budgets_from_args(argparse.Namespace(**limits, keep_going=keep_going), base)
+    task = RunSpec(base, folder, given_fields(base, fields, agent_class), budget, agent_class=agent_class)
     if progress:
         with Progress(base) as bar:
             outcome = run_scenario(task, bar.calls, bar.step, backend)
@@ -281,19 +281,6 @@ def given_fields(base: Scenario, fields: Iterable[str], agent_class: AgentClass)
     """Return the names of the fields that a call sets."""
     topology = ("graph", "size") if given_graph(base) else ()
     return (*fields, *topology, *(("agent_class",) if agent_class else ()))
-
-
-def budgets(
-    scenarios: Sequence[Scenario],
-    max_calls: int | None,
-    max_tokens: int | None,
-    max_cost: float | None,
-    price: tuple[float, float] | None,
-    keep_going: bool,
-) -> list[Budget]:
-    """Return the limits of a run folder, with the prices of each scenario's models."""
-    limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
-    return budgets_from_args(argparse.Namespace(**limits, price=price, prices=None, keep_going=keep_going), *scenarios)
 
 
 def load(folder: Path | str) -> Run:

@@ -15,8 +15,7 @@ import pandas as pd
 from parley.analysis import disclaimers
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate
-from parley.analysis.report import Report
-from parley.analysis.studies.paired_conditions import PAIR, compare_conditions
+from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report
 from parley.analysis.tables import Tables, rating_value
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
@@ -67,10 +66,7 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     """Write arguments.md, its table and its figure; return the path of the page."""
     table = compare_conditions({kind: rooms(tables) for kind, tables in runs.items()}, MEASURE)
     header = next(iter(runs.values())).header
-    report = Report(folder, "arguments", "Kinds of argument")
-    report.data(arguments=table)
-    report.add(CAPTION)
-    report.disclaim(header)
+    report = conditions_report(folder, "arguments", "Kinds of argument", CAPTION, header, arguments=table)
     axis, model = "Skeptic's move to the convincer (0–10)", disclaimers.model_label(header)
     figure = dot_plot(table, ["condition"], "value", axis, model)
     report.figure(figure, "arguments", "The skeptic's move")

@@ -19,8 +19,7 @@ from parley.analysis.bootstrap import share_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import estimate, format_estimate
 from parley.analysis.metrics.confidence import PROBE, SURE
-from parley.analysis.report import Report
-from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, mean_row
+from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report, mean_row
 from parley.analysis.tables import Tables
 
 CONDITIONS: Mapping[str, Mapping[str, Any]] = {
@@ -83,10 +82,8 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     by_room = {name: rooms(tables) for name, tables in runs.items()}
     tables = {measure: compare_conditions(by_room, measure).set_index("condition") for measure in MEASURES}
     header, points = next(iter(runs.values())).header, by_round(runs)
-    report = Report(folder, "bets", "Private bets")
-    report.data(bets=pd.concat(tables, names=["measure"]).reset_index(), rounds=points)
-    report.add(CAPTION)
-    report.disclaim(header)
+    table = pd.concat(tables, names=["measure"]).reset_index()
+    report = conditions_report(folder, "bets", "Private bets", CAPTION, header, bets=table, rounds=points)
     report.figure(bet_figure(points, disclaimers.model_label(header)), "bets", "Bets by round")
     heads = ["against", "rooms", "left out", "first bet", "last bet", "escalation", "difference", "both at 75 or more"]
     report.table([_cells(name, by_room[name], tables) for name in by_room], heads)

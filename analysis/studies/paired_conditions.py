@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from matplotlib.lines import Line2D
 
 from parley.analysis.bootstrap import Floats, mean_interval
 from parley.analysis.formatting import seat_title
+from parley.analysis.report import Report
+from parley.model.events import Header
 
 PAIR = ["topic", "repetition"]
 """Rooms of two conditions with the same topic and repetition are a pair: the same people, as far as the condition allows."""
@@ -46,6 +49,17 @@ def mean_row(values: Floats, name: str = "estimate", ends: str = "") -> dict[str
     """
     low, high = mean_interval(values)
     return {name: float(values.mean()) if len(values) else np.nan, f"{ends}low": low, f"{ends}high": high}
+
+
+def conditions_report(
+    folder: Path, name: str, title: str, caption: str, header: Header, **tables: pd.DataFrame
+) -> Report:
+    """Return a report with its caption and, for our own speakers, their caveat; write its tables."""
+    report = Report(folder, name, title)
+    report.data(**tables)
+    report.add(caption)
+    report.disclaim(header)
+    return report
 
 
 def draw_attitudes(axis: Axes, points: pd.DataFrame, at: str, value: str, look: Mapping[str, Any], **line: Any) -> None:

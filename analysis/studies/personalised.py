@@ -17,8 +17,7 @@ from parley.analysis.formatting import Column, estimate
 from parley.analysis.human.measures import measure_source
 from parley.analysis.human.readers import ALL, SALVI, Source, find, salvi
 from parley.analysis.human.rooms import RUN, of_run
-from parley.analysis.report import Report
-from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.studies.paired_conditions import conditions_report, mean_row
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
@@ -78,10 +77,8 @@ def write(runs: Mapping[str, Tables], folder: Path, data: Path | None) -> Path:
         sources.insert(0, salvi(path))
     measures = pd.concat([measure_source(source) for source in sources], ignore_index=True)
     own, header = effects(sources[-1].people), next(iter(runs.values())).header
-    report = Report(folder, "personalised", "Personalised persuasion")
-    report.data(conditions=measures, effects=own)
-    report.add(CAPTION)
-    report.disclaim(header)
+    tables = {"conditions": measures, "effects": own}
+    report = conditions_report(folder, "personalised", "Personalised persuasion", CAPTION, header, **tables)
     report.table(*_conditions_table(measures))
     report.section("Effects in the run")
     label = disclaimers.model_label(header)

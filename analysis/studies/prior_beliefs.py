@@ -17,7 +17,7 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, means_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, group_title
-from parley.analysis.report import Report
+from parley.analysis.studies.paired_conditions import conditions_report
 from parley.analysis.tables import Tables, rating_value
 from parley.model.trait_assignment import alternate_sides, side_of
 
@@ -90,10 +90,8 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     by_room = {name: rooms(tables) for name, tables in runs.items()}
     table = pd.DataFrame([row for name, part in by_room.items() for row in effects(part, name)])
     header = next(iter(runs.values())).header
-    report = Report(folder, "beliefs", "Beliefs, order and a judge")
-    report.data(rooms=pd.concat([part.assign(protocol=name) for name, part in by_room.items()]), effects=table)
-    report.add(CAPTION)
-    report.disclaim(header)
+    tables = {"rooms": pd.concat([part.assign(protocol=name) for name, part in by_room.items()]), "effects": table}
+    report = conditions_report(folder, "beliefs", "Beliefs, order and a judge", CAPTION, header, **tables)
     moves = table.assign(toward=table["effect"].map(EFFECTS))
     overall, label = moves[moves["group"] == "all"], disclaimers.model_label(header)
     figure = dot_plot(overall, ["protocol", "toward"], "estimate", "The judge's move (points)", label)
