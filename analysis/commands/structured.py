@@ -24,18 +24,15 @@ if TYPE_CHECKING:
 
 
 OURS = ("oracle", "pocket")
+"""Speakers whose sentences the oracle can score."""
 ONE_PERSONA = {"personas": "simple", "cast": "fixed"}
 """The published procedure: Sam, Alex and Taylor in every run."""
 
 
 def structured_parser() -> Parser:
     """Return the options of `run.py structured`."""
-    own = {
-        "topic": "the study's four",
-        "repetitions": "10",
-        "rounds": "12",
-        "llm": "pocket; experiment models: several",
-    }
+    llm = "pocket; experiment models: several"
+    own = {"topic": "the study's four", "repetitions": "10", "rounds": "12", "llm": llm}
     parser = Parser(
         "structured",
         "Run an experiment of the UCL study: debates, a judge that scores every statement, and a report (docs/structured.md).",
@@ -65,7 +62,12 @@ def structured(words: Sequence[str]) -> int:
 
     *specs, named = with_base_url([*options.llm, options.judge or ""], options.base_url)
     models = [spec for spec in specs if not party_of(spec)] or ["pocket"]
-    judge = named or _default_judge(models)
+    ours = all(spec.partition(":")[0].partition(",")[0] in OURS for spec in models)
+    judge = named or ("oracle" if ours else "")
+    if not judge:
+        raise UserError(
+            "--judge SPEC: name the model that scores the statements (the oracle knows only its own sentences)"
+        )
     for spec in (*models, judge):
         check_spec(spec)
     experiment = study.experiment(options.experiment, models)
@@ -111,14 +113,6 @@ def _base(
     if base.rounds < 2:
         raise UserError("a structured debate has an opening and at least one more round: set --rounds to 2 or more")
     return base, tuple(settings)
-
-
-def _default_judge(models: Sequence[str]) -> str:
-    if all(spec.partition(":")[0].partition(",")[0] in OURS for spec in models):
-        return "oracle"
-    raise UserError(
-        "--judge SPEC: name the model that scores the statements (the oracle knows only sentences of Parley's own speakers)"
-    )
 
 
 def _print_plan(experiment: Experiment, base: Scenario, calls: int) -> int:

@@ -79,13 +79,13 @@ def sweep(words: Sequence[str]) -> int:
 
 
 def _without_where(words: Sequence[str]) -> list[str]:
-    kept, rest = [], iter(words)
+    design, rest = [], iter(words)
     for word in rest:
         if word in WHERE:
             next(rest)
         elif word.partition("=")[0] not in WHERE:
-            kept.append(word)
-    return kept
+            design.append(word)
+    return design
 
 
 def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...]]:

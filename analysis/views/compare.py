@@ -6,7 +6,7 @@ from pathlib import Path
 
 import solara
 
-from parley.analysis.run_comparison import differences, draw_comparison, shared_seats
+from parley.analysis.comparisons import differences, draw_comparison, shared_seats
 from parley.analysis.tables import Tables, load
 from parley.analysis.views._html import element, painted, picture, table
 from parley.analysis.views._session import Shown, runs, surveyed

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import solara
+from matplotlib.figure import Figure
 
-from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.deliberation.consensus_report import consensus_caption, deliberates, draw_consensus
 from parley.analysis.deliberation.episode import Episode
+from parley.analysis.deliberation.position_change import measure_movement
 from parley.analysis.deliberation.run_episodes import episodes_of_events, position_before
 from parley.analysis.deliberation.session_transcript import HEADINGS, MOVED, moves
-from parley.analysis.views._drawing import consensus, until
 from parley.analysis.views._html import Line, element, line, log, painted, picture, table
 from parley.analysis.views._session import Shown
 from parley.analysis.views.conversation import turn
+from parley.model.events import Header
 from parley.model.scenario import MEDIATOR
 
 ORDER = 5
@@ -25,7 +27,7 @@ shows = deliberates
 @solara.component
 def View(shown: Shown) -> None:
     now = [shown.tables, shown.round]
-    episodes = solara.use_memo(lambda: episodes_of_events(until(shown)), now)
+    episodes = solara.use_memo(lambda: _episodes(shown), now)
     titles = {f"{number}. {episode.question.question}": episode for number, episode in enumerate(episodes, 1)}
     chosen = solara.use_reactive(next(iter(titles)))
     solara.Select("Question of a group", list(titles), chosen)
@@ -34,6 +36,20 @@ def View(shown: Shown) -> None:
     picture(
         svg, "Agreement with the statements, change of position and group agreement over all groups, as in the report"
     )
+
+
+def _episodes(shown: Shown) -> Sequence[Episode]:
+    """Return the deliberations up to the round."""
+    return episodes_of_events(
+        [event for event in shown.events if isinstance(event, Header) or getattr(event, "round", 0) <= shown.round]
+    )
+
+
+def consensus(shown: Shown) -> Figure:
+    """Draw agreement, change of position and group agreement up to the round."""
+    episodes = _episodes(shown)
+    changes = measure_movement(episodes)
+    return draw_consensus(episodes, changes, consensus_caption(shown.tables, changes))
 
 
 @solara.component

@@ -14,9 +14,9 @@ from parley.analysis.deliberation import session_transcript
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.deliberation.run_episodes import candidate_table, episodes_of_events, position_before
 from parley.analysis.tables import Tables, table_csv
-from parley.analysis.views._drawing import drawable, main
 from parley.analysis.views._html import KINDS, element, painted
 from parley.analysis.views._session import Shown
+from parley.analysis.views.attitudes import drawable, main
 
 ORDER = 12
 TITLE = "Export"

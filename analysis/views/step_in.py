@@ -26,7 +26,7 @@ def View(shown: Shown) -> None:
     session, people = shown.session, shown.tables.agents
     people = people[people["group"].isin(shown.tables.groups) & (people["party"] != MEDIATOR)]
     titles = {title: room for room, title in rooms(shown.tables).items() if room in set(people["room"])}
-    label, to, where = (solara.use_reactive(first) for first in (next(iter(KINDS)), ALL, ALL_ROOMS))
+    label, to, where = solara.use_reactive(next(iter(KINDS))), solara.use_reactive(ALL), solara.use_reactive(ALL_ROOMS)
     by, text = solara.use_reactive("Ann"), solara.use_reactive("")
     solara.Select("What", list(KINDS), label)
     with solara.Columns([1, 1]):
