@@ -214,7 +214,7 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
     report = Report(folder, "fine_tuned", "Before and after fine-tuning")
     report.data(points=result.points, shifts=result.shifts, remedy=result.remedy)
     report.add(f"{caption}.\n{_unit(result.shifts)} Every comparison is within rooms: same people, seats and seeds.")
-    report.add(disclaimers.disclaimer(result.header))
+    report.disclaim(result.header)
     report.figure(fine_tuned_figure(result, caption), "fine_tuned", "Rating and expected rating by reply")
     report.add(ANSWERS)
     for direction, rows in result.shifts.groupby("direction", sort=False):
@@ -315,11 +315,11 @@ def _topics(part: pd.DataFrame) -> str:
     ends = part[["shift_low", "shift_high"]].mul(part["wanted"], axis=0)
     if _seeds(part) >= FEWEST:
         toward, away = int((ends > 0).all(axis=1).sum()), int((ends < 0).all(axis=1).sum())
-        unclear = len(part) - toward - away
-        return f"The interval is on that party's side on {toward}, on the other side on {away}, and includes 0 on {unclear}."
+        sides = f"on that party's side on {toward} of {len(part)}, on the other side on {away}"
+        return f"The interval is {sides}, and includes 0 on {len(part) - toward - away}."
     seeds = [np.array(by_seed) * wanted for by_seed, wanted in zip(part["seeds"], part["wanted"], strict=True)]
     toward, away = (sum(bool(len(own)) and bool((sign * own > 0).all()) for own in seeds) for sign in (1, -1))
-    return f"With every adapter it moves toward that side on {toward} and away from it on {away}."
+    return f"With every adapter it moves toward that side on {toward} of {len(part)}, and away from it on {away}."
 
 
 def _verdict(rows: pd.DataFrame) -> str:
