@@ -78,7 +78,9 @@ def personas(words: Sequence[str]) -> int:
     known = ("republican", "democrat", *(("default",) if options.set != "voters" else ()))
     parties, spec = (options.party,) if options.party else known, model_from_args(options, "oracle")
     if not set(parties) <= set(known):
-        raise UserError(f"--set {options.set} has {' and '.join(known)}; the Default of this set is one fixed sentence")
+        raise UserError(
+            f"--set {options.set} has {' and '.join(known)}; the Default is one sentence, which no model writes"
+        )
     if options.set == "voters":
         check_topics(spec, [topic for topic in map(load_topic, topic_names()) if topic.in_backstories])
     for party in parties:
