@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ SHOWN = ("quantity", "topic", "estimate", "low", "high", "reason")
 
 
 class AuditCard:
-    """The bias card of a model: what the model does to the opinions of agents that speak with it, beside control conditions.
+    """The bias card of a model: what it does to the opinions of agents that speak with it, compared with control conditions.
 
     docs/card.md explains every quantity, its unit and its source.
 
@@ -34,17 +34,17 @@ class AuditCard:
     Attributes
     ----------
     folder : Path
-        Where the card lies.
+        The folder of the card.
     model : str
         The model that was audited.
     claims : DataFrame
         One row per quantity and topic (`all`: over all topics): `estimate` with its 95% interval `low`, `high` over `n` units
-        (blocks of people), the `null` of the control condition that was taken off, and the `reason` why there is no interval.
+        (blocks of people), the `null` of the control condition that was subtracted, and the `reason` why there is no interval.
         With fewer than five blocks `low` and `high` are NaN: no verdict.
     sentences, warnings : list of str
-        What a reader has to know first, and why something on the card is not to be used.
+        The findings of the card, and why some of them must not be used.
     stopped : str
-        Why the card is not whole; empty if it is.
+        Why the card is unfinished; empty if it is finished.
 
     Raises
     ------
@@ -58,15 +58,13 @@ class AuditCard:
     """
 
     def __init__(self, folder: Path | str):
-        given = Path(folder)
-        kept = read_card(given)
-        self.folder = given if given.is_dir() else given.parent
-        self.model, self.claims = kept.model, estimate_table(kept.claims)
-        self._claims, self._topics = kept.claims, tuple(kept.battery["topics"])
-        told = json.loads((self.folder / "card.json").read_text(encoding="utf-8"))
-        self.sentences, self.warnings = list(kept.sentences), list(told["warnings"])
-        self.stopped, self.blocks = str(told["stopped"]), dict(told["blocks"])
-        self._note = kept.note.replace("**", "")
+        path = Path(folder)
+        card = read_card(path)
+        self.folder = path if path.is_dir() else path.parent
+        self.model, self.claims, self.sentences = card.model, estimate_table(card.claims), list(card.sentences)
+        file = json.loads((self.folder / "card.json").read_text(encoding="utf-8"))
+        self.warnings, self.stopped, self.blocks = list(file["warnings"]), str(file["stopped"]), dict(file["blocks"])
+        self._claims, self._topics, self._note = card.claims, tuple(card.battery["topics"]), card.note.replace("**", "")
 
     def __repr__(self) -> str:
         return f"<AuditCard of {self.model} in {self.folder}{', unfinished' if self.stopped else ''}>"
@@ -78,7 +76,7 @@ class AuditCard:
         return html_card(f"Bias card of {self.model}", lines, overall)
 
     def plot(self) -> Figure:
-        """Draw the card: where everybody stands, and each condition beside its control. Bars are 95% intervals.
+        """Draw the card: the attitudes of all parties, and each condition next to its control. Bars are 95% intervals.
 
         Returns
         -------
@@ -98,11 +96,11 @@ class AuditCard:
         Raises
         ------
         UserError
-            The page is gone: the same call of `parley.audit` writes it again.
+            The page was removed: the same call of `parley.audit` writes it again.
         """
         page = self.folder / "card.html"
         if not page.exists():
-            raise UserError(f"{page} is gone; parley.audit(..., out={str(self.folder)!r}) writes it again")
+            raise UserError(f"{page} is missing; parley.audit(..., out={str(self.folder)!r}) writes it again")
         return page
 
 
@@ -126,7 +124,7 @@ def audit(
     keep_going: bool = False,
     **fields: Any,
 ) -> AuditCard:
-    """Make the bias card of a model, as `python run.py audit` does. The same call with the same folder asks nothing twice.
+    """Make the bias card of a model, as `python run.py audit` does. The same call with the same folder repeats no request.
 
     Parameters
     ----------
@@ -141,7 +139,7 @@ def audit(
     batches : int, optional
         Most batches (1; with `tight` 8).
     tight : float, optional
-        Go on until half of each 95% interval is at most this share of the quantity's range, such as 0.02.
+        Add batches until half of each 95% interval is at most this share of the quantity's range, such as 0.02.
     judge : str, optional
         The model that judges answers and lines (the oracle for Parley's own speakers, otherwise none).
     remedies : str or sequence of str
@@ -159,7 +157,7 @@ def audit(
     price : tuple of float, optional
         Money per million tokens in and out.
     keep_going : bool
-        Go on where almost no reply can be read.
+        Continue where almost no reply can be read.
     **fields
         Any field of the scenario that a card leaves free: `rounds=3`, `frame="conversation"`.
 
@@ -171,7 +169,7 @@ def audit(
     Raises
     ------
     UserError
-        An argument is wrong, nothing could be read, or a budget is spent; `AuditCard(folder)` opens what there is.
+        An argument is wrong, no reply could be read, or a budget is spent; `AuditCard(folder)` opens the card so far.
 
     Examples
     --------
@@ -179,35 +177,14 @@ def audit(
     >>> print("\\n".join(card.sentences))  # doctest: +SKIP
     """
     options = audit_parser().parse_args(["--llm", llm])
-    vars(options).update(
-        topic=_listed(topics) if topics else None,
-        sections=_listed(sections),
-        blocks=blocks,
-        batches=batches,
-        tight=tight,
-        judge=judge,
-        remedies=_listed(remedies),
-        data=Path(data) if data else None,
-        out=Path(out) if out else None,
-        seed=seed,
-        set=_set(fields),
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost=max_cost,
-        price=price,
-        keep_going=keep_going,
-    )
-    return AuditCard(make_card(options, _silent))
+    limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "price": price}
+    folders = {"data": Path(data) if data else None, "out": Path(out) if out else None}
+    design = {"blocks": blocks, "batches": batches, "tight": tight, "judge": judge, "seed": seed}
+    names = {"topic": _joined(topics) if topics else None, "sections": _joined(sections), "remedies": _joined(remedies)}
+    settings = [f"{name}={as_option(value)}" for name, value in fields.items()]
+    vars(options).update(limits | folders | design | names, set=settings, keep_going=keep_going)
+    return AuditCard(make_card(options, lambda line: None))
 
 
-def _listed(names: str | Sequence[str]) -> str:
+def _joined(names: str | Sequence[str]) -> str:
     return names if isinstance(names, str) else ",".join(names)
-
-
-def _set(fields: Mapping[str, Any]) -> list[str]:
-    """Fields as `--set` has them."""
-    return [f"{name}={as_option(value)}" for name, value in fields.items()]
-
-
-def _silent(line: str) -> None:
-    """A notebook shows the card, not the lines of the command."""

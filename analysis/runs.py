@@ -1,10 +1,10 @@
-"""A run in Python: make one, or load one, and look at its results. `parley.run` and `parley.load`."""
+"""A run in Python: `parley.run` makes one, `parley.load` opens one, and `Run` has its tables, metrics, figures and report."""
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any
@@ -17,22 +17,21 @@ from parley.analysis import disclaimers
 from parley.analysis import tables as record
 from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics import METRICS
-from parley.analysis.notebook import html_card, inline
+from parley.analysis.notebook import draw_named, html_card
 from parley.analysis.run_report import SUMMARY, figures, write_report
-from parley.llm.budget import Budget
-from parley.llm.errors import UserError, unknown_name
+from parley.llm.errors import UserError
 from parley.llm.request import Backend
 from parley.model.agent_factory import AgentClass
 from parley.model.arguments import budgets_from_args
 from parley.model.custom import FILE, Topology, given_graph, scenario_on
 from parley.model.progress import Progress
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import RunOutcome, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
-FRAMES = tuple(one.name for one in fields_of(record.Tables) if one.name not in ("header", "finished"))
+FRAMES = tuple(field.name for field in fields_of(record.Tables) if field.name not in ("header", "finished"))
 """The tables of a run, each a DataFrame."""
 PREVIEW = 3
-"""Utterances that a notebook shows of a run."""
+"""Lines of a run that a notebook shows."""
 
 
 class Run:
@@ -50,7 +49,7 @@ class Run:
     Attributes
     ----------
     folder : Path
-        Where the run lies.
+        The run folder.
     tables : parley.analysis.tables.Tables
         All tables, and the header of the record: scenario, model, versions, digests of prompts and data.
 
@@ -88,18 +87,18 @@ class Run:
         rooms, ratings = tables.agents["room"].nunique(), len(tables.attitudes)
         missing = int(tables.attitudes["rating"].isna().sum())
         lines = [
-            "" if tables.finished else "Unfinished: the same call goes on.",
+            "" if tables.finished else "Unfinished: the same call continues it.",
             (disclaimers.short_disclaimer(header) or "").replace("**", ""),
             f"{count_phrase(rooms, 'room')}, {count_phrase(len(tables.utterances), 'utterance')}; "
             f"{missing:,} of {ratings:,} ratings are missing.",
             f"Folder {self.folder}. Tables: {', '.join(FRAMES)}.",
         ]
-        said = tables.utterances[["room", "round", "name", "text"]].head(PREVIEW)
-        return html_card(f"{header.scenario['name']} on {disclaimers.model_label(header)}", lines, said)
+        preview = tables.utterances[["room", "round", "name", "text"]].head(PREVIEW)
+        return html_card(f"{header.scenario['name']} on {disclaimers.model_label(header)}", lines, preview)
 
     @property
     def summary(self) -> str:
-        """The text of summary.md, which is written if the folder has none.
+        """The text of summary.md. It is written if the folder has none.
 
         Raises
         ------
@@ -107,14 +106,14 @@ class Run:
             The run is a record file without a folder.
         """
         if not self.folder.is_dir():
-            raise UserError(f"{self.folder} is a record alone: a summary is written into a run folder")
+            raise UserError(f"{self.folder} is a record file: a summary needs its run folder")
         if not (self.folder / SUMMARY).exists():
             write_report(self.folder)
         return (self.folder / SUMMARY).read_text(encoding="utf-8")
 
     @property
     def topology(self) -> nx.Graph | None:
-        """The graph that was given to `parley.run(topology=...)`, nodes named by text; None where none was given."""
+        """The graph of `parley.run(topology=...)`, with texts as names of nodes; None for a run without one."""
         path = (self.folder if self.folder.is_dir() else self.folder.parent) / FILE
         return nx.read_graphml(path) if path.exists() else None
 
@@ -162,7 +161,7 @@ class Run:
         Returns
         -------
         matplotlib.figure.Figure
-            The figure that lies in `figures/` of the run folder.
+            The figure in `figures/` of the run folder.
 
         Raises
         ------
@@ -173,14 +172,10 @@ class Run:
         --------
         >>> run.plot("attitudes").savefig("attitudes.pdf")  # doctest: +SKIP
         """
-        drawn = figures(self.tables, self.folder)
-        name = name or next(iter(drawn))
-        if name not in drawn:
-            raise unknown_name("figure", name, drawn)
-        return inline(drawn[name]())
+        return draw_named(figures(self.tables, self.folder), name)
 
     def report(self, out: Path | str | None = None) -> Path:
-        """Write one HTML file about the run that needs no other file: results, caveats, examples, how to run it again.
+        """Write one HTML file about the run: results, caveats, examples, the command to run it again. It needs no other file.
 
         Parameters
         ----------
@@ -220,7 +215,7 @@ def run(
 ) -> Run:
     """Run the debates of a scenario to the end and write their report, as `python run.py --scenario` does.
 
-    The folder keeps every reply. The same call with the same folder goes on with an unfinished run and asks nothing twice.
+    The folder keeps every reply. The same call with the same folder continues an unfinished run and repeats no request.
 
     Parameters
     ----------
@@ -229,11 +224,11 @@ def run(
     out : str or Path, optional
         The run folder (`runs/<scenario>-<time>`).
     agent_class : type or dict, optional
-        A subclass of `Agent` for everybody, or one by party. The header names it; a resume needs it again.
+        A subclass of `Agent` for all agents, or one by party. The header names it; a resume needs it again.
     topology : networkx.Graph, sparse array or callable, optional
-        Who hears whom, for scenarios of a network. The folder keeps the graph as `topology.graphml`; a resume needs it again.
+        Which agents hear which, for network scenarios. The folder keeps the graph as `topology.graphml`; a resume needs it again.
     backend : Backend, optional
-        What answers the requests, in place of the scenario's `llm`.
+        The model that answers the requests, in place of the scenario's `llm`.
     max_calls, max_tokens : int, optional
         The run stops cleanly after so many calls or tokens in this folder, over all calls of this function.
     max_cost : float, optional
@@ -241,7 +236,7 @@ def run(
     price : tuple of float, optional
         Money per million tokens in and out. Some models have a price in llm/prices.toml.
     keep_going : bool
-        Go on where almost no rating or reply can be read; otherwise the run stops after that survey or round.
+        Continue where almost no rating or reply can be read; otherwise the run stops after that survey or round.
     progress : bool
         Show a progress bar, on a terminal and in a notebook.
     metrics : sequence of str
@@ -257,8 +252,8 @@ def run(
     Raises
     ------
     UserError
-        A field, a model or the folder is wrong, or the run stopped early (a spent budget, unreadable replies). What was answered
-        is kept.
+        A field, a model or the folder is wrong, or the run stopped early (a spent budget, unreadable replies). The folder keeps
+        all replies.
 
     Examples
     --------
@@ -266,39 +261,30 @@ def run(
     >>> run = parley.run("two_way", topics="racism", repetitions=5, llm="oracle", out="runs/a")  # doctest: +SKIP
     >>> run.plot("attitudes")  # doctest: +SKIP
     """
-    asked = scenario_on(scenario, fields, topology)
-    folder = Path(out) if out else Path("runs") / f"{asked.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    (limits,) = budgets([asked], max_calls, max_tokens, max_cost, price, keep_going)
-    given = (*fields, *(["graph", "size"] if given_graph(asked) else []), *(["agent_class"] if agent_class else []))
-    outcome = _sit(RunSpec(asked, folder, given, limits, agent_class=agent_class), backend, progress)
+    base = scenario_on(scenario, fields, topology)
+    folder = Path(out) if out else Path("runs") / f"{base.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "price": price, "prices": None}
+    (budget,) = budgets_from_args(argparse.Namespace(**limits, keep_going=keep_going), base)
+    task = RunSpec(base, folder, given_fields(base, fields, agent_class), budget, agent_class=agent_class)
+    if progress:
+        with Progress(base) as bar:
+            outcome = run_scenario(task, bar.calls, bar.step, backend)
+    else:
+        outcome = run_scenario(task, backend=backend)
     write_report(folder, more=metrics)
     if outcome.stopped:
         raise UserError(f"{outcome.stopped}; parley.load({str(folder)!r}) has the run so far")
     return Run(folder)
 
 
-def _sit(task: RunSpec, backend: Backend | None, progress: bool) -> RunOutcome:
-    if not progress:
-        return run_scenario(task, backend=backend)
-    with Progress(task.scenario) as bar:
-        return run_scenario(task, bar.calls, bar.step, backend)
-
-
-def budgets(
-    scenarios: Sequence[Scenario],
-    max_calls: int | None,
-    max_tokens: int | None,
-    max_cost: float | None,
-    price: tuple[float, float] | None,
-    keep_going: bool,
-) -> list[Budget]:
-    """The limits of a run folder, with the prices of each scenario's models, as the options of a command give them."""
-    limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
-    return budgets_from_args(argparse.Namespace(**limits, price=price, prices=None, keep_going=keep_going), *scenarios)
+def given_fields(base: Scenario, fields: Iterable[str], agent_class: AgentClass) -> tuple[str, ...]:
+    """Return the names of the fields that a call sets."""
+    topology = ("graph", "size") if given_graph(base) else ()
+    return (*fields, *topology, *(("agent_class",) if agent_class else ()))
 
 
 def load(folder: Path | str) -> Run:
-    """Load a run that was made before.
+    """Open a run that was made before.
 
     Parameters
     ----------

@@ -12,12 +12,13 @@ from matplotlib.figure import Figure
 from parley.analysis.commands.sweep import check_cells, make_sweep, sweep_parser
 from parley.analysis.formatting import count_phrase
 from parley.analysis.html_report import write
-from parley.analysis.notebook import html_card, inline
+from parley.analysis.notebook import draw_named, html_card
+from parley.analysis.runs import given_fields
 from parley.analysis.sweep.report import SUMMARY, change_figures
-from parley.llm.errors import UserError, unknown_name
+from parley.llm.errors import UserError
 from parley.llm.typed import as_option
 from parley.model.agent_factory import AgentClass
-from parley.model.custom import Topology, check_importable, given_graph, scenario_on
+from parley.model.custom import Topology, check_importable, scenario_on
 from parley.model.events import Header
 from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario
@@ -41,7 +42,7 @@ class Sweep:
     Attributes
     ----------
     folder : Path
-        Where the sweep lies. `parley.load(sweep.folder / sweep.cells["folder"][0])` opens one of its runs.
+        The folder of the sweep. `parley.load(sweep.folder / sweep.cells["folder"][0])` opens one of its runs.
     cells : DataFrame
         One row per cell, topic, group, party and round: `attitude` (mean over rooms, 0 to 10), `sd` between rooms, `missing`
         ratings. An unfinished cell is one row with its `reason` and no numbers.
@@ -72,16 +73,12 @@ class Sweep:
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
         for name in TABLES:
-            setattr(self, name, self._table(name))
-
-    def _table(self, name: str) -> pd.DataFrame:
-        """A table of the folder; an empty one where fewer than two fields were varied."""
-        path = self.folder / f"{name}.parquet"
-        if not path.exists() and name in TABLES[:3]:
-            raise UserError(
-                f"{self.folder} holds no sweep with a report: run parley.sweep with out={str(self.folder)!r}"
-            )
-        return pd.read_parquet(path) if path.exists() else pd.DataFrame()
+            path = self.folder / f"{name}.parquet"
+            if not path.exists() and name in TABLES[:3]:  # the others need two varied fields
+                raise UserError(
+                    f"{self.folder} holds no sweep with a report: run parley.sweep with out={str(self.folder)!r}"
+                )
+            setattr(self, name, pd.read_parquet(path) if path.exists() else pd.DataFrame())
 
     def __repr__(self) -> str:
         return f"<Sweep of {count_phrase(self.cells['folder'].nunique(), 'cell')} in {self.folder}>"
@@ -102,7 +99,8 @@ class Sweep:
 
     def _figures(self) -> dict[str, Any]:
         measured = self.cells.dropna(subset="attitude").drop_duplicates(["folder"])
-        headers = [_header(self.folder / str(run) / RECORD) for run in measured["folder"]]
+        records = [self.folder / str(run) / RECORD for run in measured["folder"]]
+        headers = [event for record in records if isinstance(event := next(iter(read_lines(record))), Header)]
         return change_figures(self.effects, headers)
 
     def plot(self, name: str | None = None) -> Figure:
@@ -125,12 +123,8 @@ class Sweep:
         """
         drawn = self._figures()
         if not drawn:
-            raise UserError(f"{self.folder}: there is nothing to draw, no cell has ratings from two surveys")
-        name = name or next(iter(drawn))
-        if name not in drawn:
-            raise unknown_name("figure", name, drawn)
-        figure: Figure = drawn[name]()
-        return inline(figure)
+            raise UserError(f"{self.folder}: there is no figure, because no cell has ratings from two surveys")
+        return draw_named(drawn, name)
 
     @property
     def summary(self) -> str:
@@ -158,12 +152,6 @@ class Sweep:
         return write([self.folder], Path(out) if out else self.folder / "report.html")
 
 
-def _header(record: Path) -> Header:
-    found = next(iter(read_lines(record)))
-    assert isinstance(found, Header)
-    return found
-
-
 def sweep(
     scenario: str | Scenario,
     *,
@@ -183,7 +171,7 @@ def sweep(
 ) -> Sweep:
     """Run a scenario with every combination of some values and every seed, as `python run.py sweep` does.
 
-    The same call with the same folder goes on where it stopped. Cells run in processes of their own, side by side.
+    The same call with the same folder continues where it stopped. Cells run in processes of their own, several at a time.
 
     Parameters
     ----------
@@ -198,20 +186,20 @@ def sweep(
     workers : int, optional
         Cells at the same time (as many as there are cores).
     agent_class : type or dict, optional
-        A subclass of `Agent` for everybody, or one by party, in all cells. It is in a module of its own, which the processes of
-        the cells import; a resume needs it again.
+        A subclass of `Agent` for all agents, or one by party, in all cells. It must be in a module of its own, which the
+        processes of the cells import; a resume needs it again.
     topology : networkx.Graph, sparse array or callable, optional
-        Who hears whom, for scenarios of a network, in all cells.
+        Which agents hear which, for scenarios of a network, in all cells.
     max_calls, max_tokens : int, optional
-        Stop cleanly after so many calls or tokens of all workers together.
+        Stop cleanly after so many calls or tokens, counted over all workers.
     max_cost : float, optional
         Stop cleanly at about this cost, in the currency of `price`.
     price : tuple of float, optional
         Money per million tokens in and out.
     keep_going : bool
-        Go on where almost no reply can be read.
+        Continue where almost no reply can be read.
     retry_failures : bool
-        Ask the calls that failed again.
+        Repeat the calls that failed.
     **fields
         Any field of the scenario or of its environment, the same in all cells: `llm="oracle"`, `repetitions=5`.
 
@@ -223,7 +211,7 @@ def sweep(
     Raises
     ------
     UserError
-        An argument is wrong, or cells are unfinished; `Sweep(folder)` opens what there is.
+        An argument is wrong, or cells are unfinished; `Sweep(folder)` opens the finished ones.
 
     Examples
     --------
@@ -235,29 +223,17 @@ def sweep(
     _check(varied, numbers, fields, workers)
     base = scenario_on(scenario, fields, topology)
     check_importable(agent_class, base)
-    made = sweep_cells(base, varied, numbers, agent_class)
-    check_cells(made)
+    cells = sweep_cells(base, varied, numbers, agent_class)
+    check_cells(cells)
     options = sweep_parser().parse_args([])
-    vars(options).update(
-        out=Path(out) if out else None,
-        workers=workers,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost=max_cost,
-        price=price,
-        keep_going=keep_going,
-        retry_failures=retry_failures,
-    )
-    given = (
-        *fields,
-        *(["graph", "size"] if given_graph(base) else []),
-        *(["agent_class"] if agent_class else []),
-        *varied,
-        "seed",
-    )
-    told = {"vary": vary, "seeds": list(numbers), **fields}
-    again = ", ".join([repr(base.name), *(f"{key}={value!r}" for key, value in told.items() if value is not None)])
-    return Sweep(make_sweep(made, given, options, f"parley.sweep({again})", str))
+    limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "price": price}
+    vars(options).update(limits, out=Path(out) if out else None, workers=workers)
+    vars(options).update(keep_going=keep_going, retry_failures=retry_failures)
+    given = (*given_fields(base, fields, agent_class), *varied, "seed")
+    settings = {"vary": vary, "seeds": list(numbers), **fields}
+    words = [f"{key}={value!r}" for key, value in settings.items() if value is not None]
+    call = f"parley.sweep({', '.join([repr(base.name), *words])})"
+    return Sweep(make_sweep(cells, given, options, call, str))
 
 
 def _check(
@@ -266,12 +242,10 @@ def _check(
     """Errors: UserError for what a sweep cannot be made of."""
     if "seed" in {*varied, *fields}:
         raise UserError("seeds go into seeds: parley.sweep(..., seeds=range(20))")
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise UserError(f"seeds: {'a seed comes twice' if seeds else 'there is no seed'}")
-    for name, values in varied.items():
-        if name in fields:
-            raise UserError(f"{name} is both in vary and set: leave out one of the two")
-        if not values or len(set(values)) < len(values):
-            raise UserError(f"vary {name}: {'a value comes twice' if values else 'there is no value'}")
     if workers is not None and workers < 1:
         raise UserError(f"workers must be at least 1, not {workers}")
+    for name, values, what in [("seeds", seeds, "seed"), *((f"vary {name}", varied[name], "value") for name in varied)]:
+        if not values or len(set(values)) < len(values):
+            raise UserError(f"{name}: {f'a {what} comes twice' if values else f'there is no {what}'}")
+    if taken := sorted(varied.keys() & fields.keys()):
+        raise UserError(f"{taken[0]} is both in vary and set: leave out one of the two")

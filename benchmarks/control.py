@@ -69,7 +69,7 @@ def intervention(seed: int, rooms: int, folder: Path) -> Claims:
     given = {"llm": SPEAKER, "seed": seed, "repetitions": rooms, "rounds": 5, "topics": "racism,climate_change"}
     base = load_preset("intervention").with_settings(given)
     found = hold_all(study(base, placebo=True), ["without", "placebo", "with"], folder, ())
-    for effects in (found.effects, *(part for _, part in found.beside.groupby("contrast"))):
+    for effects in (found.effects, *(part for _, part in found.placebo.groupby("contrast"))):
         last = estimate_rows(effects[effects["round"] == effects["round"].max()])
         yield from claims(last, "effect", "effect of an intervention")
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import hold_all
+from parley.analysis.commands.runs import hold_all, print_paths, results_folder
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, prices_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def intervene_parser() -> Parser:
-    """The options of `run.py intervene`."""
+    """Return the options of `run.py intervene`."""
     parser = Parser(
         "intervene",
         "Run the same debates with interventions and without, from the same seed, and report what the interventions changed "
@@ -29,78 +27,59 @@ def intervene_parser() -> Parser:
         *cli.debating("runs/intervene-<time>"),
         cli.dry_run("print branches, calls, tokens and cost, and run nothing"),
     )
-    add_option(
-        parser,
-        "--placebo",
+    about = (
         "run a third branch, in which every message of an intervention is replaced by one without content "
-        "(default: where an intervention has a message)",
-        action=argparse.BooleanOptionalAction,
+        "(default: where an intervention has a message)"
     )
+    add_option(parser, "--placebo", about, action=argparse.BooleanOptionalAction)
     return parser
 
 
-def intervene(arguments: Sequence[str]) -> int:
-    """`run.py intervene`"""
-    options = intervene_parser().parse_args(arguments)
+def intervene(words: Sequence[str]) -> int:
+    """Run `run.py intervene`."""
+    options = intervene_parser().parse_args(words)
     from parley.analysis.run_report import SUMMARY, write_report
-    from parley.analysis.studies.intervention import (
-        BRANCHES,
-        PLACEBO,
-        WITH,
-        WITHOUT,
-        intervention,
-        placebo_of,
-        write_intervention,
-    )
+    from parley.analysis.studies import intervention as study
     from parley.llm.journal import shared_ledger
     from parley.llm.router import open_all
     from parley.model.scenario_run import JOURNAL
 
     base, given = scenario_from_args(options)
-    placebo, why = placebo_of(base, options.placebo)
-    study = intervention(base, placebo)
-    branches = (WITHOUT, PLACEBO, WITH) if placebo else BRANCHES
+    placebo, why_none = study.placebo_of(base, options.placebo)
+    scenarios = study.intervention(base, placebo)
+    branches = (study.WITHOUT, study.PLACEBO, study.WITH) if placebo else study.BRANCHES
     if options.dry_run:
-        print("\n".join(_planned(base, branches, prices_from_args(options, base))))
+        print("\n".join(_plan_lines(base, branches, prices_from_args(options, base))))
         return 0
-    if why:
-        print(f"placebo  none: {why}")
-    out = options.out or Path("runs") / f"intervene-{time.strftime('%Y%m%d-%H%M%S')}"
-    print(f"folder   {out}", flush=True)
-    (limits,) = budgets_from_args(options, base)
-    begun = [
-        branch for branch in branches if (out / branch / JOURNAL).exists()
-    ]  # each has the journal of the one before
-    ledger = shared_ledger(limits, [(out / branch / JOURNAL, limits) for branch in begun[-1:]])
-    opened = open_all(base.models.llm, base.llm_by_party)
-    found = hold_all(study, branches, out, given, opened, [limits] * len(branches), ledger)
+    if why_none:
+        print(f"placebo  none: {why_none}")
+    folder = results_folder(options, "intervene")
+    print_paths(folder=folder)
+    (budget,) = budgets_from_args(options, base)
+    journals = [path for branch in branches if (path := folder / branch / JOURNAL).exists()]
+    ledger = shared_ledger(budget, [(path, budget) for path in journals[-1:]])  # each begins with those before it
+    models = open_all(base.models.llm, base.llm_by_party)
+    result = hold_all(scenarios, branches, folder, given, models, [budget] * len(branches), ledger)
     for branch in branches:
-        if not (out / branch / SUMMARY).exists():
-            write_report(out / branch)
-    print(f"report   {write_intervention(found, out)}\nfigure   {out / 'intervention.png'}")
+        if not (folder / branch / SUMMARY).exists():
+            write_report(folder / branch)
+    print_paths(report=study.write_intervention(result, folder), figure=folder / "intervention.png")
     return 0
 
 
-def _planned(base: Scenario, branches: Sequence[str], known: Prices) -> Iterator[str]:
-    """`--dry-run`: each branch is a run of its own, but what comes before the first intervention is asked once."""
+def _plan_lines(base: Scenario, branches: Sequence[str], prices: Prices) -> Iterator[str]:
+    """Return the lines of --dry-run. The part before the first intervention is the same in all branches and asked once."""
+    from parley.model.cost_estimate import estimate_cost, estimate_lines, estimate_time, plan_run
 
-    from parley.model.cost_estimate import estimate_cost, estimate_lines, plan_run
-    from parley.model.cost_estimate import estimate_time as lasting
-
-    yield from list(estimate_lines(base, known))[:4]
-    first = min(one.round for one in base.interventions)
-    plan = plan_run(base)
-    alike = (
-        plan_run(base.with_settings({"rounds": first - 1, "interventions": (), "survey": "never"})).calls
-        if first > 1
-        else 0
-    )
-    surveys = plan_run(base.with_settings({"rounds": 0, "interventions": ()})).ratings * (
-        first if base.surveys.survey == "rounds" else 1
-    )
-    whole = len(branches) * plan.calls - (len(branches) - 1) * (alike + surveys)
-    yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {whole:,}:"
-    yield f"  what comes before round {first} is the same in all and asked once"
-    yield from estimate_cost([(plan, len(branches))], [known])
-    yield "  (tokens and cost as if every branch asked everything)"
-    yield lasting([base], whole)
+    yield from list(estimate_lines(base, prices))[:4]
+    first = min(event.round for event in base.interventions)
+    plan, bare = plan_run(base), base.with_settings({"interventions": ()})
+    debate = plan_run(bare.with_settings({"rounds": first - 1, "survey": "never"})).calls if first > 1 else 0
+    surveys = first if base.surveys.survey == "rounds" else 1
+    shared = debate + surveys * plan_run(bare.with_settings({"rounds": 0})).ratings
+    calls = len(branches) * plan.calls - (len(branches) - 1) * shared
+    yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {calls:,}:"
+    yield f"  the part before round {first} is the same in all branches, and its calls are made once"
+    yield from estimate_cost([(plan, len(branches))], [prices])
+    yield "  (tokens and cost as if every branch made all its calls)"
+    yield estimate_time([base], calls)

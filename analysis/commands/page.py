@@ -1,4 +1,4 @@
-"""The page as a server of its own: on this machine, without anything from elsewhere, until it is interrupted."""
+"""The page in the browser as a server of its own: it runs on this machine until it is interrupted."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from urllib.parse import urlencode
 from parley.llm.errors import UserError
 
 FIRST, LAST = 8765, 8799
-"""Ports that are tried where none is asked for."""
+"""Ports that are tried where --port names none."""
 
 
-def serve(app: Path, asked: Mapping[str, str], host: str, port: int | None) -> int:
-    """Serve `app` and open a browser at the page with what is asked for in its address. Errors: UserError, one line."""
+def serve(app: Path, settings: Mapping[str, str], host: str, port: int | None) -> int:
+    """Serve `app`, and open a browser at the page with these settings. Errors: UserError, one line."""
     if find_spec("solara") is None:
         raise UserError('the page needs the [app] extra: python -m pip install -e ".[app]"')
-    listening = _listening(host, port)
-    address = f"http://{_shown(host)}:{listening.getsockname()[1]}/?{urlencode(asked)}"
+    listening = _listen(host, port)
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    address = f"http://{shown}:{listening.getsockname()[1]}/?{urlencode(settings)}"
     os.environ["SOLARA_APP"] = str(app.resolve())
     _server(address).run(sockets=[listening])
     return 0
 
 
-def _listening(host: str, port: int | None) -> socket.socket:
-    """A socket that is bound. Errors: UserError when the port is taken, or the address is not of this machine."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    last = None
+def _listen(host: str, port: int | None) -> socket.socket:
+    """Return a bound socket. Errors: UserError when the port is in use, or the address is not of this machine."""
+    family, why = socket.AF_INET6 if ":" in host else socket.AF_INET, ""
     for number in [port] if port is not None else range(FIRST, LAST + 1):
         bound = socket.socket(family, socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -42,20 +42,13 @@ def _listening(host: str, port: int | None) -> socket.socket:
             return bound
         except OSError as error:
             bound.close()
-            last = error
-    where = f"{host}:{port if port is not None else f'{FIRST} to {LAST}'}"
-    raise UserError(
-        f"cannot serve the page at {where}: {last.strerror if last else 'no port'}; give another --host or --port"
-    )
-
-
-def _shown(host: str) -> str:
-    """The host as it stands in an address; who serves for everybody looks at it from here."""
-    return {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+            why = str(error.strerror)
+    ports = f"{FIRST} to {LAST}" if port is None else port
+    raise UserError(f"cannot serve the page at {host}:{ports}: {why}; give another --host or --port")
 
 
 def _server(address: str) -> Any:
-    """One that tells its address as soon as it answers, and opens the browser there where there is a screen for it."""
+    """Return a server that prints its address once it answers, and opens a browser there on a machine with a screen."""
     import uvicorn
 
     class Server(uvicorn.Server):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parley.analysis.commands.runs import print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.cli import Parser, add_option, natural
@@ -21,7 +21,7 @@ LABEL = "population.json"
 
 
 def population_parser() -> Parser:
-    """The options of `run.py population`."""
+    """Return the options of `run.py population`."""
     parser = Parser(
         "population",
         "Simulate up to millions of agents with an opinion-dynamics model on a sparse graph (docs/populations.md).",
@@ -29,68 +29,58 @@ def population_parser() -> Parser:
         cli.seed(),
         cli.out("runs/population-<time>"),
     )
-    add_option(
-        parser,
-        "--law NAME[:FILE][,key=value]",
-        "the model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, or surrogate:FILE of run.py surrogate",
-        required=True,
-    )
-    add_option(
-        parser,
-        "--graph NAME[,key=value]",
+    about = "the model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, or surrogate:FILE of run.py surrogate"
+    add_option(parser, "--law NAME[:FILE][,key=value]", about, required=True)
+    about = (
         "the network, with the options of docs/networks.md: small_world,degree=10 (default), random, ring, blocks, scale_free, "
-        "geometric, complete, or file,path=FILE",
-        default="small_world,degree=10",
+        "geometric, complete, or file,path=FILE"
     )
+    add_option(parser, "--graph NAME[,key=value]", about, default="small_world,degree=10")
     add_option(parser, "--agents N", "how many agents", natural, default=100_000)
     add_option(parser, "--steps N", "how many steps", natural, default=20)
     add_option(parser, "--every K", "record every K-th step (default: 1, each)", natural, default=1)
-    add_option(
-        parser,
-        "--parties NAME[:MEAN:SD][:WEIGHT],...",
-        "the parties and where their attitudes begin (default: one party, evenly over the axis; a fitted law has its own)",
-        default="",
-    )
+    about = "the parties and their first attitudes (default: one party, evenly over the axis; a fitted law has its own)"
+    add_option(parser, "--parties NAME[:MEAN:SD][:WEIGHT],...", about, default="")
     return parser
 
 
-def population(arguments: Sequence[str]) -> int:
-    """`run.py population --law LAW`: a large population moved by a law."""
-    options = population_parser().parse_args(arguments)
+def population(words: Sequence[str]) -> int:
+    """Run `run.py population --law LAW`."""
+    options = population_parser().parse_args(words)
     if options.every < 1 or options.steps % options.every:
         raise UserError(
             f"--every {options.every}: {options.steps} steps must be a multiple of it, so that the last is recorded"
         )
     run = {name: getattr(options, name) for name in ("law", "graph", "agents", "steps", "every", "parties", "seed")}
-    folder = options.out or Path("runs") / f"population-{time.strftime('%Y%m%d-%H%M%S')}"
-    command = f"python run.py population {shlex.join(arguments)}"
-    print(f"summary  {_held(run, folder, command)}\nfigure   {folder / 'figures' / 'distribution.png'}")
+    folder = results_folder(options, "population")
+    summary = _simulate(run, folder, f"python run.py population {shlex.join(words)}")
+    print_paths(summary=summary, figure=folder / "figures" / "distribution.png")
     return 0
 
 
-def _held(run: dict[str, Any], folder: Path, command: str) -> Path:
-    """Run it, unless the folder has it; its summary. What cannot be built claims no folder."""
+def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
+    """Simulate a population, unless the folder has it already; return its summary."""
     from parley.agents.opinion_dynamics import open_law
     from parley.analysis.population_report import SUMMARY, write
     from parley.model.population import PopulationModel
 
     law = open_law(run["law"])
-    mine = run | {"fit": law.digest} | _file(run["graph"])
+    manifest = run | {"fit": law.digest} | _graph_digest(run["graph"])
     if (folder / SUMMARY).exists():
-        _claimed(folder, mine)
+        _claim(folder, manifest)
         print("this population is finished; nothing was run")
         return folder / SUMMARY
     model = PopulationModel(law, run["graph"], run["agents"], run["parties"], run["steps"], run["seed"])
-    _claimed(folder, mine)
-    print(f"folder   {folder}", flush=True)
+    _claim(folder, manifest)  # only now: settings of which no population can be made leave no folder
+    print_paths(folder=folder)
     _record(model, folder, run)
     for line in filter(None, (law.caption, law.extrapolation(run["steps"]))):
         print(line)
     return write(folder, model.datacollector.get_model_vars_dataframe(), run, law, command)
 
 
-def _file(graph: str) -> dict[str, str]:
-    """The digest of the file that a graph is read from; a changed one is another population."""
+def _graph_digest(graph: str) -> dict[str, str]:
+    """Return the digest of the file that a graph is read from: a changed file is another population."""
     from parley.environments.graphs import GRAPHS
     from parley.llm.seeding import digest
 
@@ -103,8 +93,12 @@ def _file(graph: str) -> dict[str, str]:
 
 
 def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
-    """Run a population, which stands, with its attitudes recorded from the start."""
-    recorder = model.recorder = _recorder(folder, run)
+    """Run the model, and record its attitudes from the start."""
+    from parley.model.population import ToParquet
+    from parley.model.run_folder import code_revision, package_versions
+
+    header = run | {"revision": code_revision(), "versions": package_versions()}
+    recorder = model.recorder = ToParquet(folder, run["every"], header)
     with bar(run["law"], run["steps"], "step") as progress:
         try:
             recorder.open(model.codes, [party.name for party in model.parties], model.nodes)
@@ -114,28 +108,21 @@ def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
             recorder.close(whole=model.over and model.error is None)
 
 
-def _recorder(folder: Path, run: dict[str, Any]) -> Any:
-    from parley.model.population import ToParquet
-    from parley.model.run_folder import code_revision, package_versions
-
-    return ToParquet(folder, run["every"], run | {"revision": code_revision(), "versions": package_versions()})
-
-
-def _claimed(folder: Path, run: dict[str, Any]) -> None:
-    """One folder, one population. Errors: UserError on a folder of another, or of something else."""
+def _claim(folder: Path, manifest: dict[str, Any]) -> None:
+    """Mark the folder as that of this population. Errors: UserError on a folder that holds something else."""
     from parley.analysis.journaled_calls import check_manifest
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()) and not (folder / LABEL).exists():
             raise UserError(f"{folder} is not empty and holds no population; give another --out")
-        check_manifest(folder / LABEL, run, "population")
+        check_manifest(folder / LABEL, manifest, "population")
     except OSError as error:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
 
 
 def surrogate_parser() -> Parser:
-    """The options of `run.py surrogate`."""
+    """Return the options of `run.py surrogate`."""
     parser = Parser(
         "surrogate",
         "Fit how the agents of a run respond to what they read, check the fit on rooms it has not seen, and write it for "
@@ -144,26 +131,22 @@ def surrogate_parser() -> Parser:
         cli.out("RUN/surrogate.json", "FILE"),
     )
     add_option(parser, "RUN", "a run folder with a survey after each round", Path)
-    add_option(
-        parser,
-        "--heard",
-        "what agents respond to\ngrades: what was said, graded by the rule-based speaker (default, where only our own "
-        "models speak)\nattitudes: the attitude of the agent that spoke",
-        default="",
-        choices=("grades", "attitudes"),
+    about = (
+        "what agents respond to\ngrades: the line they hear, graded by the rule-based speaker (default, where only our own "
+        "models speak)\nattitudes: the attitude of the agent that spoke"
     )
+    add_option(parser, "--heard", about, default="", choices=("grades", "attitudes"))
     return parser
 
 
-def surrogate(arguments: Sequence[str]) -> int:
-    """`run.py surrogate RUN`: fit a response to a recorded run, and say how near it comes to rooms that it has not seen."""
-    options = surrogate_parser().parse_args(arguments)
-    from parley.analysis.surrogate.report import surrogate as fitted
-    from parley.analysis.surrogate.report import write
+def surrogate(words: Sequence[str]) -> int:
+    """Run `run.py surrogate RUN`: fit a response to a recorded run, and say how well it predicts rooms it has not seen."""
+    options = surrogate_parser().parse_args(words)
+    from parley.analysis.surrogate import report
     from parley.analysis.tables import load
 
-    found = fitted(load(options.run), options.heard)
-    for topic in found["topics"].values():
+    fit = report.surrogate(load(options.run), options.heard)
+    for topic in fit["topics"].values():
         print("\n".join(topic["told"]))
-    print(f"surrogate {write(found, options.out or options.run / 'surrogate.json')}")
+    print_paths(surrogate=report.write(fit, options.out or options.run / "surrogate.json"))
     return 0

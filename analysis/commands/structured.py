@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import add_judging, hold_all
+from parley.analysis.commands.judge import add_judging
+from parley.analysis.commands.runs import hold_all, print_paths, results_folder, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, party_of, with_base_url
@@ -24,18 +24,15 @@ if TYPE_CHECKING:
 
 
 OURS = ("oracle", "pocket")
+"""Speakers whose sentences the oracle can score."""
 ONE_PERSONA = {"personas": "simple", "cast": "fixed"}
 """The published procedure: Sam, Alex and Taylor in every run."""
 
 
 def structured_parser() -> Parser:
-    """The options of `run.py structured`."""
-    own = {
-        "topic": "the study's four",
-        "repetitions": "10",
-        "rounds": "12",
-        "llm": "pocket; experiment models: several",
-    }
+    """Return the options of `run.py structured`."""
+    llm = "pocket; experiment models: several"
+    own = {"topic": "the study's four", "repetitions": "10", "rounds": "12", "llm": llm}
     parser = Parser(
         "structured",
         "Run an experiment of the UCL study: debates, a judge that scores every statement, and a report (docs/structured.md).",
@@ -47,22 +44,16 @@ def structured_parser() -> Parser:
     add_option(parser, "--judge SPEC", "the model that judges (default: oracle, where our own models debate)")
     add_judging(parser)
     add_option(parser, "--judge-temperature X", "the judge's temperature", amount, default=0.01)
-    add_option(
-        parser,
-        "--mode",
-        "run: tests by run (default)\nucl: the published procedure, with the study's one persona per seat",
-        default="run",
-        choices=("run", "ucl"),
-    )
+    about = "run: tests by run (default)\nucl: the published procedure, with the study's one persona per seat"
+    add_option(parser, "--mode", about, default="run", choices=("run", "ucl"))
     return parser
 
 
-def structured(arguments: Sequence[str]) -> int:
-    """`run.py structured EXPERIMENT`"""
-    options = structured_parser().parse_args(arguments)
+def structured(words: Sequence[str]) -> int:
+    """Run `run.py structured EXPERIMENT`."""
+    options = structured_parser().parse_args(words)
     from parley.analysis.statement_judge import VERDICTS, Judging
-    from parley.analysis.studies.structured.experiments import condition_folders, experiment
-    from parley.analysis.studies.structured.experiments import run_experiment as study
+    from parley.analysis.studies.structured import experiments as study
     from parley.analysis.studies.structured.report import write
     from parley.llm.backends import check_reached, check_spec
     from parley.llm.journal import shared_ledger
@@ -70,82 +61,81 @@ def structured(arguments: Sequence[str]) -> int:
     from parley.model.validation import check_topics
 
     *specs, named = with_base_url([*options.llm, options.judge or ""], options.base_url)
-    models, own = [one for one in specs if not party_of(one)] or ["pocket"], [one for one in specs if party_of(one)]
-    judge = named or _judge(models)
+    models = [spec for spec in specs if not party_of(spec)] or ["pocket"]
+    ours = all(spec.partition(":")[0].partition(",")[0] in OURS for spec in models)
+    judge = named or ("oracle" if ours else "")
+    if not judge:
+        raise UserError(
+            "--judge SPEC: name the model that scores the statements (the oracle knows only its own sentences)"
+        )
     for spec in (*models, judge):
         check_spec(spec)
-    chosen = experiment(options.experiment, models)
-    base, given = _base(options, chosen, [models[0], *own])
-    for spec in (*models, *base.llm_by_party.values(), judge):
+    experiment = study.experiment(options.experiment, models)
+    base, given = _base(options, experiment, [models[0], *filter(party_of, specs)])
+    everyone = (*models, *base.llm_by_party.values(), judge)
+    for spec in everyone:
         check_topics(spec, base.subject.all_topics)
     if options.dry_run:
-        return _planned(chosen, base, options.calls)
-    for spec in (*models, *base.llm_by_party.values(), judge):
+        return _print_plan(experiment, base, options.calls)
+    for spec in everyone:
         check_reached(spec)
-    scenarios = [base.with_settings(settings) for settings in chosen.conditions.values()]
-    *budgets, judges = budgets_from_args(options, *scenarios, judge)
-    out = options.out or Path("runs") / f"structured-{options.experiment}-{time.strftime('%Y%m%d-%H%M%S')}"
-    print(f"folder   {out}", flush=True)
-    told = tuple(part.strip() for part in options.tell.split(",") if part.strip())
-    judging = Judging(options.calls, options.judge_temperature, options.examples, told)
+    scenarios = [base.with_settings(settings) for settings in experiment.conditions.values()]
+    *budgets, judge_budget = budgets_from_args(options, *scenarios, judge)
+    out = results_folder(options, f"structured-{options.experiment}")
+    print_paths(folder=out)
+    shown = tuple(split_names(options.tell))
+    judging = Judging(options.calls, options.judge_temperature, options.examples, shown)
     _claim(out, options.experiment, base, judge, judging)
-    held = list(condition_folders(chosen, out).values())
-    debated = [(folder / JOURNAL, one) for folder, one in zip(held, budgets, strict=True)]
-    ledger = shared_ledger(judges, [*debated, *((folder / "judge" / VERDICTS, judges) for folder in held)])
-    steps = study(chosen, base, out, judge, judging, bar, judges, ledger)
-    found = hold_all(steps, [folder.name for folder in held], out, given, budgets=budgets, ledger=ledger)
-    command = f"python run.py structured {shlex.join(arguments)}"
-    report = write(found, options.experiment, chosen, out, judge, options.mode == "ucl", command)
-    print(f"report   {report}\nfigure   {out / 'scores.png'}")
+    folders = list(study.condition_folders(experiment, out).values())
+    journals = [(folder / JOURNAL, budget) for folder, budget in zip(folders, budgets, strict=True)]
+    journals += [(folder / "judge" / VERDICTS, judge_budget) for folder in folders]
+    ledger = shared_ledger(judge_budget, journals)
+    steps = study.run_experiment(experiment, base, out, judge, judging, bar, judge_budget, ledger)
+    result = hold_all(steps, [folder.name for folder in folders], out, given, budgets=budgets, ledger=ledger)
+    command = f"python run.py structured {shlex.join(words)}"
+    report = write(result, options.experiment, experiment, out, judge, options.mode == "ucl", command)
+    print_paths(report=report, figure=out / "scores.png")
     return 0
 
 
-def _base(options: argparse.Namespace, chosen: Experiment, models: Sequence[str]) -> tuple[Scenario, tuple[str, ...]]:
-    """The preset with what was asked for, and the names of the fields that were given. Errors: UserError."""
+def _base(
+    options: argparse.Namespace, experiment: Experiment, models: Sequence[str]
+) -> tuple[Scenario, tuple[str, ...]]:
+    """Return the preset with the settings of the options, and the names of these settings. Errors: UserError."""
     from parley.analysis.studies.structured.experiments import PRESET
     from parley.model.scenario import load_preset, parse_settings
 
-    if taken := {key for one in chosen.conditions.values() for key in one} & set(parse_settings(options.set)):
+    varied = {key for settings in experiment.conditions.values() for key in settings}
+    if taken := varied & set(parse_settings(options.set)):
         raise UserError(f"--set {', '.join(sorted(taken))}: the conditions of {options.experiment} differ in that")
     settings = (ONE_PERSONA if options.mode == "ucl" else {}) | fields_from_args(options, models)
     base = load_preset(PRESET).with_settings(settings)
     if base.rounds < 2:
-        raise UserError("a structured debate has at least two rounds: an opening and what comes after it")
+        raise UserError("a structured debate has an opening and at least one more round: set --rounds to 2 or more")
     return base, tuple(settings)
 
 
-def _judge(models: Sequence[str]) -> str:
-    if all(spec.partition(":")[0].partition(",")[0] in OURS for spec in models):
-        return "oracle"
-    raise UserError(
-        "--judge SPEC: say which model scores the statements (the oracle knows only our own speakers' sentences)"
-    )
-
-
-def _planned(chosen: Experiment, base: Scenario, calls: int) -> int:
+def _print_plan(experiment: Experiment, base: Scenario, calls: int) -> int:
     from parley.model.cost_estimate import plan_run
 
-    whole, width = 0, max(28, *map(len, chosen.conditions))
-    for name, settings in chosen.conditions.items():
+    total, width = 0, max(28, *map(len, experiment.conditions))
+    for name, settings in experiment.conditions.items():
         plan = plan_run(base.with_settings(settings))
-        rooms, replies, ratings = plan.rooms, plan.replies, plan.ratings
-        whole += replies + ratings + replies * calls
+        total += plan.replies + plan.ratings + plan.replies * calls
         print(
-            f"{name:<{width}} {rooms:>5} rooms  {replies:>7,} replies  {ratings:>7,} ratings  {replies:>7,} statements to judge"
+            f"{name:<{width}} {plan.rooms:>5} rooms  {plan.replies:>7,} replies  {plan.ratings:>7,} ratings  "
+            f"{plan.replies:>7,} statements to judge"
         )
-    print(f"{'in all':<{width}} {whole:,} calls at most, with {calls} for each statement to the judge")
+    print(f"{'in all':<{width}} {total:,} calls at most, with {calls} for each statement to the judge")
     return 0
 
 
 def _claim(out: Path, name: str, base: Scenario, judge: str, judging: Judging) -> None:
-    """One folder, one experiment. Errors: UserError on a folder of another."""
+    """Mark the folder as that of this experiment. Errors: UserError on a folder of another one."""
     from parley.analysis.journaled_calls import check_manifest
     from parley.llm.backends import identity_spec
 
     out.mkdir(parents=True, exist_ok=True)
-    asked = {**base.to_dict(), "llm": identity_spec(base.models.llm)}
-    check_manifest(
-        out / "structured.json",
-        {"experiment": name, "base": asked, "judge": identity_spec(judge), **asdict(judging)},
-        "experiment",
-    )
+    settings = {**base.to_dict(), "llm": identity_spec(base.models.llm)}
+    manifest = {"experiment": name, "base": settings, "judge": identity_spec(judge), **asdict(judging)}
+    check_manifest(out / "structured.json", manifest, "experiment")

@@ -1,4 +1,4 @@
-"""The command `run.py sweep`: a scenario over values of its fields and over seeds."""
+"""The command `run.py sweep`: a scenario with every combination of some values and every seed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parley.analysis.commands.runs import results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, prices_from_args, scenario_from_args, with_base_url
@@ -25,19 +27,20 @@ if TYPE_CHECKING:
 
 
 EXAMPLES = """sweep --scenario two_way --llm oracle --vary rounds=2,5,10 --seeds 0:20 --workers 4 --out runs/rounds
-sweep --scenario two_way --vary "llm=oracle,kappa=0;oracle,kappa=0.3"   (values with commas: part them with ;)
+sweep --scenario two_way --vary "llm=oracle,kappa=0;oracle,kappa=0.3"   (values with commas: separate them with ;)
 sweep --scenario three_way --llm openai:MODEL --base-url URL --vary memory=whole,last:6 --max-cost 5
 sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs the [ray] extra)"""
 
-ALIKE = 3
-"""Cells in a row that no model answers, or not so that it could be read, after which a sweep ends."""
+UNREADABLE = 3
+"""A sweep ends after so many cells in a row without an answer that could be read."""
 NOT_TRIED = "not tried: the cells before it had no answer that could be read"
 Say = Callable[[str], object]
 WHERE = ("--out", "--workers", "--ray")
+"""Options that change no result: the folder, and the machines or cores."""
 
 
 def sweep_parser() -> Parser:
-    """The options of `run.py sweep`."""
+    """Return the options of `run.py sweep`."""
     parser = Parser(
         "sweep",
         "Run a scenario with every combination of some values and every seed, each in a run folder of its own. The same command "
@@ -48,85 +51,67 @@ def sweep_parser() -> Parser:
         cli.dry_run("print cells, calls, tokens and cost, and run nothing"),
         cli.retry_failures(),
     )
-    add_option(
-        parser,
-        "--vary KEY=VALUE,VALUE",
+    about = (
         "a field (as for --set), topic or llm, with its values; repeat it for all combinations; where a value has commas, "
-        "part the values with ;",
-        default=[],
-        action="append",
+        "separate the values with ;"
     )
+    add_option(parser, "--vary KEY=VALUE,VALUE", about, default=[], action="append")
     add_option(parser, "--seeds FIRST:END", "random seeds: 0:20 is 0 to 19; or 3,5,8; --seed 3 is one (default: 0:10)")
     add_option(parser, "--workers N", "cells at the same time (default: as many as there are cores)", positive)
     add_option(parser, "--ray ADDRESS", "run on a Ray cluster: its address, auto, or local")
     return parser
 
 
-def sweep(arguments: Sequence[str]) -> int:
-    """`run.py sweep --scenario NAME --vary KEY=VALUES --seeds 0:20`"""
-    options = sweep_parser().parse_args(arguments)
+def sweep(words: Sequence[str]) -> int:
+    """Run `run.py sweep --scenario NAME --vary KEY=VALUES --seeds 0:20`."""
+    options = sweep_parser().parse_args(words)
     if not options.scenario:
         raise UserError("name a scenario: python run.py sweep --scenario two_way --vary rounds=2,5 (see --help)")
     if options.seed is not None and options.seeds:
         raise UserError("--seed is one seed and --seeds are several: give one of the two")
     cells, given = _cells(options)
     if options.dry_run:
-        return _planned(cells, options)
-    command = f"python run.py sweep {shlex.join(_design(arguments))}"
-    make_sweep(cells, given, options, command, partial(print, flush=True))
+        _print_plan(cells, options)
+    else:
+        command = f"python run.py sweep {shlex.join(_without_where(words))}"
+        make_sweep(cells, given, options, command, partial(print, flush=True))
     return 0
 
 
-def make_sweep(
-    cells: Sequence[SweepCell], given: tuple[str, ...], options: argparse.Namespace, command: str, say: Say
-) -> Path:
-    """Run the cells of a sweep and write its report; the folder. options: as of sweep_parser; command: what makes it again.
-
-    Errors: UserError, also for unfinished cells, once the report is written.
-    """
-    from parley.llm.backends import check_reached
-    from parley.model.scenario_run import lock_folder
-    from parley.model.sweep.design import check_sweep_manifest
-    from parley.model.sweep.ray_cluster import check_address
-
-    for scenario, *_ in _combinations(cells):  # before the folder is made
-        for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
-            check_reached(spec)
-    if options.ray:
-        check_address(options.ray)
-    out = options.out or Path("runs") / f"sweep-{cells[0].combined.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    say(f"folder   {out}")
-    with lock_folder(out):
-        check_sweep_manifest(out, cells)
-        _held(options, cells, given, out, command, say)
-    return out
-
-
-def _design(arguments: Sequence[str]) -> list[str]:
-    """The arguments without those that change nothing in what is found: where, and on how many machines or cores."""
-    kept, rest = [], iter(arguments)
-    for argument in rest:
-        if argument in WHERE:
+def _without_where(words: Sequence[str]) -> list[str]:
+    design, rest = [], iter(words)
+    for word in rest:
+        if word in WHERE:
             next(rest)
-        elif argument.partition("=")[0] not in WHERE:
-            kept.append(argument)
-    return kept
+        elif word.partition("=")[0] not in WHERE:
+            design.append(word)
+    return design
 
 
 def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...]]:
-    """The cells, and the names of the fields that were given. Errors: UserError."""
+    """Return the cells, and the names of the fields that were given. Errors: UserError."""
     from parley.model.sweep.design import parse_seeds, parse_vary, sweep_cells
 
     seeds = parse_seeds(options.seeds or ("0:10" if options.seed is None else str(options.seed)))
-    (varied, models), options.seed = _addressed(parse_vary(options.vary), options), None
+    (varied, models), options.seed = _with_addresses(parse_vary(options.vary), options), None
     base, given = scenario_from_args(options, models=models)
     if "seed" in {*varied, *given}:
         raise UserError("seeds go into --seeds")
     if taken := sorted(set(varied) & set(given)):
         raise UserError(f"--vary {taken[0]}: it is also set by another option; remove one")
-    found = sweep_cells(base, varied, seeds)
-    check_cells(found)
-    return found, (*given, *varied, "seed")
+    cells = sweep_cells(base, varied, seeds)
+    check_cells(cells)
+    return cells, (*given, *varied, "seed")
+
+
+def _with_addresses(
+    varied: dict[str, tuple[str, ...]], options: argparse.Namespace
+) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Return the varied fields and the models of --llm, every model with the address of --base-url."""
+    keys = [key for key in ("llm", "llms") if key in varied]
+    specs = with_base_url([*options.llm, *(spec for key in keys for spec in varied[key])], options.base_url)
+    rest = iter(specs[len(options.llm) :])
+    return varied | {key: tuple(islice(rest, len(varied[key]))) for key in keys}, specs[: len(options.llm)]
 
 
 def check_cells(cells: Sequence[SweepCell]) -> None:
@@ -134,59 +119,64 @@ def check_cells(cells: Sequence[SweepCell]) -> None:
     from parley.model.casting import check_files
     from parley.model.validation import check_topics
 
-    for scenario, *_ in _combinations(cells):
+    for scenario, _ in _combinations(cells).values():
         check_files(scenario)
         for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
             check_topics(spec, [] if scenario.subject.questions else scenario.subject.all_topics)
 
 
-def _addressed(
-    varied: dict[str, tuple[str, ...]], options: argparse.Namespace
-) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """The varied fields, and the models of --llm; every model with the address of --base-url."""
-    keys = [key for key in ("llm", "llms") if key in varied]
-    specs = with_base_url([*options.llm, *(spec for key in keys for spec in varied[key])], options.base_url)
-    rest = iter(specs[len(options.llm) :])
-    return varied | {key: tuple([next(rest) for _ in varied[key]]) for key in keys}, specs[: len(options.llm)]
+def _combinations(cells: Sequence[SweepCell]) -> dict[str, tuple[Scenario, int]]:
+    """Return the scenario and the number of seeds of each combination, by its name."""
+    seeds = Counter(cell.combination for cell in cells)
+    return {cell.combination: (cell.combined, seeds[cell.combination]) for cell in cells}
 
 
-def _planned(cells: Sequence[SweepCell], options: argparse.Namespace) -> int:
-    """`--dry-run`: the cells and calls of each combination; tokens, cost and time of all."""
+def _print_plan(cells: Sequence[SweepCell], options: argparse.Namespace) -> None:
+    """Print for --dry-run the cells and calls of each combination, and the tokens, cost and time of all."""
     from parley.analysis.formatting import count_phrase
     from parley.model.cost_estimate import estimate_cost, estimate_time, plan_run
 
-    whole, rows, plans = 0, _combinations(cells), []
-    width = max(40, *[len(name) for _, name, _ in rows])
-    for scenario, name, seeds in rows:
-        plans.append((plan_run(scenario), seeds))
-        calls = plans[-1][0].calls
-        whole += calls * seeds
-        print(f"{name:<{width}} {count_phrase(seeds, 'seed'):>10} {calls:>10,} calls each")
-    print(f"{'in all':<{width}} {count_phrase(len(cells), 'cell'):>10} {whole:>10,} calls")
-    scenarios = [scenario for scenario, _, _ in rows]
+    combinations = _combinations(cells)
+    scenarios = [scenario for scenario, _ in combinations.values()]
+    plans = [(plan_run(scenario), seeds) for scenario, seeds in combinations.values()]
+    width, total = max(40, *map(len, combinations)), sum(plan.calls * seeds for plan, seeds in plans)
+    for name, (plan, seeds) in zip(combinations, plans, strict=True):
+        print(f"{name:<{width}} {count_phrase(seeds, 'seed'):>10} {plan.calls:>10,} calls each")
+    print(f"{'in all':<{width}} {count_phrase(len(cells), 'cell'):>10} {total:>10,} calls")
     print("\n".join(estimate_cost(plans, [prices_from_args(options, scenario) for scenario in scenarios])))
-    print(estimate_time(scenarios, whole))
-    return 0
+    print(estimate_time(scenarios, total))
 
 
-def _combinations(cells: Sequence[SweepCell]) -> list[tuple[Scenario, str, int]]:
-    """Scenario, name and seeds of each combination."""
-    seeds = Counter(cell.combination for cell in cells)
-    return [
-        (scenario, name, seeds[name]) for name, scenario in {cell.combination: cell.combined for cell in cells}.items()
-    ]
+def make_sweep(
+    cells: Sequence[SweepCell], given: tuple[str, ...], options: argparse.Namespace, command: str, say: Say
+) -> Path:
+    """Run the cells of a sweep, write its report, and return the folder.
+
+    options: those of sweep_parser. command: the command that repeats the sweep.
+    Errors: UserError, also for unfinished cells, once the report is written.
+    """
+    from parley.llm.backends import check_reached
+    from parley.model.scenario_run import lock_folder
+    from parley.model.sweep.design import check_sweep_manifest
+    from parley.model.sweep.ray_cluster import check_address
+
+    for scenario, _ in _combinations(cells).values():  # before there is a folder
+        for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
+            check_reached(spec)
+    if options.ray:
+        check_address(options.ray)
+    out = results_folder(options, f"sweep-{cells[0].combined.name}")
+    say(f"folder   {out}")
+    with lock_folder(out):
+        check_sweep_manifest(out, cells)
+        _run_cells(options, cells, given, out, command, say)
+    return out
 
 
-def _calls(scenario: Scenario) -> int:
-    from parley.model.cost_estimate import plan_run
-
-    return plan_run(scenario).calls
-
-
-def _held(
+def _run_cells(
     options: argparse.Namespace, cells: Sequence[SweepCell], given: tuple[str, ...], out: Path, command: str, say: Say
 ) -> None:
-    """Hold the cells, write the report."""
+    """Run the cells and write the report."""
     from parley.analysis.formatting import count_phrase
     from parley.analysis.sweep.report import write
     from parley.analysis.sweep.tables import measure_cell
@@ -194,39 +184,39 @@ def _held(
     from parley.model.sweep.cell_runner import SweepJob
     from parley.model.sweep.runner import run_cells
 
-    scenarios = {cell.combination: cell.combined for cell in cells}
-    limits = dict(zip(scenarios, budgets_from_args(options, *scenarios.values()), strict=True))
-    how = options.retry_failures, options.keep_going
-    jobs = [SweepJob(cell, out, given, limits[cell.combination].prices, *how) for cell in cells]
-    workers, limit = options.workers or _cores(), limits[cells[0].combination]
-    found, stopped, asked, gone, last, began, tally = {}, {}, 0, 0, None, time.monotonic(), MissingTally()
-    with _Bar(cells) as shown:
-        for place, held in run_cells(jobs, measure_cell, workers, limit, options.ray, shown.calls, shown.say):
-            shown.cell(place, held)
-            asked += held.asked
-            tally.add(held.tally or MissingTally())
-            if held.stopped is None:
-                found[place] = held.found
+    scenarios = {name: scenario for name, (scenario, _) in _combinations(cells).items()}
+    budgets = dict(zip(scenarios, budgets_from_args(options, *scenarios.values()), strict=True))
+    flags = options.retry_failures, options.keep_going
+    jobs = [SweepJob(cell, out, given, budgets[cell.combination].prices, *flags) for cell in cells]
+    workers, budget = options.workers or _cores(), budgets[cells[0].combination]
+    measured, stopped, asked, unreadable, tally = {}, {}, 0, 0, MissingTally()
+    began = time.monotonic()
+    with _Bar(cells) as bar:
+        for place, result in run_cells(jobs, measure_cell, workers, budget, options.ray, bar.calls, bar.say):
+            bar.cell(place, result)
+            asked += result.asked
+            tally.add(result.tally or MissingTally())
+            if result.stopped is None:
+                measured[place] = result.found
             else:
-                stopped[place] = held.stopped
-            gone = gone + 1 if held.gone else 0
-            if gone == ALIKE:
-                last = held.stopped
+                stopped[place] = result.stopped
+            unreadable = unreadable + 1 if result.gone else 0
+            if unreadable == UNREADABLE:
                 break
     seconds = time.monotonic() - began
+    last = result.stopped if unreadable == UNREADABLE else None
     if last:
-        stopped |= {place: NOT_TRIED for place in range(len(cells)) if place not in found and place not in stopped}
-    say(f"cells    {len(found)} of {len(cells)} are finished; {asked:,} calls asked in {seconds:.1f} s")
+        stopped |= {place: NOT_TRIED for place in range(len(cells)) if place not in measured | stopped}
+    say(f"cells    {len(measured)} of {len(cells)} are finished; {asked:,} calls asked in {seconds:.1f} s")
     if tally.line:
         say(tally.line)
-    say(f"summary  {write(out, cells, found, stopped, command)}\ntable    {out / 'cells.csv'}")
+    say(f"summary  {write(out, cells, measured, stopped, command)}\ntable    {out / 'cells.csv'}")
     if last:
-        why = f"{ALIKE} cells in a row had no answer that could be read, and no further cell was tried"
+        why = f"{UNREADABLE} cells in a row had no answer that could be read, and no further cell was tried"
         raise UserError(f"{why}: {last}; the same command goes on")
     if stopped:
-        raise UserError(
-            f"{count_phrase(len(stopped), 'cell')} of {len(cells)} unfinished: {stopped[min(stopped)]}; the same command goes on"
-        )
+        unfinished = f"{count_phrase(len(stopped), 'cell')} of {len(cells)} unfinished"
+        raise UserError(f"{unfinished}: {stopped[min(stopped)]}; the same command goes on")
 
 
 def _cores() -> int:
@@ -234,28 +224,25 @@ def _cores() -> int:
 
 
 class _Bar:
-    """Cells and calls done, calls a second and time left."""
+    """The progress bar of a sweep: cells and calls done, calls per second, time left."""
 
     def __init__(self, cells: Sequence[SweepCell]):
-        self.expected = {name: _calls(scenario) for scenario, name, _ in _combinations(cells)}
-        self.cells, self.done = cells, 0
+        from parley.model.cost_estimate import plan_run
+
+        calls = {name: plan_run(scenario).calls for name, (scenario, _) in _combinations(cells).items()}
+        self.expected, self.done = [calls[cell.combination] for cell in cells], 0
 
     def __enter__(self) -> _Bar:
-        total = sum(self.expected[cell.combination] for cell in self.cells)
-        self.bar = meter("sweep", total)
+        self.bar = meter("sweep", sum(self.expected))
+        self.calls, self.say = self.bar.update, self.bar.write
         return self
 
-    def calls(self, number: int) -> None:
-        self.bar.update(number)
-
-    def cell(self, place: int, held: CellResult) -> None:
+    def cell(self, place: int, result: CellResult) -> None:
+        """Count a cell as done. place: its number."""
         self.done += 1
-        if not held.asked + held.replayed and held.stopped is None:  # it was there
-            self.bar.update(self.expected[self.cells[place].combination])
-        self.bar.set_postfix_str(f"{self.done}/{len(self.cells)} cells")
-
-    def say(self, line: str) -> None:
-        self.bar.write(line)
+        if not result.asked + result.replayed and result.stopped is None:  # finished in an earlier start
+            self.bar.update(self.expected[place])
+        self.bar.set_postfix_str(f"{self.done}/{len(self.expected)} cells")
 
     def __exit__(self, *_: object) -> None:
         self.bar.close()

@@ -1,4 +1,4 @@
-"""`run.py personas`, `questions`, `case`: what a debate is held with, written by any model."""
+"""The commands `run.py personas`, `questions` and `case`: let a model write the materials of debates."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from parley.analysis.commands.runs import print_paths, split_names
 from parley.llm.errors import BudgetSpent, Unreachable, UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, model_from_args
@@ -19,20 +20,23 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _writer(options: argparse.Namespace, spec: str, journal: Path) -> Iterator[Backend]:
-    """The model, within its budget. Its replies are kept in `journal` until all is written, so that the same command goes on
-    where the budget ended or the model went away; replies of which nothing can be made are not kept.
+    """Open the model that writes, within its budget.
+
+    The journal keeps its replies until everything is written: where the budget is spent or the model cannot be reached, the
+    same command goes on from there. After any other error the replies are of no use, and the journal is removed.
     """
     from parley.analysis.journaled_calls import open_journal
     from parley.llm.backends import open_spec
 
-    backend, (limits,) = open_spec(spec), budgets_from_args(options, spec)
-    new, keep = not journal.parent.exists(), True
+    backend, (budget,) = open_spec(spec), budgets_from_args(options, spec)
+    folder, keep = journal.parent, True
+    new = not folder.exists()
     try:
-        journal.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot use the folder {journal.parent}: {error.strerror}") from error
+        raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
     try:
-        with open_journal(backend, journal, limits) as opened:
+        with open_journal(backend, journal, budget) as opened:
             yield opened
         keep = False
     except UserError as error:
@@ -40,19 +44,14 @@ def _writer(options: argparse.Namespace, spec: str, journal: Path) -> Iterator[B
         raise
     finally:
         if not keep:
-            _remove(journal, new)
-
-
-def _remove(journal: Path, new: bool) -> None:
-    """The journal, and its folder where that is `new` and holds nothing else."""
-    for path in journal.parent.glob(f"{journal.name}*"):
-        path.unlink()
-    if new and not any(journal.parent.iterdir()):
-        journal.parent.rmdir()
+            for path in folder.glob(f"{journal.name}*"):
+                path.unlink()
+            if new and not any(folder.iterdir()):
+                folder.rmdir()
 
 
 def personas_parser() -> Parser:
-    """The options of `run.py personas`."""
+    """Return the options of `run.py personas`."""
     parser = Parser(
         "personas",
         "Let a model write the personas of a set, with the prompts in agents/prompts (docs/personas.md).",
@@ -60,52 +59,44 @@ def personas_parser() -> Parser:
         cli.topic("the shipped ones; voters take a position on each", default=""),
         *cli.asking("", "the model that writes", "oracle"),
     )
-    add_option(
-        parser,
-        "--set",
-        "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same "
-        "people as men and as women",
-        default="voters",
-        choices=("voters", "enhanced", "twins"),
-    )
-    add_option(
-        parser, "--party", "one party (default: all that the set has)", choices=("republican", "democrat", "default")
-    )
+    about = "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same people as men and as women"
+    add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins"))
+    about = "one party (default: all that the set has)"
+    add_option(parser, "--party", about, choices=("republican", "democrat", "default"))
     return parser
 
 
-def personas(arguments: Sequence[str]) -> int:
-    """`run.py personas`: write persona files anew with any model."""
-    options = personas_parser().parse_args(arguments)
+def personas(words: Sequence[str]) -> int:
+    """Run `run.py personas`."""
+    options = personas_parser().parse_args(words)
     from parley.agents.persona_generator import check_unused, write_personas
     from parley.agents.persona_variants import write_enhanced, write_twins
     from parley.agents.topic import load_topic, topic_names
     from parley.model.validation import check_topics
 
-    write, known = {
-        "voters": (write_personas, ("republican", "democrat")),
-        "enhanced": (write_enhanced, ("republican", "democrat", "default")),
-        "twins": (write_twins, ("republican", "democrat", "default")),
-    }[options.set]
-    wanted, spec = (options.party,) if options.party else known, model_from_args(options, "oracle")
-    if not set(wanted) <= set(known):
-        raise UserError(f"the {options.set} that are written are {' and '.join(known)}; the Default is one sentence")
+    write: Any = {"voters": write_personas, "enhanced": write_enhanced, "twins": write_twins}[options.set]
+    known = ("republican", "democrat", *(("default",) if options.set != "voters" else ()))
+    parties, spec = (options.party,) if options.party else known, model_from_args(options, "oracle")
+    if not set(parties) <= set(known):
+        raise UserError(
+            f"--set {options.set} has {' and '.join(known)}; the Default is one sentence, which no model writes"
+        )
     if options.set == "voters":
         check_topics(spec, [topic for topic in map(load_topic, topic_names()) if topic.in_backstories])
-    for party in wanted:
+    for party in parties:
         check_unused(options.out, party)
-    topics = [topic.strip() for topic in options.topic.split(",") if topic.strip()]
+    topics = split_names(options.topic)
     if topics and options.set != "voters":
         raise UserError(f"--topic is for --set voters: personas of {options.set} name no topic of a debate")
     more = {"topics": topics} if topics else {}
     with _writer(options, spec, options.out / "personas.sqlite") as backend:
-        for party in wanted:
-            print(f"personas {write(party, options.out, backend, spec, options.seed, **more)}")
+        for party in parties:
+            print_paths(personas=write(party, options.out, backend, spec, options.seed, **more))
     return 0
 
 
 def questions_parser() -> Parser:
-    """The options of `run.py questions`."""
+    """Return the options of `run.py questions`."""
     parser = Parser(
         "questions",
         "Let a model write divisive questions with a statement for each, filtered and split for training and test "
@@ -117,9 +108,9 @@ def questions_parser() -> Parser:
     return parser
 
 
-def questions(arguments: Sequence[str]) -> int:
-    """`run.py questions`: have a model write divisive questions."""
-    options = questions_parser().parse_args(arguments)
+def questions(words: Sequence[str]) -> int:
+    """Run `run.py questions`."""
+    options = questions_parser().parse_args(words)
     from parley.agents.question_generator import question_text, write_questions
 
     spec = model_from_args(options)
@@ -130,7 +121,7 @@ def questions(arguments: Sequence[str]) -> int:
 
 
 def case_parser() -> Parser:
-    """The options of `run.py case`."""
+    """Return the options of `run.py case`."""
     parser = Parser(
         "case",
         "Let a model write the case that opens a structured debate, from arguments for and against. The result is a topic file; "
@@ -148,15 +139,14 @@ def case_parser() -> Parser:
     return parser
 
 
-def case(arguments: Sequence[str]) -> int:
-    """`run.py case`: write the case of a structured debate into a topic file."""
-    options = case_parser().parse_args(arguments)
+def case(words: Sequence[str]) -> int:
+    """Run `run.py case`."""
+    options = case_parser().parse_args(words)
     from parley.agents.case_generator import write_topic
     from parley.agents.topic import load_topic
 
     topic, spec = load_topic(options.topic), model_from_args(options, "oracle")
-    arguments_ = options.pro, options.con, options.refine
     with _writer(options, spec, options.out.with_suffix(".sqlite")) as backend:
-        path = write_topic(topic, *arguments_, options.out, backend, options.seed)
-    print(f"topic    {path}")
+        path = write_topic(topic, options.pro, options.con, options.refine, options.out, backend, options.seed)
+    print_paths(topic=path)
     return 0

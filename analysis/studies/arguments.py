@@ -1,12 +1,12 @@
-"""Kinds of argument: how far a skeptic moves toward a convincer who argues by knowledge, trust, status, support, or as it likes.
+"""How far a skeptic moves toward a convincer that argues by knowledge, trust, status or support, or as it likes.
 
-After Breum et al. 2023, "The Persuasive Power of Large Language Models"; departures are in docs/presets.md. The same people meet
-in the same rooms in every condition, and only the convincer is asked for a kind of argument.
+Source: Breum et al. 2023, "The Persuasive Power of Large Language Models"; docs/presets.md lists the departures. The same people
+meet in the same rooms in every condition. Only the convincer is told to use a kind of argument.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,7 @@ import pandas as pd
 from parley.analysis import disclaimers
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate
-from parley.analysis.report import Report
-from parley.analysis.studies.paired_conditions import PAIR, compare_conditions
+from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report
 from parley.analysis.tables import Tables, rating_value
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
@@ -25,57 +24,52 @@ KINDS = ("as it likes", "knowledge", "trust", "status", "support")
 CONVINCER, SKEPTIC = "convincer", "skeptic"
 MEASURE = "toward"
 CAPTION = (
-    "Points (0-10) by which the skeptic's attitude moves toward where the convincer stood before the debate. Means over rooms; "
-    "brackets hold 95% intervals; the difference is from a convincer that argues as it likes, within rooms. A room in "
-    "which one of them was not rated, or both stood alike, is left out and counted."
+    "Points (0-10) by which the skeptic's attitude moves toward the convincer's attitude before the debate, averaged over rooms. "
+    "Brackets are 95% confidence intervals. The difference is from a convincer that argues as it likes, within rooms. A room is "
+    "left out and counted if a rating is missing, or if both began with the same attitude."
 )
 
 
-def arguments(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
-    """Yields the five conditions and is sent their tables; returns them by name. Errors: UserError without the two roles."""
-    who = {entry.rpartition(":")[2].partition("+")[0]: entry for entry in base.people.roles}
-    if {CONVINCER, SKEPTIC} - set(who):
+def conditions(base: Scenario) -> dict[str, dict[str, list[str]]]:
+    """Return the settings of each condition: the convincer's kind of argument. Errors: UserError without the two roles."""
+    entries = {entry.rpartition(":")[2].partition("+")[0]: entry for entry in base.people.roles}
+    if {CONVINCER, SKEPTIC} - set(entries):
         raise UserError(f"{base.name} has no convincer and skeptic: set roles=PARTY:convincer,PARTY:skeptic")
-    bare = who[CONVINCER].partition("+")[0]
-    found = {}
-    for kind in KINDS:
-        role = bare if kind == KINDS[0] else f"{bare}+{kind}"
-        found[kind] = yield base.with_settings(
-            {"roles": [role, *(one for one in base.people.roles if one != who[CONVINCER])]}
-        )
-    return found
+    role = entries[CONVINCER].partition("+")[0]
+    others = [entry for entry in base.people.roles if entry != entries[CONVINCER]]
+    return {kind: {"roles": [role if kind == KINDS[0] else f"{role}+{kind}", *others]} for kind in KINDS}
 
 
 def rooms(tables: Tables) -> pd.DataFrame:
-    """A row a room: topic, repetition, toward (points of 0-10 by which its skeptics move to its convincer; NaN: none)."""
+    """Return one row per room: topic, repetition, toward (points by which the skeptics move to the convincer; NaN: missing)."""
     roles = tables.characters.set_index("agent")["role"].str.partition("+")[0]
     ratings = rating_value(tables).attitudes
     ratings = ratings[ratings["group"].isin(tables.groups)]
-    ends = {"start": ratings["round"].min(), "end": ratings["round"].max()}
-    rated = {name: ratings[ratings["round"] == when].set_index("agent")["attitude"] for name, when in ends.items()}
-    seats = tables.agents[tables.agents["group"].isin(tables.groups)].assign(
-        role=lambda frame: frame["agent"].map(roles)
+    start, end = (
+        ratings[ratings["round"] == round_].set_index("agent")["attitude"]
+        for round_ in (ratings["round"].min(), ratings["round"].max())
     )
+    seats = tables.agents[tables.agents["group"].isin(tables.groups)]
+    seats = seats.assign(role=seats["agent"].map(roles))
     rows = []
-    for (topic, repetition, _), part in seats.groupby([*PAIR, "room"], sort=False):
-        there = [rated["start"].reindex(part.loc[part["role"] == role, "agent"]) for role in (CONVINCER, SKEPTIC)]
-        side = np.sign(there[0].mean(skipna=False) - there[1].mean(skipna=False))
-        moved = (rated["end"].reindex(there[1].index) - there[1]).mean(skipna=False)
-        rows.append({"topic": topic, "repetition": repetition, MEASURE: moved * side if side else np.nan})
+    for (topic, repetition, _), seated in seats.groupby([*PAIR, "room"], sort=False):
+        convincer, skeptic = (
+            start.reindex(seated.loc[seated["role"] == role, "agent"]) for role in (CONVINCER, SKEPTIC)
+        )
+        side = np.sign(convincer.mean(skipna=False) - skeptic.mean(skipna=False))
+        change = (end.reindex(skeptic.index) - skeptic).mean(skipna=False)
+        rows.append({"topic": topic, "repetition": repetition, MEASURE: change * side if side else np.nan})
     return pd.DataFrame(rows, columns=[*PAIR, MEASURE])
 
 
-def write(found: Mapping[str, Tables], folder: Path) -> Path:
-    """Write arguments.md, its table and the figure; the path of the first."""
-    table = compare_conditions({kind: rooms(tables) for kind, tables in found.items()}, MEASURE)
-    header = next(iter(found.values())).header
-    report = Report(folder, "arguments", "Kinds of argument")
-    report.data(arguments=table)
-    report.add(CAPTION)
-    report.disclaim(header)
-    title = "Skeptic's move to the convincer (0–10)"
-    drawn = dot_plot(table, ["condition"], "value", title, disclaimers.model_label(header))
-    report.figure(drawn, "arguments", "The skeptic's move")
+def write(runs: Mapping[str, Tables], folder: Path) -> Path:
+    """Write arguments.md, its table and its figure; return the path of the page."""
+    table = compare_conditions({kind: rooms(tables) for kind, tables in runs.items()}, MEASURE)
+    header = next(iter(runs.values())).header
+    report = conditions_report(folder, "arguments", "Kinds of argument", CAPTION, header, arguments=table)
+    axis, model = "Skeptic's move to the convincer (0–10)", disclaimers.model_label(header)
+    figure = dot_plot(table, ["condition"], "value", axis, model)
+    report.figure(figure, "arguments", "The skeptic's move")
     columns: Mapping[str, Column] = {"the convincer argues by": "condition", "rooms": "rooms", "left out": "missing",
                "the skeptic moves": estimate("value"), "difference": estimate("difference")}  # fmt: skip
     report.table(table, columns)

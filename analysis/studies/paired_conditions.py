@@ -1,52 +1,78 @@
-"""Conditions of one preset, held with the same seed: a number a room in each, and differences from the first within rooms."""
+"""Compare conditions of one preset, run with the same seed: averages over rooms, differences within rooms, and their figure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import Floats, mean_interval
+from parley.analysis.formatting import seat_title
+from parley.analysis.report import Report
+from parley.model.events import Header
 
 PAIR = ["topic", "repetition"]
-"""What makes rooms of two conditions one pair: the same people, as far as the condition lets them be."""
+"""Rooms of two conditions with the same topic and repetition are a pair: the same people, as far as the condition allows."""
 COLUMNS = [
-    "condition",
-    "rooms",
-    "missing",
-    "value",
-    "low",
-    "high",
-    "pairs",
-    "difference",
-    "difference_low",
-    "difference_high",
-]
+    "condition", "rooms", "missing", "value", "low", "high", "pairs", "difference", "difference_low", "difference_high",
+]  # fmt: skip
 
 
-def compare_conditions(found: Mapping[str, pd.DataFrame], measure: str) -> pd.DataFrame:
-    """One row a condition: rooms, missing (rooms without a number), value with its 95% interval over rooms, pairs, difference.
+def compare_conditions(rooms: Mapping[str, pd.DataFrame], measure: str) -> pd.DataFrame:
+    """Return one row per condition: rooms, missing (rooms without a number), value with its 95% interval over rooms, pairs,
+    difference from the first condition with its interval (over pairs in which both have a number; none for the first).
 
-    found: by condition a row a room with PAIR and the measure (NaN: none). The difference is from the first condition, within
-    pairs in which both have a number; the first has none.
+    rooms: by condition a frame with one row per room, the columns PAIR and the measure (NaN: missing).
     """
-    wide = pd.DataFrame({name: rooms.set_index(PAIR)[measure] for name, rooms in found.items()})
+    wide = pd.DataFrame({name: frame.set_index(PAIR)[measure] for name, frame in rooms.items()})
     first, *_ = wide
     rows = []
     for name in wide:
-        known = wide[name].dropna().to_numpy(dtype=float)
-        apart = (wide[name] - wide[first]).dropna().to_numpy(dtype=float) if name != first else np.array([])
-        told = {
-            "condition": name,
-            "rooms": len(known),
-            "missing": len(found[str(name)]) - len(known),
-            "pairs": len(apart),
-        }
-        rows.append(told | _mean("value", "", known) | _mean("difference", "difference_", apart))
+        values = wide[name].dropna().to_numpy(dtype=float)
+        differences = (wide[name] - wide[first]).dropna().to_numpy(dtype=float) if name != first else np.array([])
+        counts = {"rooms": len(values), "missing": len(rooms[str(name)]) - len(values), "pairs": len(differences)}
+        averages = mean_row(values, "value") | mean_row(differences, "difference", "difference_")
+        rows.append({"condition": name} | counts | averages)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _mean(key: str, ends: str, values: np.ndarray) -> dict[str, float]:
+def mean_row(values: Floats, name: str = "estimate", ends: str = "") -> dict[str, float]:
+    """Return the mean of values, one per room, as `name` (NaN without values), and its 95% interval as `<ends>low`, `<ends>high`.
+
+    >>> mean_row(np.arange(2.0), "bet")
+    {'bet': 0.5, 'low': nan, 'high': nan}
+    """
     low, high = mean_interval(values)
-    return {key: float(values.mean()) if len(values) else np.nan, f"{ends}low": low, f"{ends}high": high}
+    return {name: float(values.mean()) if len(values) else np.nan, f"{ends}low": low, f"{ends}high": high}
+
+
+def conditions_report(
+    folder: Path, name: str, title: str, caption: str, header: Header, **tables: pd.DataFrame
+) -> Report:
+    """Return a report with its caption and, for our own speakers, their caveat; write its tables."""
+    report = Report(folder, name, title)
+    report.data(**tables)
+    report.add(caption)
+    report.disclaim(header)
+    return report
+
+
+def draw_attitudes(axis: Axes, points: pd.DataFrame, at: str, value: str, look: Mapping[str, Any], **line: Any) -> None:
+    """Draw the attitudes of one party in one condition. at, value: columns of points. line: the line style of the condition."""
+    marker: Any = {"color": look["color"], "marker": look["markers"][0], "markersize": 3}
+    axis.errorbar(points[at], points[value], linewidth=1.1, elinewidth=0.7, **marker, **line)
+    axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
+
+
+def legend_lines(looks: Mapping[str, Mapping[str, Any]], lines: Mapping[str, Mapping[str, Any]]) -> list[Line2D]:
+    """Return the entries of a legend: a marker per party, and a line style per condition."""
+    parties = [
+        Line2D([], [], color=look["color"], marker=look["markers"][0], markersize=3, label=seat_title(party))
+        for party, look in looks.items()
+    ]
+    return [*parties, *(Line2D([], [], color="#333333", label=name, **line) for name, line in lines.items())]

@@ -1,7 +1,7 @@
-"""What the page shows of a run. The folder is the registry: a view has ORDER, TITLE, `shows(tables)` and a component `View`.
+"""The views of the page: what it shows of a run. The folder is the registry.
 
-A view sees tables (analysis/tables.py) and nothing else of a run, so a run that is under way and one that was loaded look alike.
-Modules that start with an underscore, and `page`, are no views.
+A view has ORDER, TITLE, `shows(tables)` and a component `View`. It sees the tables of a run (analysis/tables.py) and nothing else
+of it, so that a run under way and a loaded run look alike. `page` and modules that begin with an underscore are not views.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import ModuleType
 
 
 def views() -> list[ModuleType]:
-    """Every view, by ORDER."""
-    names = [module.name for module in pkgutil.iter_modules(__path__)]
-    found = [importlib.import_module(f"{__name__}.{name}") for name in names if name != "page" and name[0] != "_"]
-    return sorted(found, key=lambda module: (module.ORDER, module.__name__))
+    """Return every view, by ORDER."""
+    names = [module.name for module in pkgutil.iter_modules(__path__) if module.name != "page"]
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names if not name.startswith("_")]
+    return sorted(modules, key=lambda module: (module.ORDER, module.__name__))

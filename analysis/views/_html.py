@@ -1,7 +1,7 @@
-"""Elements whose children are text: what a model said never becomes markup here. Figures are images, never inline drawings.
+"""HTML elements whose children are text, so that text of a model never becomes markup. Figures are images, never inline drawings.
 
-Many lines and long tables are one element each (lines.vue, table.vue), which the browser unfolds: an element of Python's a line
-would take seconds for a thousand.
+A table and a conversation are one element each (table.vue, lines.vue), which the browser unfolds: with one Python element per
+line, a thousand lines would take seconds.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from parley.analysis.formatting import count_phrase
 
 KINDS = {"svg": "image/svg+xml", "png": "image/png"}
 MOST = 1000
-"""Rows of a table, and lines of a conversation, that are shown; all of them are under Export."""
+"""Rows of a table, and lines of a conversation, that the page shows. Export has all of them."""
 Line = dict[str, str]
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def element(tag: str, *children: Any, css: str = "", **attributes: str) -> Any:
-    """An HTML element. Children are elements or text; text stays text."""
+    """Make an HTML element. Children are elements or text; text stays text."""
     return alias.rv.Html(tag=tag, children=list(children), class_=css, attributes=attributes)
 
 
@@ -38,37 +38,37 @@ def _Table(header: list[str], rows: list[list[str]], label: str) -> None:
 
 @solara.component_vue("lines.vue")
 def _Lines(lines: list[Line], label: str) -> None:
-    """Every line has a tag, a class, who says it, and a text."""
+    """Every line has a tag, a class, a speaker and a text."""
 
 
 def table(header: Sequence[str], rows: list[list[str]], label: str) -> None:
-    """A table with a heading row, of a very long one the beginning."""
+    """Show a table with a heading row; of a very long one the first rows."""
     _Table(header=list(header), rows=rows[:MOST], label=label)
     if len(rows) > MOST:
         element("p", f"The first {MOST:,} of {count_phrase(len(rows), 'row')}; all are under Export.", css="soft")
 
 
 def line(text: str, css: str = "", tag: str = "p", who: str = "") -> Line:
-    """A line for `log`."""
+    """Return a line for `log`."""
     return {"tag": tag, "css": css, "who": who, "text": text}
 
 
 def log(lines: Sequence[Line], label: str) -> Any:
-    """Lines of a conversation, of a very long one its end; to be scrolled with the keyboard too."""
-    left = line(f"({count_phrase(len(lines) - MOST, 'line')} before are under Export, or found by search)", "rated")
-    shown = list(lines) if len(lines) <= MOST else [left, *lines[-MOST:]]
-    return _Lines(lines=shown or [line("nothing was said yet", "rated")], label=label)
+    """Show the lines of a conversation, of a very long one its end. The keyboard can scroll it."""
+    earlier = f"({count_phrase(len(lines) - MOST, 'earlier line')}: use Search or Export)"
+    shown = list(lines) if len(lines) <= MOST else [line(earlier, "rated"), *lines[-MOST:]]
+    return _Lines(lines=shown or [line("no lines yet", "rated")], label=label)
 
 
 def painted(make: Callable[[], Figure], kind: str = "svg") -> bytes:
-    """The bytes of a figure as a report has them. One at a time: Matplotlib's settings are those of all tabs."""
+    """Return the bytes of a figure as in a report. One at a time: all tabs share Matplotlib's settings."""
     file = BytesIO()
-    bare = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     with _ONE_AT_A_TIME, style():
-        make().savefig(file, format=kind, metadata=bare)
+        make().savefig(file, format=kind, metadata=metadata)
     return file.getvalue()
 
 
-def picture(drawn: bytes, told: str) -> Any:
-    """A figure as an image, in which nothing can be run; `told` is read in its place."""
-    return element("img", css="figure", alt=told, src=f"data:{KINDS['svg']};base64,{base64.b64encode(drawn).decode()}")
+def picture(svg: bytes, text: str) -> Any:
+    """Show a figure as an image, which can run no code. text: for screen readers."""
+    return element("img", css="figure", alt=text, src=f"data:{KINDS['svg']};base64,{base64.b64encode(svg).decode()}")

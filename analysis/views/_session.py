@@ -1,7 +1,8 @@
-"""What one browser tab looks at: a run under way, or one that was loaded. Two tabs share nothing."""
+"""What one browser tab looks at: a run under way, or a run that was loaded. Two tabs share nothing."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ _number = count(1)
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What a view is given: the record and its tables, the round to look at (all until then), and who can be asked."""
+    """What a view gets: the tables and events of the run, the last round to show, and the tab's session."""
 
     tables: Tables
     round: int
@@ -35,9 +36,10 @@ class Shown:
 
 
 class Session:
-    """One tab. `version` grows with everything new, `seen` follows it a few times a second: what reads `seen` is drawn again.
+    """One tab.
 
-    `error` is a line for the person who looks.
+    `version` grows with everything new. `seen` follows it a few times a second; a component that reads `seen` is then drawn
+    again. `error` is a line for the reader.
     """
 
     def __init__(self) -> None:
@@ -59,49 +61,52 @@ class Session:
             self.live = InteractiveRun(scenario, folder, self._new, given=tuple(settings))
             self.live.pace, self.folder, self.loaded, self._read = self.pace, folder, None, (0, None)
 
-        self._tried(begin)
+        self._try(begin)
 
     def open(self, folder: str) -> None:
-        """Load a run folder. It is only read."""
+        """Load a run folder, read-only."""
         self.close()
 
-        def look() -> None:
+        def load() -> None:
             events = list(read_lines(record_of(Path(folder))))
             self.loaded, self._events = tables(events, folder), events
             self.live, self.folder = None, Path(folder)
 
-        self._tried(look)
+        self._try(load)
 
-    def play(self) -> None:
+    def play(self, rounds: float = math.inf) -> None:
+        """Run to the end, or some rounds."""
         if self.live:
-            self.live.play()
+            self.live.play(rounds)
 
     def step(self) -> None:
-        if self.live:
-            self.live.play(1)
+        """Run one round."""
+        self.play(1)
 
     def pause(self) -> None:
+        """Stop after the calls under way."""
         if self.live:
             self.live.pause()
 
     def rest(self, seconds: float) -> None:
-        """How long a run that goes on by itself rests between two rounds."""
+        """Set the pause between two rounds of a run that plays."""
         self.pace = seconds
         if self.live:
             self.live.pace = seconds
 
     def close(self) -> None:
-        """Let the run of this tab go."""
+        """Stop the run of this tab."""
         if self.live:
             self.live.stop()
 
     def interview(self, agent: int, question: str) -> None:
-        self._tried(lambda: self._watched("has no agent to ask").interview(agent, question))
+        """Ask an agent of a run under way."""
+        self._try(lambda: self._running("has no agent to ask").interview(agent, question))
 
     def step_in(self, values: Mapping[str, Any]) -> None:
-        """An intervention before the next round, its keys as in a preset; the round is found."""
-        self._tried(
-            lambda: self._watched("cannot be stepped into").add_intervention(parse_intervention({"round": 1, **values}))
+        """Add an intervention before the next round. values: its keys as in a preset, without the round."""
+        self._try(
+            lambda: self._running("cannot be stepped into").add_intervention(parse_intervention({"round": 1, **values}))
         )
 
     @property
@@ -119,7 +124,7 @@ class Session:
 
     @property
     def tables(self) -> Tables | None:
-        """Those of the record so far; None before anything was recorded."""
+        """The tables of the record so far; None before anything was recorded."""
         if self.live is None:
             return self.loaded
         events = self.live.events
@@ -129,25 +134,25 @@ class Session:
 
     @property
     def phase(self) -> str:
-        """That of the run under way; nothing where there is none."""
+        """The phase of the run under way; empty where there is none."""
         return self.live.phase if self.live else ""
 
     @property
-    def told(self) -> str:
-        """How the run is, in a line."""
-        if self.live is None:
-            told = "loaded" if self.loaded and self.loaded.finished else "loaded, unfinished"
-            return "" if self.loaded is None else f"{told}: {self.folder}"
-        live = self.live
-        return f"{live.phase}, round {live.round} of {live.scenario.rounds}, {live.calls:,} of {live.total:,} calls"
+    def status(self) -> str:
+        """The state of the run, in a line."""
+        if live := self.live:
+            return f"{live.phase}, round {live.round} of {live.scenario.rounds}, {live.calls:,} of {live.total:,} calls"
+        if self.loaded is None:
+            return ""
+        return f"{'loaded' if self.loaded.finished else 'loaded, unfinished'}: {self.folder}"
 
-    def _watched(self, why: str) -> InteractiveRun:
+    def _running(self, why: str) -> InteractiveRun:
         if self.live is None:
-            raise UserError(f"a loaded run {why}: start one")
+            raise UserError(f"a loaded run {why}: set up a new run")
         return self.live
 
-    def _tried(self, act: Callable[[], object]) -> None:
-        """Do it, or say in a line why not."""
+    def _try(self, act: Callable[[], object]) -> None:
+        """Do it; where that fails, show why."""
         try:
             act()
             self.error = ""
@@ -159,18 +164,18 @@ class Session:
         self.version += 1
 
 
-def runs(folder: Path | None = None) -> list[str]:
-    """Folders with a record, the newest first."""
-    found = {path.parent for path in (folder or RUNS).glob("**/record*.jsonl")}
-    return [str(path) for path in sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)]
+def runs() -> list[str]:
+    """Return the folders in runs/ with a record, the newest first."""
+    folders = {path.parent for path in RUNS.glob("**/record*.jsonl")}
+    return [str(path) for path in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)]
 
 
-def surveyed(found: Tables) -> bool:
-    """Whether there are attitudes to draw; positions of private deliberations have a view of their own."""
-    return found.header.scenario["survey"] != "never" and bool(found.groups) and not deliberates(found)
+def surveyed(tables: Tables) -> bool:
+    """Return whether the run has attitudes to draw. (Positions of private deliberations have a view of their own.)"""
+    return tables.header.scenario["survey"] != "never" and bool(tables.groups) and not deliberates(tables)
 
 
-def rooms(found: Tables) -> dict[str, str]:
-    """What each room is called in a list, by its id."""
-    rows = found.agents.drop_duplicates("room").to_dict("records")
-    return {row["room"]: f"{found.title(row['topic'])}, {row['group']}, room {row['repetition'] + 1}" for row in rows}
+def rooms(tables: Tables) -> dict[str, str]:
+    """Return the title of each room, by its id."""
+    rows = tables.agents.drop_duplicates("room").to_dict("records")
+    return {row["room"]: f"{tables.title(row['topic'])}, {row['group']}, room {row['repetition'] + 1}" for row in rows}

@@ -1,4 +1,4 @@
-"""What the run has asked so far: calls by purpose, tokens, failures."""
+"""The calls to models so far: by purpose, with tokens and failures."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def shows(tables: Tables) -> bool:
 @solara.component
 def View(shown: Shown) -> None:
     calls = shown.tables.calls
-    calls = calls[calls["round"] <= shown.round]
     rows = [
-        [str(purpose), f"{len(made):,}", _told(made, "prompt_tokens"), _told(made, "completion_tokens"),
-         count_table(made["failure"].dropna()) or "none"]
-        for purpose, made in calls.groupby("purpose", sort=False)
+        [str(purpose), f"{len(part):,}", _tokens(part, "prompt_tokens"), _tokens(part, "completion_tokens"),
+         count_table(part["failure"].dropna()) or "none"]
+        for purpose, part in calls[calls["round"] <= shown.round].groupby("purpose", sort=False)
     ]  # fmt: skip
     table(["purpose", "calls", "tokens in", "tokens out", "failures"], rows, "Calls to the model")
 
 
-def _told(made: pd.DataFrame, column: str) -> str:
-    """Tokens of some calls, as far as the server told them."""
-    missing, known = int(made["uncounted"].sum()), f"{made[column].sum():,}"
-    if not missing:
-        return known
-    return "not told" if missing == len(made) else f"{known} ({missing:,} calls not told)"
+def _tokens(calls: pd.DataFrame, column: str) -> str:
+    """Return the tokens of some calls, and of how many calls the server reported none."""
+    uncounted = int(calls["uncounted"].sum())
+    if uncounted and uncounted == len(calls):
+        return "not reported"
+    more = f" ({uncounted:,} calls not reported)" if uncounted else ""
+    return f"{calls[column].sum():,}{more}"

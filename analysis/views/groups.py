@@ -1,4 +1,4 @@
-"""The same topic in every group, side by side: a room of each, and how far its people have moved."""
+"""The same topic in every group: one room of each, with attitudes before and after."""
 
 from __future__ import annotations
 
@@ -9,47 +9,46 @@ from parley.analysis.formatting import format_number, group_title, seat_title
 from parley.analysis.tables import Tables
 from parley.analysis.views._html import element, log
 from parley.analysis.views._session import Shown
-from parley.analysis.views.conversation import said
+from parley.analysis.views.conversation import room_lines
 
 ORDER = 3
 TITLE = "Groups"
 
 
 def shows(tables: Tables) -> bool:
-    return len(tables.groups) > 1 and not deliberates(tables)  # each of those has questions of its own
+    return len(tables.groups) > 1 and not deliberates(tables)  # each deliberation has its own question
 
 
 @solara.component
 def View(shown: Shown) -> None:
     tables = shown.tables
     seats = tables.agents[tables.agents["group"].isin(tables.groups)]
-    topics, numbers = list(seats["topic"].unique()), sorted(int(one) + 1 for one in seats["repetition"].unique())
+    topics, numbers = (
+        list(seats["topic"].unique()),
+        sorted(int(repetition) + 1 for repetition in seats["repetition"].unique()),
+    )
     topic, room = solara.use_reactive(topics[0]), solara.use_reactive(numbers[0])
     with solara.Columns([1, 1]):
         solara.Select("Topic", topics, topic)
         solara.Select("Room", numbers, room)
     here = seats[(seats["topic"] == topic.value) & (seats["repetition"] == room.value - 1)]
-    element(
-        "div",
-        *[_group(shown, group, rows["room"].iloc[0]) for group, rows in here.groupby("group", sort=False)],
-        css="beside",
-    )
+    sections = [_group(shown, group, rows["room"].iloc[0]) for group, rows in here.groupby("group", sort=False)]
+    element("div", *sections, css="beside")
 
 
 def _group(shown: Shown, group: str, room: str) -> object:
     name = group_title(group, shown.tables.names)
-    told = element("p", moved(shown.tables, room, shown.round), css="soft")
-    return element(
-        "section", element("h3", name), told, log(said(shown.tables, room, shown.round), name), **{"aria-label": name}
-    )
+    means = element("p", mean_change(shown.tables, room, shown.round), css="soft")
+    lines = log(room_lines(shown.tables, room, shown.round), name)
+    return element("section", element("h3", name), means, lines, **{"aria-label": name})
 
 
-def moved(tables: Tables, room: str, last: int) -> str:
-    """Each party's mean attitude in a room before the debate and at a round, of those that could be read."""
+def mean_change(tables: Tables, room: str, last: int) -> str:
+    """Return each party's mean attitude in a room before the debate and after a round."""
     rows = tables.attitudes[(tables.attitudes["room"] == room) & tables.attitudes["round"].isin([0, last])]
     means = rows.groupby(["party", "round"], sort=False)["attitude"].mean()
-    told = [
-        f"{seat_title(party, tables.names)} {' → '.join(format_number(means.get((party, round_)), 1) for round_ in (0, last))}"
-        for party in rows["party"].unique()
-    ]
-    return f"Mean attitude before → after round {last}: {', '.join(told)}" if told else "nobody was asked"
+    changes = []
+    for party in rows["party"].unique():
+        before, after = (format_number(means.get((party, round_)), 1) for round_ in (0, last))
+        changes.append(f"{seat_title(party, tables.names)} {before} → {after}")
+    return f"Mean attitude before → after round {last}: {', '.join(changes)}" if changes else "no survey in this room"

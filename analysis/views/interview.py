@@ -1,4 +1,4 @@
-"""Ask an agent in the middle of a run: it answers from its own memory, and the run is not changed."""
+"""Ask an agent during a run: it answers from its own memory, and the run does not change."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ def shows(tables: Tables) -> bool:
 @solara.component
 def View(shown: Shown) -> None:
     rows = shown.tables.agents.to_dict("records")
-    named = {f"{row['agent']}: {row['name']}, {row['seat']}, {row['room']}": row["agent"] for row in rows}
-    who, question = solara.use_reactive(next(iter(named))), solara.use_reactive("")
-    solara.Select("Agent", list(named), who)
-    solara.InputText("Question", question, continuous_update=True)
-    solara.Button(
-        "Ask", lambda: shown.session.interview(named[who.value], question.value), disabled=not question.value.strip()
-    )
-    told = "The agent is asked between two rounds. It remembers neither question nor answer, and the record says nothing of it."
-    element("p", told if shown.session.live else "Agents of a loaded run cannot answer: start one.")
+    agents = {f"{row['agent']}: {row['name']}, {row['seat']}, {row['room']}": row["agent"] for row in rows}
     names = {row["agent"]: row["name"] for row in rows}
-    for one in shown.session.interviews:
-        said = one.reply if one.reply is not None else f"(no answer: {one.reason})"
-        asked = element("strong", f"To {names.get(one.agent, one.agent)}: ")
-        element("p", asked, element("span", one.question))
-        element("p", element("span", said), css="turn other")
+    title, question = solara.use_reactive(next(iter(agents))), solara.use_reactive("")
+    solara.Select("Agent", list(agents), title)
+    solara.InputText("Question", question, continuous_update=True)
+
+    def ask() -> None:
+        shown.session.interview(agents[title.value], question.value)
+
+    solara.Button("Ask", ask, disabled=not question.value.strip())
+    between = "The agent answers between two rounds. It will not remember the question or its answer, and the record has neither."
+    element("p", between if shown.session.live else "Agents of a loaded run cannot answer: set up a new run.")
+    for interview in shown.session.interviews:
+        reply = interview.reply if interview.reply is not None else f"(no answer: {interview.reason})"
+        agent = element("strong", f"To {names.get(interview.agent, interview.agent)}: ")
+        element("p", agent, element("span", interview.question))
+        element("p", element("span", reply), css="turn other")

@@ -1,4 +1,4 @@
-"""Step into a run: say something to its people, or have some of them silent, before the next round (docs/interventions.md)."""
+"""Step into a run: before the next round, send a message, mute agents, or let agents leave or join (docs/interventions.md)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from parley.model.scenario import MEDIATOR
 
 ORDER = 11
 TITLE = "Step in"
-KINDS = {"message": "Say something", "mute": "Have somebody be silent", "unmute": "Have somebody speak again",
-         "leave": "Have somebody leave", "join": "Have somebody who left come back"}  # fmt: skip
-EVERYBODY, EVERYWHERE = "all", "all rooms"
+KINDS = {"Send a message": "message", "Mute agents": "mute", "Unmute agents": "unmute", "Remove agents": "leave",
+         "Bring agents back": "join"}  # fmt: skip
+ALL, ALL_ROOMS = "all", "all rooms"
 
 
 def shows(tables: Tables) -> bool:
@@ -23,34 +23,29 @@ def shows(tables: Tables) -> bool:
 
 @solara.component
 def View(shown: Shown) -> None:
-    people = shown.tables.agents
+    session, people = shown.session, shown.tables.agents
     people = people[people["group"].isin(shown.tables.groups) & (people["party"] != MEDIATOR)]
-    named = {title: room for room, title in rooms(shown.tables).items() if room in set(people["room"])}
-    whom = [EVERYBODY, *dict.fromkeys([*people["party"], *people["seat"]])]
-    kind, to, where = solara.use_reactive("message"), solara.use_reactive(EVERYBODY), solara.use_reactive(EVERYWHERE)
+    titles = {title: room for room, title in rooms(shown.tables).items() if room in set(people["room"])}
+    label, to, where = solara.use_reactive(next(iter(KINDS))), solara.use_reactive(ALL), solara.use_reactive(ALL_ROOMS)
     by, text = solara.use_reactive("Ann"), solara.use_reactive("")
-    kinds = {label: name for name, label in KINDS.items()}
-    solara.Select("What", list(kinds), KINDS[kind.value], lambda label: kind.set(kinds[label]))
+    solara.Select("What", list(KINDS), label)
     with solara.Columns([1, 1]):
-        solara.Select("To whom", whom, to)
-        solara.Select("Where", [EVERYWHERE, *named], where)
-    if kind.value == "message":
+        solara.Select("To", [ALL, *dict.fromkeys([*people["party"], *people["seat"]])], to)
+        solara.Select("Where", [ALL_ROOMS, *titles], where)
+    kind = KINDS[label.value]
+    if kind == "message":
         solara.InputText("By", by, continuous_update=True)
         solara.InputText("Text", text, continuous_update=True)
 
     def act() -> None:
-        values = {"kind": kind.value, "to": to.value} | (
-            {"by": by.value, "text": text.value} if kind.value == "message" else {}
-        )
-        shown.session.step_in(values | ({} if where.value == EVERYWHERE else {"rooms": [named[where.value]]}))
+        message = {"by": by.value, "text": text.value} if kind == "message" else {}
+        room = {} if where.value == ALL_ROOMS else {"rooms": [titles[where.value]]}
+        session.step_in({"kind": kind, "to": to.value, **message, **room})
 
-    ready = shown.session.live is not None and (kind.value != "message" or bool(text.value.strip()))
+    ready = session.live is not None and (kind != "message" or bool(text.value.strip()))
     solara.Button("Send before the next round", act, disabled=not ready, color="primary")
-    told = "It goes on the timetable of the run and into its record, so that the run can be held again with the same outcome."
-    element("p", told if shown.session.live else "A loaded run is over: start one to step into it.")
-    for one in shown.session.interventions:
-        element(
-            "p",
-            f"Refused: {one.refused}" if one.refused else f"On the timetable: {intervention_spec(one.what)}",
-            css="turn outside",
-        )
+    recorded = "The record and the command of the run will contain this intervention, so that the run can be repeated."
+    element("p", recorded if session.live else "A loaded run cannot be changed: set up a new run.")
+    for step in session.interventions:
+        state = f"Refused: {step.refused}" if step.refused else f"On the timetable: {intervention_spec(step.what)}"
+        element("p", state, css="turn outside")

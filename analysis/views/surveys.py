@@ -1,4 +1,4 @@
-"""Every rating: how it was read, the distribution of answers where the model tells one, the reply as it came."""
+"""Every rating: how it was read, the answer probabilities where the model gives them, the raw reply, the reason if missing."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from parley.analysis.views._session import Shown, rooms
 ORDER = 5
 TITLE = "Surveys"
 BARS = " ▁▂▃▄▅▆▇█"
+HEADER = ["round", "who", "attitude", "expected", "answers", "read", "asked", "reply", "reason missing"]
 
 
 def shows(tables: Tables) -> bool:
@@ -23,32 +24,29 @@ def shows(tables: Tables) -> bool:
 
 @solara.component
 def View(shown: Shown) -> None:
-    named = rooms(shown.tables)
-    room = solara.use_reactive(next(iter(named)))
-    solara.Select("Room", list(named), room, dense=True)
+    names = list(rooms(shown.tables))
+    room = solara.use_reactive(names[0])
+    solara.Select("Room", names, room, dense=True)
     ratings = shown.tables.attitudes
     rows = ratings[(ratings["room"] == room.value) & (ratings["round"] <= shown.round)].to_dict("records")
-    header = ["round", "who", "attitude", "expected", "answers", "read", "asked", "reply", "why empty"]
-    table(header, [_row(row) for row in rows], "Ratings of this room")
+    table(HEADER, [_row(row) for row in rows], "Ratings of this room")
 
 
 def _row(row: dict[str, Any]) -> list[str]:
-    raw, why = row["raw"] or "", row["reason"] or ""
-    numbers = [format_number(row["attitude"], 1), format_number(row["expected"], 2)]
+    numbers = format_number(row["attitude"], 1), format_number(row["expected"], 2), spark(row["probabilities"])
     return [
         str(row["round"]),
         row["name"],
         *numbers,
-        spark(row["probabilities"]),
         row["how"],
         str(row["asked"]),
-        raw,
-        why,
+        row["raw"] or "",
+        row["reason"] or "",
     ]
 
 
 def spark(probabilities: str | None) -> str:
-    """A distribution as a row of bars, lowest answer first.
+    """Return a distribution as a row of bars, lowest answer first.
 
     >>> spark("[0.0, 0.5, 0.25, 0.25]")
     ' █▄▄'

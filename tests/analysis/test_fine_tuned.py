@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -210,10 +211,13 @@ def test_sides_are_those_of_the_paper() -> None:
 def test_the_report_says_it_in_words_and_pictures(found: TuningResult, tmp_path: Path) -> None:
     path = write_fine_tuned(found, tmp_path / "out", BASE)
     told = path.read_text()
-    assert "2 training seeds: what follows holds for these adapters only" in told
-    assert "The Default, toward the side of the adapter's party: first: " in told
-    assert "with every adapter at hand" in told
-    assert "That is no verdict on the recipe" in told
+    assert "There are 2 training seeds: the results hold for these adapters only" in told
+    for party in ("Republican", "Democrat"):
+        assert re.search(
+            rf"- `first`: the Default moves \d\.\d\d of 10 points (toward|away from) the {party} side", told
+        )
+    assert "With every adapter it moves toward that side on" in told
+    assert "This is no verdict on the recipe" in told
     drawn = fine_tuned_figure(found, "caption")
     assert len(drawn.axes) == 2 * 3 * 2, "what the paper draws and what is expected, by direction and topic"
     assert "Bars: one standard error, over 2 training seeds" in drawn.get_suptitle()

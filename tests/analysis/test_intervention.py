@@ -28,12 +28,12 @@ from parley.analysis.studies.intervention import (
     InterventionResult,
     _headline,
     check_past,
-    compared,
+    compare_branches,
     effects,
-    emptied,
     estimate_rows,
     intervention,
     intervention_figure,
+    placebo_scenario,
     points,
 )
 from parley.analysis.tables import Tables, load
@@ -80,7 +80,7 @@ def test_an_effect_is_the_difference_within_rooms(branches: Callable) -> None:
     """By hand: told, 4 becomes 7 where it was 5 (2 up); who sat with it is 1 down; the room where nobody was told is left out."""
     without = [[[3, 4, 5], [8, 8, 8]], [[2, 2, 2], [9, 9, 9]]]
     with_ = [[[3, 4, 7], [8, 8, 7]], [[2, 2, 6], [9, 9, 9]]]
-    found = compared(*branches(without, with_))
+    found = compare_branches(*branches(without, with_))
     assert (found.first, found.untouched) == (2, 1)
     told = row(found.effects, party="republican", told=True, measure="attitude", round=2)
     assert (told[WITHOUT], told[WITH], told["effect"], told["rooms"], told["missing"]) == (5, 7, 2, 1, 0)
@@ -98,7 +98,7 @@ def test_the_reference_is_no_room_in_which_nobody_was_meant(held: Callable[..., 
         room, reference=[5, 5], more=[Intervened(seat["room"], 2, "shock", (int(seat["agent"]),), "It rains.", "News")]
     )
     scenario = told.header.scenario | {"interventions": [{"kind": "shock", "round": 2, "text": "It rains."}]}
-    found = compared(without, replace(told, header=replace(told.header, scenario=scenario)))
+    found = compare_branches(without, replace(told, header=replace(told.header, scenario=scenario)))
     assert found.untouched == 0
 
 
@@ -107,13 +107,14 @@ def test_no_effect_is_claimed_below_five_rooms(branches: Callable, rooms: int, c
     """`0.06 (0.06 to 0.06)` at two rooms: 7 of 24 lines of a control had an effect. n, SD and the reason are in the table."""
     without = [[[2, 2, 2], [5, 5, 5]]] * rooms
     held = [[[2, 2, 3 + room / 10], [5, 5, 5]] for room in range(rooms)]
-    found = compared(*branches(without, held, every=True))
+    found = compare_branches(*branches(without, held, every=True))
     last = found.effects[(found.effects["round"] == 2) & (found.effects["party"] == "republican")].iloc[0]
     assert (last["rooms"], last["sd"]) == (rooms, pytest.approx(np.std([room / 10 for room in range(rooms)], ddof=1)))
     assert np.isfinite(last["effect_low"]) == bool(claims)
     assert last["reason"] == ("" if claims else "fewer than 5 rooms")
-    told = _headline(found.effects)
-    assert f"higher with than without in {claims}" in told
+    told = _headline(found)
+    assert told.count("points higher with the interventions than without") == claims
+    assert f"For {2 - claims} of 2 groups of agents" in told
     assert ("have fewer than 5 rooms" in told) == (not claims)
 
 
@@ -134,7 +135,7 @@ def test_estimates_use_the_mean_of_the_answers_where_all_have_one() -> None:
 
 def test_half_a_pair_is_none(branches: Callable) -> None:
     """A rating that could not be read is counted, and is no zero."""
-    found = compared(*branches([[[3, 4, None], [8, 8, 8]]], [[[3, 4, 7], [8, 8, 7]]]))
+    found = compare_branches(*branches([[[3, 4, None], [8, 8, 8]]], [[[3, 4, 7], [8, 8, 7]]]))
     told = row(found.effects, party="republican", measure="attitude")
     assert (told["rooms"], told["missing"]) == (0, 1)
     assert pd.isna(told["effect"])
@@ -159,13 +160,13 @@ def test_who_has_no_distribution_is_not_unread() -> None:
 def test_branches_of_another_past_are_no_pair(branches: Callable) -> None:
     """A difference before the intervention would be taken for its effect."""
     with pytest.raises(UserError, match="attitudes before round 2 differ"):
-        compared(*branches([[[3, 4, 5], [8, 8, 8]]], [[[3, 5, 5], [8, 8, 8]]]))
+        compare_branches(*branches([[[3, 4, 5], [8, 8, 8]]], [[[3, 5, 5], [8, 8, 8]]]))
 
 
 def test_an_intervention_that_meets_nobody_is_no_study(branches: Callable) -> None:
     same = [[[3, 4, 5], [8, 8, 8]]]
     with pytest.raises(UserError, match="no intervention reached an agent"):
-        compared(*branches(same, same, told=False))
+        compare_branches(*branches(same, same, told=False))
 
 
 def test_points_are_means_over_rooms() -> None:
@@ -320,7 +321,7 @@ def test_what_is_said_from_outside_stays_text(held: Callable[..., Tables], tmp_p
 def test_the_figure_marks_the_round(study: Path) -> None:
     """Between the last reply before it and the first after it: 3.5 after a round of three."""
     held = load(study / WITH)
-    found = compared(load(study / WITHOUT), held)
+    found = compare_branches(load(study / WITHOUT), held)
     (axis,) = intervention_figure(found, "caption").axes
     assert [line.get_xdata()[0] for line in axis.lines if len(set(line.get_xdata())) == 1] == [3.5]
     assert [text.get_text().strip() for text in axis.texts] == ["shock"]
@@ -395,7 +396,9 @@ def test_a_placebo_takes_the_interruption_out(small: Callable[..., Scenario], tm
     start = without[(without["party"] == "republican") & (without["round"] == 0) & (without["group"] != "reference")][
         "expected"
     ]
-    told = found.beside[(found.beside["measure"] == "expected") & found.beside["told"]].set_index("contrast")["effect"]
+    told = found.placebo[(found.placebo["measure"] == "expected") & found.placebo["told"]].set_index("contrast")[
+        "effect"
+    ]
     # without: the Democrat's line pulls; with a further line before it the pull acts twice
     first = {name: start + pull for name, pull in
              {WITHOUT: 0.0, PLACEBO: 0.05 * (8 - start), WITH: 0.1 * (9 - start) + 0.05 * (8 - start)}.items()}  # fmt: skip
@@ -408,7 +411,7 @@ def test_a_placebo_takes_the_interruption_out(small: Callable[..., Scenario], tm
 def test_a_placebo_is_said_to_the_same_people_by_the_same_name(small: Callable[..., Scenario]) -> None:
     """Only the words differ: a share falls on the same, and what says nothing stays."""
     lines = [SHOCK.replace("round=2", "round=2 share=0.5"), "mute round=2 to=default", "fact_check round=2 text=No."]
-    empty = emptied(small(interventions=lines)).interventions
+    empty = placebo_scenario(small(interventions=lines)).interventions
     assert [vars(one).get("text") for one in empty] == [Saying.EMPTY, None, Saying.EMPTY]
     assert (empty[0].round, empty[0].share, empty[0].to, vars(empty[0])["by"]) == (2, 0.5, ("republican",), "News")
 
@@ -416,7 +419,7 @@ def test_a_placebo_is_said_to_the_same_people_by_the_same_name(small: Callable[.
 @check_each(
     ("line", "words"),
     [
-        ("mute round=1", "nothing is said in this timetable"),
+        ("mute round=1", "no intervention has a message"),
         ("planner round=1 target=9 messages='9: It is bad.'", "a planner chooses"),
         ("fact_check round=2 llm=oracle", "a model that checks facts may say nothing"),
     ],
@@ -470,4 +473,4 @@ def test_a_timetable_without_a_placebo_says_why_it_has_none(tmp_path: Path, caps
     mute = [*COMMAND, "--rounds", "2", "--repetitions", "2", "--intervene", "mute round=2 to=default"]
     assert run.main([*mute, "--placebo", "--out", str(tmp_path / "a")]) == 2
     assert run.main([*mute, "--out", str(tmp_path / "b")]) == 0
-    assert "placebo  none: nothing is said in this timetable" in capsys.readouterr().out
+    assert "placebo  none: no intervention has a message" in capsys.readouterr().out

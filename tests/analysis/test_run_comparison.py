@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.analysis.run_comparison import differences, draw_comparison, mean_attitudes, shared_seats
+from parley.analysis.comparisons import differences, draw_comparison, mean_attitudes, shared_seats
 from parley.analysis.tables import load
 
 

@@ -341,8 +341,8 @@ def test_a_dry_run_says_what_it_would_take(capsys: pytest.CaptureFixture[str], t
     ("given", "told"),
     [
         (["orders", "--set", "seats=default"], "--set seats: the conditions of orders differ in that"),
-        (["closing", "--rounds", "1"], "at least two rounds"),
-        (["closing", "--rounds", "0"], "at least two rounds"),
+        (["closing", "--rounds", "1"], "set --rounds to 2 or more"),
+        (["closing", "--rounds", "0"], "set --rounds to 2 or more"),
     ],
 )
 def test_what_an_experiment_cannot_take_is_one_line(

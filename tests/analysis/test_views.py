@@ -21,8 +21,8 @@ from parley.analysis.provenance import rerun_command  # noqa: E402
 from parley.analysis.views import _session, export, network, views  # noqa: E402
 from parley.analysis.views._controls import (  # noqa: E402
     changed,
+    field_comments,
     fields_of,
-    said,
     wanted,
 )
 from parley.analysis.views._session import Session, Shown  # noqa: E402
@@ -100,7 +100,7 @@ class Watched(Session):
 
     def until(self, so: Callable[[], bool]) -> None:
         with self.changed:
-            assert self.changed.wait_for(so, 180), self.told
+            assert self.changed.wait_for(so, 180), self.status
 
 
 def test_a_record_in_which_nobody_is_seated_yet_has_no_views(held: Callable[[str], Path], tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_record_in_which_nobody_is_seated_yet_has_no_views(held: Callable[[str
     session = opened(begun)
     box, _ = solara.render(Views(session), handle_error=False)
     assert texts(box) == []
-    assert session.told.startswith("loaded, unfinished")
+    assert session.status.startswith("loaded, unfinished")
 
 
 @check_each("preset", SMALL)
@@ -143,14 +143,14 @@ def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path:
     try:
         assert session.live is not None
         session.live.play(1)
-        session.until(lambda: session.told.startswith("paused, round 1"))
+        session.until(lambda: session.status.startswith("paused, round 1"))
         session.seen.set(session.version)
         assert "paused, round 1 of 2, 9 of 15 calls" in texts(box)
         session.interview(1, "Why?")
         session.step_in({"kind": "message", "by": "Ann", "text": "Think of 'the' cost."})
         session.until(lambda: len(session.interviews) == len(session.interventions) == 1)
         session.live.play()
-        session.until(lambda: session.told.startswith("done"))
+        session.until(lambda: session.status.startswith("done"))
         session.seen.set(session.version)
         assert len(found.find(ipyvuetify.Tab).widgets) == len(DEBATES)
         folder = session.live.folder
@@ -191,7 +191,7 @@ def test_every_field_of_a_preset_is_a_control_with_the_presets_value(preset: str
 
 
 def test_every_field_says_what_it_is() -> None:
-    told = {name: text for kind in (Scenario, *BLOCKS.values()) for name, text in said(kind).items()}
+    told = {name: text for kind in (Scenario, *BLOCKS.values()) for name, text in field_comments(kind).items()}
     assert told["frame"] == "the word for the event in all prompts: debate, conversation"
     assert told["questions"].startswith("a set of questions instead of topics")
     assert told["max_tokens"] == "most tokens of a reply"

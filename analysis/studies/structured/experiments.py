@@ -1,6 +1,6 @@
-"""Which conditions an experiment has: settings over the preset structured_debate, and which of them are compared.
+"""The experiments of the UCL study: their conditions (settings of the preset structured_debate), and how each one runs.
 
-Debates and judge of an experiment, condition by condition, each in a folder of its own.
+Every condition is a run in a folder of its own, whose statements a judge scores.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Experiment:
-    """`conditions` by name; `pairs` are compared (none: every two), and all of a set of `together` in one test as well.
+    """The conditions of an experiment, by name, and what is compared.
 
-    `question` is what the experiment was made for, answered first in its report by `main`: pairs of conditions and the party
-    that is looked at. `first` is the party that speaks first, by condition, where that is what differs. `quartets` are four
-    conditions on two models, for the question whether the Neutral sides with whoever shares its model (contrasts.sharing).
+    question: what the experiment was made for. main: answers it first in the report; pairs of conditions and a party.
+    pairs: conditions that are compared (none: every two). together: sets of conditions that one more test compares.
+    first: the party that speaks first in each condition, where the conditions differ in that.
+    quartets: four conditions on two models: does the Neutral side with the partisan on its own model? (contrasts.sharing)
     """
 
     title: str
@@ -50,7 +51,7 @@ class Experiment:
 
 
 def seats(who: str, variant: str = "") -> dict[str, str]:
-    """`2R+N` -> two Republicans and a Neutral, in this order; all of them of a variant (male, female) if wanted.
+    """Return the setting for `2R+N`: two Republicans and a Neutral, in this order, all of a variant (male, female) if wanted.
 
     >>> seats("2R+N", "male")["seats"]
     'republican:male,republican:male,default:male'
@@ -60,11 +61,11 @@ def seats(who: str, variant: str = "") -> dict[str, str]:
 
 
 def experiment(name: str, models: Sequence[str]) -> Experiment:
-    """One of the experiments. `models`: several for "models", else one. Errors: UserError."""
+    """Return the experiment of this name. models: several for the experiment `models`, else one. Errors: UserError."""
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, EXPERIMENTS)
-    if len(set(models)) < len(models):
-        raise UserError(f"--llm names {next(one for one in models if models.count(one) > 1)} twice")
+    if repeated := [model for model in models if models.count(model) > 1]:
+        raise UserError(f"--llm names {repeated[0]} twice")
     if (name == "models") != (len(models) > 1):
         raise UserError(
             "the experiment models needs two --llm or more" if name == "models" else f"{name} takes one --llm"
@@ -82,24 +83,24 @@ def _orders() -> Experiment:
 
 
 def _genders() -> Experiment:
-    among = {
+    groups = {
         "men": seats("N+R+D", "male"),
         "women": seats("N+R+D", "female"),
         "Republican woman, two men": {"seats": "default:male,republican:female,democrat:male"},
         "Democrat woman, two men": {"seats": "default:male,republican:male,democrat:female"},
         "Democrat man, two women": {"seats": "default:female,republican:female,democrat:male"},
     }
-    told = {f"{name}, informed": {**chosen, "disclose": "gender"} for name, chosen in among.items()}
-    pairs = [("men", other) for other in among if other != "men"]
-    pairs += [(f"{one}, informed", f"{other}, informed") for one, other in pairs]
-    pairs += [(name, f"{name}, informed") for name in among]
+    informed = {f"{name}, informed": {**seated, "disclose": "gender"} for name, seated in groups.items()}
+    pairs = [("men", group) for group in groups if group != "men"]
+    pairs += [(f"{first}, informed", f"{second}, informed") for first, second in pairs]
+    pairs += list(zip(groups, informed, strict=True))
     pairs.append(("Democrat man, two women, informed", "Republican woman, two men, informed"))
     main = tuple(
-        (f"men{one}", f"women{one}", party) for one in ("", ", informed") for party in ("republican", "democrat")
+        (f"men{more}", f"women{more}", party) for more in ("", ", informed") for party in ("republican", "democrat")
     )
-    question = "Do women of a party speak otherwise than its men do?"
-    title = "Gender told to oneself, and to the others"
-    return Experiment(title, "Figs 4, 9, 10", {**among, **told}, question, tuple(pairs), main)
+    question = "Do women of a party speak differently from its men?"
+    title = "Gender in an agent's own persona, and known to the others"
+    return Experiment(title, "Figs 4, 9, 10", {**groups, **informed}, question, tuple(pairs), main)
 
 
 def _echo() -> Experiment:
@@ -111,51 +112,45 @@ def _echo() -> Experiment:
             conditions[f"{group} {people}"] = seats(group, variant)
             conditions[f"{group} {people}, informed"] = {**seats(group, variant), "disclose": "gender"}
             pairs.append((f"{group} {people}", f"{group} {people}, informed"))
-        pairs += [(f"{group} men{told}", f"{group} women{told}") for told in ("", ", informed")]
+        pairs += [(f"{group} men{more}", f"{group} women{more}") for more in ("", ", informed")]
     main = tuple((f"2{letter}", f"2{letter}+N", PARTY[letter]) for letter in "RD")
-    question = "Does a party of two speak otherwise when a Neutral listens? (Echo chambers: below.)"
+    question = "Do two of a party speak differently when a Neutral listens? (Echo chambers: below.)"
     title = "Two of a party, with and without a Neutral"
     return Experiment(title, "Figs 5, 6, 11, 12", conditions, question, tuple(pairs), main)
 
 
 def _models(models: Sequence[str]) -> Experiment:
-    """Each model for all seats; each two mixed, one of the three on the other model; each three in every permutation.
+    """Return the conditions: each model in all seats; each two mixed, one seat on the other; each three in every permutation.
 
-    Mixed conditions are compared with the pure one of the Neutral's model, and with each other for the question whether the
-    Neutral sides with whoever shares its model.
+    Mixed conditions are compared with the condition of the first model alone. Quartets of them answer whether the Neutral sides
+    with the partisan on its own model.
     """
     names = _short(models)
     conditions: dict[str, Settings] = {name: {"llm": model} for model, name in names.items()}
     pairs = list(combinations(names.values(), 2))
-    main = tuple((one, other, "default") for one, other in pairs)
+    main = tuple((*pair, "default") for pair in pairs)
     quartets: dict[str, tuple[str, str, str, str]] = {}
-    for one, other in permutations(models, 2):
+    for first, second in permutations(models, 2):
         for party in PARTY.values():
-            mixed = _mixed(names, one, other, party)
-            conditions[mixed] = {"llm": one, "llms": (f"{party}={other}",)}
-            pairs.append((names[one], mixed))
-    for one, other in combinations(models, 2):
-        quartets[f"{names[one]} and {names[other]}"] = (
-            _mixed(names, one, other, "republican"), _mixed(names, one, other, "democrat"),
-            _mixed(names, other, one, "republican"), _mixed(names, other, one, "democrat"),
+            mixed = f"{names[first]}, {party} on {names[second]}"
+            conditions[mixed] = {"llm": first, "llms": (f"{party}={second}",)}
+            pairs.append((names[first], mixed))
+    for one, two in combinations(names.values(), 2):
+        quartets[f"{one} and {two}"] = (
+            f"{one}, republican on {two}", f"{one}, democrat on {two}",
+            f"{two}, republican on {one}", f"{two}, democrat on {one}",
         )  # fmt: skip
     threes: list[str] = []
     for neutral, republican, democrat in permutations(models, 3):
         threes.append(f"N {names[neutral]}, R {names[republican]}, D {names[democrat]}")
         conditions[threes[-1]] = {"llm": neutral, "llms": (f"republican={republican}", f"democrat={democrat}")}
-    together = tuple(one for one in (tuple(names.values()), tuple(threes)) if len(one) > 2)
-    question = "Does the Neutral speak otherwise on another model?"
-    return Experiment(
-        "Models, alone and mixed", "Fig 3, Table 5", conditions, question, tuple(pairs), main, together, {}, quartets
-    )
-
-
-def _mixed(names: Mapping[str, str], one: str, other: str, party: str) -> str:
-    return f"{names[one]}, {party} on {names[other]}"
+    together = tuple(group for group in (tuple(names.values()), tuple(threes)) if len(group) > 2)
+    title, question = "Models, alone and mixed", "Does the Neutral speak differently on another model?"
+    return Experiment(title, "Fig 3, Table 5", conditions, question, tuple(pairs), main, together, quartets=quartets)
 
 
 def _short(models: Sequence[str]) -> dict[str, str]:
-    """Names of models for labels: without their parameters, where that leaves them different.
+    """Return names of models for labels: without their parameters, unless two models would then have the same name.
 
     >>> _short(["openai:gpt,base_url=http://a", "oracle"])
     {'openai:gpt,base_url=http://a': 'openai:gpt', 'oracle': 'oracle'}
@@ -173,10 +168,10 @@ EXPERIMENTS = {
         "Which way do the three go? (Slopes and their intervals: below.)",
     ),
     "alone": Experiment(
-        "Each alone with the question: what statements do without anybody to hear",
+        "Each agent alone with the question: how statements change when no other agent speaks",
         "a null condition, not in the paper",
         {_TOGETHER: {}, **{f"{letter} alone": seats(letter) for letter in "NRD"}},
-        "Does a party speak otherwise alone than in company?",
+        "Does a party speak differently alone than in company?",
         tuple((_TOGETHER, f"{letter} alone") for letter in "NRD"),
         tuple((_TOGETHER, f"{letter} alone", PARTY[letter]) for letter in "NRD"),
     ),
@@ -197,9 +192,10 @@ EXPERIMENTS = {
 
 @dataclass(frozen=True)
 class ExperimentResult:
-    """`verdicts` and `attitudes` of all conditions (rooms named after them), `scores` as analysis/scores takes them.
+    """The runs of all conditions, with rooms named after them.
 
-    `people` says who sat where (`PEOPLE` of analysis/scores/table.py).
+    verdicts; attitudes; scores (as analysis/scores takes them); people (who sat where: `PEOPLE` of analysis/scores/table.py); the
+    header of each condition.
     """
 
     verdicts: pd.DataFrame
@@ -210,7 +206,7 @@ class ExperimentResult:
 
 
 def condition_folders(experiment: Experiment, out: Path) -> dict[str, Path]:
-    """Where each condition's run is."""
+    """Return the run folder of each condition."""
     return {name: out / slug(name) for name in experiment.conditions}
 
 
@@ -224,45 +220,42 @@ def run_experiment(
     budget: Budget = NO_LIMIT,
     ledger: Ledger | None = None,
 ) -> Generator[Scenario, Tables, ExperimentResult]:
-    """Yields each condition's scenario, wants its record, has its statements judged (within the budget); returns all of it.
+    """Yield the scenario of each condition, receive its tables, and have its statements judged within the budget.
 
-    Each condition has a seed of its own: with one seed for all, what does not differ would be word for word the same, and tests
-    that take conditions for independent would never find anything. The people of a repetition are the same in all of them
-    where the cast does not go by the seed (listed, fixed).
+    Each condition has a seed of its own. With one seed for all, conditions without a difference would be the same word for word,
+    and tests that assume independent conditions could never find one. The people of a repetition are the same in all conditions
+    if the cast does not depend on the seed (listed, fixed).
     """
-    verdicts, attitudes, agents, headers = [], [], [], {}
+    headers, parts = {}, []
     for name, folder in condition_folders(experiment, out).items():
         tables = yield base.with_settings({"seed": derive(base.seed, "condition", name), **experiment.conditions[name]})
         headers[name] = tables.header
-        verdicts.append(_in(name, judge_run(tables, folder / "judge", judge, judging, bar, budget, ledger)))
-        attitudes.append(_in(name, tables.attitudes))
-        agents.append(_in(name, tables.agents))
-    whole = [pd.concat(parts, ignore_index=True) for parts in (verdicts, attitudes, agents)]
-    return ExperimentResult(whole[0], whole[1], scores(whole[0]), people(whole[2]), headers)
+        verdicts = judge_run(tables, folder / "judge", judge, judging, bar, budget, ledger)
+        frames = verdicts, tables.attitudes, tables.agents
+        parts.append([frame.assign(condition=name, room=name + "/" + frame["room"]) for frame in frames])
+    verdicts, attitudes, agents = (pd.concat(frames, ignore_index=True) for frames in zip(*parts, strict=True))
+    return ExperimentResult(verdicts, attitudes, scores(verdicts), people(agents), headers)
 
 
 def scores(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts as a table of scores. Agents are named after their party, and numbered where a room has several of one."""
-    found = verdicts.merge(_named(verdicts), on=["room", "agent"])
-    found = found.drop(columns="agent").rename(columns={"room": "run", "named": "agent"})
-    return found[["topic", "condition", "run", "agent", "statement", "score"]]
+    """Return verdicts as a table of scores, with the names of seats as agents."""
+    table = verdicts.merge(_seat_names(verdicts), on=["room", "agent"])
+    table = table.drop(columns="agent").rename(columns={"room": "run", "named": "agent"})
+    return table[["topic", "condition", "run", "agent", "statement", "score"]]
 
 
 def people(agents: pd.DataFrame) -> pd.DataFrame:
-    """Return who sat where: a row an agent of a run, with its party, its name (person) and its persona (text)."""
-    found = agents.merge(_named(agents), on=["room", "agent"]).drop(columns="agent")
+    """Return one row per agent of a run: who sat where, with party, name (person) and persona (text)."""
+    table = agents.merge(_seat_names(agents), on=["room", "agent"]).drop(columns="agent")
     names = {"room": "run", "named": "agent", "name": "person", "persona": "text"}
-    return found.rename(columns=names)[["condition", "run", "agent", "party", "person", "text"]]
+    return table.rename(columns=names)[["condition", "run", "agent", "party", "person", "text"]]
 
 
-def _named(seated: pd.DataFrame) -> pd.DataFrame:
-    """The name of each agent of a room: its party, and a number where the room has several of it."""
+def _seat_names(seated: pd.DataFrame) -> pd.DataFrame:
+    """Return the name of each agent of a room: its party, with a number where the room has several of it."""
     seats = seated[["room", "party", "agent"]].drop_duplicates().sort_values(["room", "agent"])
-    seats = seats.assign(number=seats.groupby(["room", "party"]).cumcount() + 1)
-    several = seats.groupby(["room", "party"])["agent"].transform("size") > 1
-    seats["named"] = seats["party"].where(~several, seats["party"] + " " + seats["number"].astype(str))
-    return seats[["room", "agent", "named"]]
-
-
-def _in(condition: str, table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(condition=condition, room=condition + "/" + table["room"])
+    by_party = seats.groupby(["room", "party"])["agent"]
+    numbered = seats["party"] + " " + (by_party.cumcount() + 1).astype(str)
+    return seats.assign(named=numbered.where(by_party.transform("size") > 1, seats["party"]))[
+        ["room", "agent", "named"]
+    ]

@@ -1,323 +1,261 @@
-"""What the UCL study reports, by experiment. Facts for the eye: nothing here enters a computation.
-
-The report of an experiment: what was run on what, scores by statement, contrasts, the judge, the paper's own numbers.
-"""
+"""The report of an experiment of the UCL study: its question, scores by statement, contrasts, the judge, the paper's numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from parley.agents.datafiles import read_toml
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.formatting import DASH, count_phrase, format_estimate, format_number, markdown_table
+from parley.analysis.formatting import (
+    DASH,
+    Column,
+    count_phrase,
+    estimate,
+    format_span,
+    frame_table,
+    number,
+)  # fmt: skip
 from parley.analysis.judge_quality import against_themselves, against_truth, confusion, confusion_table, truth, warning
 from parley.analysis.report import Report
-from parley.analysis.scores import report
-from parley.analysis.scores.contrasts import (
-    by_party,
-    components,
-    drifts,
-    first_speaker,
-    runs_needed,
-    sharing,
-    sorted_by_p,
-)
+from parley.analysis.scores import contrasts, report
 from parley.analysis.scores.table import casts
 from parley.analysis.statistics.results import holm
 from parley.analysis.studies.structured.experiments import Experiment, ExperimentResult
 
-REVERSION = {"neutral": (0.43, 0.31), "republican": (-2.18, -0.03), "democrat": (0.09, 0.07)}
-"""Table 2: mean R with a closing statement and without."""
-MODELS = {
-    "climate change": ("0.005", "0.473", "0.384", "0.687", "0.029", "0.124"),
-    "abortion": ("0.705", "0.403", "0.0001", "0.019", "0.842", "0.337"),
-    "illegal immigration": ("3.5e-08", "0.532", "0.00017", "0.166", "0.001", "0.011"),
-    "gun violence": ("2.3e-06", "0.159", "0.003", "0.008", "0.701", "0.316"),
-}
-"""Table 5: p by ANOVA and by Levene's test for Gemma/GPT, GPT/Llama, Gemma/Llama."""
-
-
-def _reversion() -> list[str]:
-    rows = [[agent, f"{closing:.2f}", f"{without:.2f}"] for agent, (closing, without) in REVERSION.items()]
-    return [markdown_table(["agent", "mean R, closing (Table 2)", "without"], rows)]
-
-
-def _models() -> list[str]:
-    pairs = ("Gemma/GPT", "GPT/Llama", "Gemma/Llama")
-    head = ["topic (Table 5)", *[f"{pair}: {test}" for pair in pairs for test in ("ANOVA p", "Levene p")]]
-    return [markdown_table(head, [[topic, *values] for topic, values in MODELS.items()])]
-
-
-def _said(*lines: str) -> Callable[[], Sequence[str]]:
-    return lambda: ["\n".join(f"- {line}" for line in lines)]
-
-
-PAPER: dict[str, Callable[[], Sequence[str]]] = {
-    "baseline": _said(
-        "Democrat and Neutral stay near where they began, the Neutral nearer to the Democrat; the Republican moves toward them.",
-        "Llama and GPT are volatile; Gemma, DeepSeek and Qwen vary little.",
-    ),
-    "closing": _reversion,
-    "models": _models,
-    "orders": _said(
-        "ANOVA of the order: abortion p = .00017, climate change p = .000035, gun violence p = .010; immigration not reported.",
-        "Openings lean to the side of who speaks first; closings are alike.",
-    ),
-    "gender": _said(
-        "Not informed: p = .0391, but for climate change. Informed: a mean gap of .32, p = .00281.",
-        "Female Democrats against two males: p = .0327.",
-    ),
-    "echo": _said(
-        "No echo chamber with two Republicans or two Democrats alone.",
-        "With a Neutral: immigration (two Republicans), gun violence and abortion (two Democrats).",
-        "Strongest: two female Democrats and a female Neutral, informed, on immigration.",
-        "Republicans on abortion, medians: men 6.43 and 6.79, women 5.64 and 5.82 (p = .0206).",
-        "Democrats on immigration, medians: women 2.78 and 2.35, men 3.47 and 3.01 (p = .0363).",
-    ),
-}
-
-
-DIFFERENT_PEOPLE = "Correlations are over all speakers and statements: that parties differ is a part of them."
+PAPER = Path(__file__).with_name("paper.toml")
+"""What the paper reports, by experiment."""
+ALPHA = 0.05
+DIFFERENT_PEOPLE = "Correlations are over all speakers and statements: differences between parties are a part of them."
 JUDGES_ITSELF = (
-    "The oracle reads the table that its sentences were taken from: 1.00 says that the pipeline is whole, and nothing of judges. "
-    + DIFFERENT_PEOPLE
+    "The oracle reads the table that its sentences were taken from: 1.00 shows that the pipeline works, and says nothing about "
+    "judges. " + DIFFERENT_PEOPLE
 )
 COMPARED = (
-    ("contrasts", "Who differs", "Mean score of a party's statements."),
-    ("drifts", "Who drifts otherwise", "Slope of a party's statements, points a statement."),
+    ("contrasts", "Which agents differ", "Mean score of a party's statements."),
+    ("drifts", "Which agents drift differently", "Slope of a party's statements, points per statement."),
 )
 UNIT = (
     "The unit is the cast where there are several: the same people in both conditions, compared in pairs (paired t). With one "
-    "cast it is the run (Welch's t), for these people alone, and conditions whose persona texts differ (men and women) have no "
-    "test: one text differs from another in everything. Sizes (per SD of the differences, or Hedges' g) have no interval. p is "
-    "corrected (Holm) over the table; the smallest comes first."
+    "cast the unit is the run (Welch's t), and a result holds for these people only. Conditions with different persona texts "
+    "(men and women) then have no test: any two texts differ. Sizes (per SD of the differences, or Hedges' g) have no interval. "
+    "p is corrected (Holm) over the table; the smallest comes first."
 )
 MISSING = (
-    "Where more than 5% of the scores are missing: between what the difference would lie, whatever the missing scores had been. "
-    "A score counts by what it is off the average of its agent and statement: who is missing does not shift a mean."
+    "Where more than 5% of the scores are missing, `whatever was said` is the range of the difference over all values that the "
+    "missing scores could have. A score counts as its distance from the average of its agent and statement, so that missing "
+    "agents do not shift a mean."
 )
 PUBLISHED = (
-    "This is the **published procedure** (`--mode ucl`): statements as units, smoothed, one persona a seat unless another cast "
-    "was set. With one persona it cannot tell a difference between men and women from one between two texts."
+    "This is the **published procedure** (`--mode ucl`): statements as units, smoothed, one persona per seat unless another cast "
+    "was set. With one persona it cannot separate a difference between men and women from a difference between two texts."
 )
 FIRST = (
-    "Mean score of all agents by the party of the first speaker; labels are shuffled over the runs of the same people."
+    "Mean score of all agents by the party of the first speaker. Labels are shuffled over the runs of the same people."
 )
 NEEDED = (
-    "What scores differ by, as standard deviations: between people, between runs of the same people in the same condition, "
-    "between single statements of a run, and the judge's error where the true score is known. Then the runs a condition for a "
-    "difference in a run's mean score (two-sided 5%, power 80%), and in brackets those at the ends of the 95% interval of the "
-    "standard deviation: plan with the higher one. Five at least, below which nothing is concluded."
+    "The first columns are standard deviations of scores: between people, between runs of the same people in the same condition, "
+    "between single statements of a run, and of the judge's error where the true score is known. Then follow the runs per "
+    "condition that a difference in a run's mean score needs (two-sided 5%, power 80%). Brackets have the runs at the ends of "
+    "the 95% interval of the standard deviation: plan with the higher number. At least five runs are needed for any conclusion."
 )
-ALPHA = 0.05
 
 
 def write(
-    found: ExperimentResult, name: str, experiment: Experiment, folder: Path, judge: str, published: bool, command: str
+    result: ExperimentResult, name: str, experiment: Experiment, folder: Path, judge: str, published: bool, command: str
 ) -> Path:
-    """Write report.md with its figures, and every table; the path of the first. `command` is what makes it again."""
-    made = dict(tables(found, experiment))
-    Report(folder, "report").data(scores=found.scores, people=found.people, **made)
-    headed = found.scores.assign(topic=found.scores["topic"].map(_heading))
-    told = report.ReportedTest(
+    """Write report.md with its figures and tables; return the path of the page. command: repeats the experiment."""
+    made = dict(tables(result, experiment))
+    Report(folder, "report").data(scores=result.scores, people=result.people, **made)
+    scores = result.scores.assign(topic=result.scores["topic"].map(_heading))
+    parts = report.ReportedTest(
         list(_short(made, experiment)),
-        [*_head(found, experiment, judge, command, published), *_judging(found, judge, made)],
+        [*_head(result, experiment, judge, command, published), *_judge_check(result, judge, made)],
         [*_foot(made), *_paper(name)],
     )
-    return report.write(headed, folder, published, experiment.title, compared(experiment), told, found.people)
+    return report.write(scores, folder, published, experiment.title, compared(experiment), parts, result.people)
 
 
 def compared(experiment: Experiment) -> list[tuple[str, ...]] | None:
-    """Return the sets of conditions that are tested against each other."""
+    """Return the sets of conditions that are tested against each other; None: every two."""
     return [*experiment.pairs, *experiment.together] or None
 
 
-def tables(found: ExperimentResult, experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Return the tables of a report by name, `question` first: what the experiment was made for."""
-    parties = report.parties_of(found.scores)
-    given = found.scores, parties
+def tables(result: ExperimentResult, experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Return the tables of a report by name; `question` comes first: what the experiment was made for."""
+    scores, people = result.scores, result.people
+    parties = report.parties_of(scores)
     if experiment.main:
-        main = [
-            part[part["party"] == party]
-            for party in dict.fromkeys(party for _, _, party in experiment.main)
-            for pairs in [[(one, other) for one, other, of in experiment.main if of == party]]
-            for part in [by_party(*given, pairs, found.people)]
-        ]
-        together = pd.concat(main, ignore_index=True)
-        yield "question", together.assign(p_holm=holm(together["p"].to_numpy(dtype=float)))
+        parts = []
+        for party in dict.fromkeys(party for _, _, party in experiment.main):
+            pairs = [(first, second) for first, second, of in experiment.main if of == party]
+            rows = contrasts.by_party(scores, parties, pairs, people)
+            parts.append(rows[rows["party"] == party])
+        question = pd.concat(parts, ignore_index=True)
+        yield "question", question.assign(p_holm=holm(question["p"].to_numpy(dtype=float)))
     if experiment.pairs:
-        yield "contrasts", by_party(*given, experiment.pairs, found.people)
-        yield "drifts", drifts(*given, experiment.pairs, found.people)
+        yield "contrasts", contrasts.by_party(scores, parties, experiment.pairs, people)
+        yield "drifts", contrasts.drifts(scores, parties, experiment.pairs, people)
     if experiment.first:
-        yield "first_speaker", first_speaker(found.scores, experiment.first, found.people)
+        yield "first_speaker", contrasts.first_speaker(scores, experiment.first, people)
     if experiment.quartets:
-        yield "sharing", sharing(*given, experiment.quartets, found.people)
-    spread = components(found.scores, found.people)
-    errors = (found.verdicts["score"] - truth(found.verdicts)).groupby(found.verdicts["topic"]).std()
+        yield "sharing", contrasts.sharing(scores, parties, experiment.quartets, people)
+    spread = contrasts.components(scores, people)
+    errors = (result.verdicts["score"] - truth(result.verdicts)).groupby(result.verdicts["topic"]).std()
     yield "components", spread.assign(judge=spread["topic"].map(errors))
-    yield "runs_needed", runs_needed(spread)
-    yield "judge_quality", against_truth(found.verdicts)
-    yield "self_report", against_themselves(found.verdicts, found.attitudes)
+    yield "runs_needed", contrasts.runs_needed(spread)
+    yield "judge_quality", against_truth(result.verdicts)
+    yield "self_report", against_themselves(result.verdicts, result.attitudes)
 
 
 def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment) -> Iterator[str]:
-    """The answer to the question that the experiment was made for, decided on before anything was run."""
-    if told := warning(made["judge_quality"]):
-        yield f"> {told}"
-    yield f"**{experiment.question}** This was chosen beforehand; everything below it is exploration."
+    """Return the answer to the question that the experiment was made for, chosen before anything was run."""
+    if doubt := warning(made["judge_quality"]):
+        yield f"> {doubt}"
+    yield f"**{experiment.question}** This question was chosen beforehand; everything below its answer is exploration."
     if "question" in made:
-        found = made["question"]
-        yield _answer(found, "a difference")
-        yield _contrasts(found, "question", MISSING if found["bound_low"].notna().any() else "")
+        question = made["question"]
+        yield _answer(question, "a difference")
+        yield _contrasts(question, "question", MISSING if question["bound_low"].notna().any() else "")
     if "first_speaker" in made:
-        found = made["first_speaker"]
-        yield _answer(found[found["moment"] == "opening"], "that openings differ by who speaks first")
-        yield _answer(found[found["moment"] == "closing"], "that closings do")
+        rows = made["first_speaker"]
+        yield _answer(rows[rows["moment"] == "opening"], "that openings differ by who speaks first")
+        yield _answer(rows[rows["moment"] == "closing"], "that closings do")
     if "sharing" in made:
         yield "Does the Neutral side with the partisan on its own model? Positive: toward that partisan's side."
         yield _answer(made["sharing"], "that it does, or the contrary")
-        yield _rows(made["sharing"], ["topic", "models"], lambda row: [_heading(row["topic"]), row["effect"]])
+        yield _test_table(made["sharing"], {"topic": _topic, "models": "effect"})
 
 
-def _answer(found: pd.DataFrame, what: str) -> str:
-    tested = found[found["p"].notna()]
-    sure = tested[tested["p_holm"] < ALPHA]
-    reasons = found.loc[found["p"].isna(), "reason"].value_counts()
-    told = [f"{len(sure)} of {count_phrase(len(tested), 'test')} find {what} (p below .05 after Holm's correction)."]
-    left = [f"{count_phrase(count, 'comparison')} without a test ({reason})." for reason, count in reasons.items()]
-    return " ".join([*(told if len(tested) else []), *left])
+def _answer(rows: pd.DataFrame, what: str) -> str:
+    """Return how many tests find `what`, and how many comparisons have no test."""
+    tested = rows[rows["p"].notna()]
+    sentences = []
+    if len(tested):
+        sure, tests = int((tested["p_holm"] < ALPHA).sum()), count_phrase(len(tested), "test")
+        sentences.append(f"{sure} of {tests} find {what} (p below .05 after Holm's correction).")
+    for reason, count in rows.loc[rows["p"].isna(), "reason"].value_counts().items():
+        sentences.append(f"{count_phrase(count, 'comparison')} without a test ({reason}).")
+    return " ".join(sentences)
 
 
 def _heading(slug: object) -> str:
     return load_topic(str(slug)).heading
 
 
-def _head(found: ExperimentResult, experiment: Experiment, judge: str, command: str, published: bool) -> Iterator[str]:
-    models = dict.fromkeys(disclaimers.model_label(header).partition(";")[0] for header in found.headers.values())
-    ran = " and ".join(models)
-    yield f"UCL study, {experiment.figures}. Run here on {ran}, judged by {judge}; the paper's own numbers come last."
-    notes = dict.fromkeys(note for header in found.headers.values() if (note := disclaimers.disclaimer(header)))
-    yield from (f"> {note}" for note in notes)
+def _head(result: ExperimentResult, experiment: Experiment, judge: str, command: str, published: bool) -> Iterator[str]:
+    headers = result.headers.values()
+    models = dict.fromkeys(disclaimers.model_label(header).partition(";")[0] for header in headers)
+    ran = f"{' and '.join(models)}, judged by {judge}"
+    yield f"UCL study, {experiment.figures}. This run: {ran}. The paper's own numbers come last."
+    yield from (f"> {note}" for note in dict.fromkeys(map(disclaimers.disclaimer, headers)) if note)
     yield f"    {command}"
     if published:
         yield PUBLISHED
-    yield _people(found.people)
+    people = result.people.drop_duplicates(["party", "person"]).groupby("party", sort=False).size()
+    counts = ", ".join(f"{party.title()} {count}" for party, count in people.items())
+    different = count_phrase(casts(result.people).nunique(), "cast")
+    yield f"Different people by party: {counts}; {different} (runs that share a person are of one cast)."
     yield "A score is from 1 (strongly disagrees) to 7 (strongly agrees) on the topic's claim; claims lean to different sides:"
-    topics = [load_topic(slug) for slug in found.scores["topic"].unique()]
+    topics = [load_topic(slug) for slug in result.scores["topic"].unique()]
     yield "\n".join(f"- {topic.heading}: {topic.claim}" for topic in topics)
 
 
-def _people(people: pd.DataFrame) -> str:
-    """How many different people there were, which is what a result generalises over."""
-    counts = people.drop_duplicates(["party", "person"]).groupby("party", sort=False).size()
-    told = ", ".join(f"{party.title()} {count}" for party, count in counts.items())
-    different = count_phrase(casts(people).nunique(), "cast")
-    return f"Different people by party: {told}; {different} (runs that share a person are of one cast)."
-
-
-def _judging(found: ExperimentResult, judge: str, made: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+def _judge_check(result: ExperimentResult, judge: str, made: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     yield "## Can the judge be believed?"
-    quality, own = made["judge_quality"], made["self_report"]
+    quality = made["judge_quality"]
     if quality.empty:
         yield "Unchecked: no statement has a grade that is known beforehand."
     else:
         yield "Compared with the known grades of our own speakers' sentences, and with hidden self-reports after the same round."
-    yield markdown_table(_JUDGED, [*_judged(quality, "known grade"), *_judged(own, "self-report")])
+    standards = {"judge_quality": "known grade", "self_report": "self-report"}
+    rows = [made[name].assign(standard=standard).to_dict("records") for name, standard in standards.items()]
+    yield frame_table(chain.from_iterable(rows), JUDGED)
     yield JUDGES_ITSELF if judge.startswith("oracle") and len(quality) else DIFFERENT_PEOPLE
     if len(quality):
-        yield "Statements by true score (rows) and score given (columns), both rounded."
-        yield confusion_table(confusion(found.verdicts))
+        yield "Statements by true score (rows) and score of the judge (columns), both rounded."
+        yield confusion_table(confusion(result.verdicts))
 
 
-_JUDGED = ("topic", "compared with", "statements", "rank correlation", "score minus it")
+def _topic(row: Mapping[str, Any]) -> str:
+    return _heading(row["topic"])
 
 
-def _judged(found: pd.DataFrame, what: str) -> Iterator[list[str]]:
-    for row in found.to_dict("records"):
-        yield [
-            _heading(row["topic"]),
-            what,
-            str(row["statements"]),
-            row["reason"] or format_estimate(row["r"], row["r_low"], row["r_high"]),
-            format_estimate(row["bias"], row["bias_low"], row["bias_high"]),
-        ]
+JUDGED: Mapping[str, Column] = {
+    "topic": _topic, "compared with": "standard", "statements": "statements",
+    "rank correlation": lambda row: row["reason"] or estimate("r")(row), "score minus it": estimate("bias"),
+}  # fmt: skip
+TESTED: Mapping[str, Column] = {
+    "n": lambda row: count_phrase(row["n"], row["unit"]),
+    "difference": lambda row: ", ".join(filter(None, [estimate("estimate", 3)(row), row["reason"]])),
+    "size": "size", "p": lambda row: report.p_value(row["p"]), "corrected": lambda row: report.p_value(row["p_holm"]),
+}  # fmt: skip
+
+
+def _test_table(rows: pd.DataFrame, columns: Mapping[str, Column]) -> str:
+    """Return the tests with the smallest p, named by these columns."""
+    return frame_table(contrasts.sorted_by_p(rows).head(report.ROWS), {**columns, **TESTED})
 
 
 def _foot(made: Mapping[str, pd.DataFrame]) -> Iterator[str]:
-    for named, title, note in COMPARED:
-        if len(made.get(named, ())):
+    for name, title, note in COMPARED:
+        if len(made.get(name, ())):
             yield f"## {title}\n\n{note} {UNIT}"
-            yield _contrasts(made[named], named)
+            yield _contrasts(made[name], name)
     if "first_speaker" in made:
         yield f"## Who speaks first\n\n{FIRST}"
-        yield _first(made["first_speaker"])
+        yield _first_speaker(made["first_speaker"])
     yield f"## How many runs?\n\n{NEEDED}"
-    yield _needed(made["components"], made["runs_needed"])
+    yield _runs_needed(made["components"], made["runs_needed"])
 
 
-def _contrasts(found: pd.DataFrame, named: str, note: str = "") -> str:
-    """The rows with the smallest p; how many more there are."""
-    bounded = "bound_low" in found and found["bound_low"].notna().any()
-    names = ["topic", "party", "conditions", *(["missing", "whatever was said"] if bounded else [])]
-
-    def begin(row: Mapping[str, Any]) -> list[str]:
-        ends = (
-            f"{format_number(row['bound_low'])} to {format_number(row['bound_high'])}"
-            if bounded and pd.notna(row["bound_low"])
-            else DASH
-        )
-        lost = [f"{row['missing']:.0%}", ends] if bounded else []
-        return [_heading(row["topic"]), row["party"].title(), row["effect"], *lost]
-
-    return "\n\n".join(filter(None, [note, _rows(found, names, begin), *report.more(len(found) - report.ROWS, named)]))
+def _contrasts(rows: pd.DataFrame, name: str, note: str = "") -> str:
+    """Return the note, the tests with the smallest p, and how many more tests the CSV has."""
+    columns: dict[str, Column] = {"topic": _topic, "party": lambda row: row["party"].title(), "conditions": "effect"}
+    if "bound_low" in rows and rows["bound_low"].notna().any():
+        columns["missing"] = lambda row: f"{row['missing']:.0%}"
+        columns["whatever was said"] = lambda row: format_span(row["bound_low"], row["bound_high"])
+    more = report.more(len(rows) - report.ROWS, name)
+    return "\n\n".join(filter(None, [note, _test_table(rows, columns), *more]))
 
 
-def _rows(found: pd.DataFrame, names: Sequence[str], begin: Callable[[Mapping[str, Any]], list[str]]) -> str:
-    rows = [
-        [*begin(row), count_phrase(row["n"], row["unit"]),
-         ", ".join(filter(None, [format_estimate(row["estimate"], row["low"], row["high"], 3), row["reason"]])),
-         format_number(row["size"]), report.p_value(row["p"]), report.p_value(row["p_holm"])]
-        for row in sorted_by_p(found).head(report.ROWS).to_dict("records")
-    ]  # fmt: skip
-    return markdown_table([*names, "n", "difference", "size", "p", "corrected"], rows)
+def _first_speaker(rows: pd.DataFrame) -> str:
+    parties = [name for name in ("default", "republican", "democrat") if name in rows]
+    columns: dict[str, Column] = {"topic": _topic, "statement": "moment"}
+    columns |= {f"{party.title()} first": party for party in parties}
+    columns |= {"runs": "n", "eta squared": "estimate", "p": TESTED["p"], "corrected": TESTED["corrected"]}
+    return frame_table(contrasts.sorted_by_p(rows), columns)
 
 
-def _first(found: pd.DataFrame) -> str:
-    parties = [name for name in ("default", "republican", "democrat") if name in found]
-    rows = [
-        [_heading(row["topic"]), row["moment"], *[format_number(row[party]) for party in parties], str(row["n"]),
-         format_number(row["estimate"]), report.p_value(row["p"]), report.p_value(row["p_holm"])]
-        for row in sorted_by_p(found).to_dict("records")
-    ]  # fmt: skip
-    head = [f"{party.title()} first" for party in parties]
-    return markdown_table(["topic", "statement", *head, "runs", "eta squared", "p", "corrected"], rows)
-
-
-def _needed(spread: pd.DataFrame, needed: pd.DataFrame) -> str:
-    kept = needed[needed["power"] == needed["power"].min()]
-    differences = sorted(kept["difference"].unique())
-    rows = []
-    for row in spread.to_dict("records"):
-        mine = kept[(kept["topic"] == row["topic"]) & (kept["agent"] == row["agent"])].set_index("difference")
-        counts = [_count(mine.loc[one]) for one in differences]
-        deviations = [format_number(row[name]) for name in ("person", "run", "statement", "judge")]
-        rows.append([_heading(row["topic"]), row["agent"].title(), *deviations, *counts, str(mine["basis"].iloc[0])])
-    head = [f"{one:g} points" for one in differences]
-    return markdown_table(["topic", "agent", "person", "run", "statement", "judge", *head, "for"], rows)
+def _runs_needed(spread: pd.DataFrame, needed: pd.DataFrame) -> str:
+    """Return the standard deviations of each topic and agent, and the runs that each difference needs: `12 (9 to 21)`."""
+    needed = needed[needed["power"] == needed["power"].min()]
+    columns: dict[str, Column] = {"topic": _topic, "agent": lambda row: row["agent"].title()}
+    columns |= {name: number(name) for name in ("person", "run", "statement", "judge")}
+    rows = spread.set_index(["topic", "agent"])
+    for difference, part in needed.groupby("difference"):
+        counts = part.set_index(["topic", "agent"])
+        rows[f"{difference:g} points"] = [_count(counts.loc[key]) for key in rows.index]
+        columns[f"{difference:g} points"] = f"{difference:g} points"
+    rows["basis"] = needed.groupby(["topic", "agent"])["basis"].first()
+    return frame_table(rows.reset_index(), columns | {"for": "basis"})
 
 
 def _count(row: pd.Series) -> str:
-    """`12 (9 to 21)`."""
     return DASH if pd.isna(row["rooms"]) else f"{row['rooms']} ({row['rooms_low']} to {row['rooms_high']})"
 
 
-def _paper(name: str) -> Sequence[str]:
-    """What the paper reports, marked as its own."""
-    if name not in PAPER:
+def _paper(name: str) -> list[str]:
+    """Return what the paper reports, marked as its own."""
+    paper = read_toml(PAPER)
+    if name not in paper:
         return []
-    ours = "Its own numbers, on its models and its judge (Mistral 7B); not ours. They are of smoothed scores, by statement."
-    return [f"## In the paper\n\n{ours} Set beside them what `--mode ucl` says.", *PAPER[name]()]
+    theirs = (
+        "These are the paper's numbers, on its models and its judge (Mistral 7B), of smoothed scores, by statement."
+    )
+    return [f"## In the paper\n\n{theirs} Compare them with the results of `--mode ucl`.", paper[name].strip("\n")]

@@ -1,0 +1,49 @@
+"""The command `run.py audit-probe`: how much the answers to a survey question vary, and what their order does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parley.analysis.commands.runs import print_paths, results_folder
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, model_from_args
+from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.progress import bar
+
+
+def audit_probe_parser() -> Parser:
+    """Return the options of `run.py audit-probe`."""
+    parser = Parser(
+        "audit-probe",
+        "Ask every persona the same survey question many times, with its answers in three orders. The report says how much "
+        "people differ, how much one person varies, and whether the order of the answers matters (docs/presets.md).",
+        "audit-probe --llm oracle --topic racism --repeats 20",
+        cli.topic("racism", default="racism"),
+        *cli.asking("runs/audit-probe-<time>"),
+    )
+    add_option(parser, "--probe NAME", "a survey question of the topic", default="attitude")
+    add_option(parser, "--personas SET", "a set of personas", default="voters")
+    add_option(parser, "--repeats N", "answers per persona and answer order", natural, default=10)
+    add_option(parser, "--temperature X", "the model's temperature (default: 1)", amount, default=1.0)
+    return parser
+
+
+def audit_probe(words: Sequence[str]) -> int:
+    """Run `run.py audit-probe --llm SPEC`."""
+    options = audit_probe_parser().parse_args(words)
+    from parley.agents.topic import load_topic
+    from parley.analysis.journaled_calls import missing_lines
+    from parley.analysis.studies import probe_audit as study
+    from parley.model.validation import check_topics
+
+    names = ("topic", "probe", "personas", "repeats", "temperature", "seed")
+    audit = study.ProbeAudit(**{name: getattr(options, name) for name in names})
+    audit.question, audit.people()  # a misspelt name is an error before the first call
+    spec, folder = model_from_args(options), results_folder(options, "audit-probe")
+    check_topics(spec, [load_topic(options.topic)])
+    (budget,) = budgets_from_args(options, spec)
+    print_paths(folder=folder)
+    answers = study.audit_probe(audit, spec, folder, bar, budget)
+    print(missing_lines(answers[["rating"]], answers["reason"], "ratings"))
+    print_paths(report=study.write(answers, audit, spec, folder))
+    return 0

@@ -1,0 +1,36 @@
+"""The command `run.py human`: compare a run with data from people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths
+from parley.model import cli
+from parley.model.cli import Parser, add_option
+
+
+def human_parser() -> Parser:
+    """Return the options of `run.py human`."""
+    parser = Parser(
+        "human",
+        "Measure how opinions change in a run and in public data of people, with the same measures (docs/human.md).",
+        "human runs/a --data FOLDER",
+        cli.out("RUN/human"),
+    )
+    add_option(parser, "RUN", "a run folder", Path)
+    add_option(parser, "--data FOLDER", "the folder with the human data (default: the run alone)", Path)
+    add_option(parser, "--verdicts FILE", "verdicts.csv of run.py judge, to measure what was posted too", Path)
+    return parser
+
+
+def human(words: Sequence[str]) -> int:
+    """Run `run.py human RUN`."""
+    options = human_parser().parse_args(words)
+    from parley.analysis.human.report import write
+    from parley.analysis.tables import load
+
+    folder = options.out or (options.run if options.run.is_dir() else options.run.parent) / "human"
+    report = write(load(options.run), options.data, folder, options.verdicts)
+    print_paths(report=report, figure=folder / "human.png")
+    return 0

@@ -1,0 +1,168 @@
+"""The commands `run.py judge`, `rhetoric` and `deviation`: a model scores or tags every statement of a run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parley.analysis.commands.runs import print_paths, split_names
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, model_from_args
+from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.progress import bar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from parley.analysis.tables import Tables
+
+
+def judge_parser() -> Parser:
+    """Return the options of `run.py judge`."""
+    parser = Parser(
+        "judge",
+        "Let a model score every statement of a run, 1-7, on the topic's claim, and report how good a judge it is.",
+        "judge runs/a --llm oracle",
+        *cli.asking("RUN/judge", "the model that judges"),
+    )
+    add_option(parser, "RUN", "a run folder", Path)
+    add_judging(parser)
+    add_option(parser, "--temperature X", "the judge's temperature", amount, default=0.01)
+    add_option(parser, "--rubric FILE", "a rubric of your own, in place of agreement (docs/structured.md)")
+    return parser
+
+
+def add_judging(parser: Parser) -> None:
+    """Add the options that say how a judge is asked."""
+    calls = "calls per statement, for a model without probabilities of its answers"
+    add_option(parser, "--calls N", calls, natural, default=3)
+    add_option(parser, "--examples N", "scored statements in the judge's prompt", natural, default=4)
+    tell = "what the judge is told about the speaker: name, party (default: nothing)"
+    add_option(parser, "--tell name,party", tell, default="")
+
+
+def judge(words: Sequence[str]) -> int:
+    """Run `run.py judge RUN --llm SPEC`."""
+    options = judge_parser().parse_args(words)
+    from parley.agents.topic import load_topic
+    from parley.analysis.deliberation.consensus_report import deliberates
+    from parley.analysis.judge_quality import against_truth, warning, write
+    from parley.analysis.statement_judge import Judging, judge_run, score_table
+    from parley.analysis.tables import load
+    from parley.model.validation import check_topics
+
+    shown = tuple(split_names(options.tell))
+    judging = Judging(options.calls, options.temperature, options.examples, shown, options.seed)
+    spec, tables = model_from_args(options), load(options.run)
+    if options.rubric:
+        return _judge_by_rubric(options, tables, spec)
+    if deliberates(tables):
+        raise UserError(
+            f"{options.run} holds private deliberations, which have no topic's claim to be judged by: ratings are in its "
+            f"summary, and run.py representatives substitute {options.run} --judge SPEC compares statements"
+        )
+    _check_statements(tables, options.run)
+    check_topics(spec, map(load_topic, sorted(set(tables.utterances["topic"]))))
+    (budget,), folder = budgets_from_args(options, spec), options.out or options.run / "judge"
+    verdicts = judge_run(tables, folder, spec, judging, bar, budget)
+    _print_missing(verdicts, ["score"], "reasons", "verdicts")
+    scores = folder / "scores.csv"
+    score_table(verdicts).to_csv(scores, index=False)
+    print_paths(verdicts=folder / "verdicts.csv", scores=f"{scores}  (python run.py analyse {scores})")
+    print_paths(report=write(verdicts, tables, folder, spec, judging))
+    if doubt := warning(against_truth(verdicts)):
+        print(doubt.replace("**", ""))
+    return 0
+
+
+def _judge_by_rubric(options: argparse.Namespace, tables: Tables, spec: str) -> int:
+    """Score every statement by a rubric of the user's own, and print averages by party."""
+    from parley.analysis.judging import judge_by_rubric, load_rubric, open_judge
+
+    rubric = load_rubric(options.rubric)
+    folder = options.out or options.run / rubric.name
+    (budget,) = budgets_from_args(options, spec)
+    with open_judge(rubric, spec, folder, bar, {"seed": options.seed}, budget) as opened:
+        verdicts = judge_by_rubric(rubric, tables, opened, options.seed)
+        verdicts.to_csv(folder / "verdicts.csv", index=False)
+    spoken = _print_missing(verdicts, [rubric.name], "reasons", "verdicts")
+    print(spoken.groupby("party")[rubric.name].agg(["count", "mean"]).round(2).to_string())
+    print_paths(verdicts=folder / "verdicts.csv")
+    return 0
+
+
+def rhetoric_parser() -> Parser:
+    """Return the options of `run.py rhetoric`."""
+    parser = Parser(
+        "rhetoric",
+        "Let a model tag every utterance of a run: does it appeal to reason, feeling or character? Also report how far its "
+        "readers moved, where a survey followed each utterance (--set also=attitude:turns).",
+        "rhetoric runs/a --llm oracle",
+        *cli.asking("RUN/rhetoric", "the model that tags"),
+    )
+    add_option(parser, "RUN", "a run folder", Path)
+    return parser
+
+
+def rhetoric(words: Sequence[str]) -> int:
+    """Run `run.py rhetoric RUN --llm SPEC`."""
+    options = rhetoric_parser().parse_args(words)
+    from parley.analysis.rhetoric import APPEALS, tag_run, write_rhetoric
+    from parley.analysis.tables import load
+
+    tables, folder = load(options.run), options.out or options.run / "rhetoric"
+    _check_statements(tables, options.run)
+    spec = model_from_args(options)
+    (budget,) = budgets_from_args(options, spec)
+    tags = tag_run(tables, folder, spec, options.seed, bar, budget)
+    _print_missing(tags, list(APPEALS), "reasons", "utterances")
+    print_paths(tags=folder / "tags.csv", report=write_rhetoric(tags, tables, folder, spec))
+    return 0
+
+
+def deviation_parser() -> Parser:
+    """Return the options of `run.py deviation`."""
+    parser = Parser(
+        "deviation",
+        "Let a model score how far each utterance of a run is from the news that came in, by role and round (preset news_roles, "
+        "docs/presets.md). It measures the distance of opinions, not how a story changes.",
+        "deviation runs/n --llm oracle",
+        *cli.asking("RUN/deviation", "the model that scores"),
+    )
+    add_option(parser, "RUN", "a run folder", Path)
+    add_option(parser, "--source TEXT", "the news (default: the first message that came from outside the debate)")
+    return parser
+
+
+def deviation(words: Sequence[str]) -> int:
+    """Run `run.py deviation RUN --llm SPEC`."""
+    options = deviation_parser().parse_args(words)
+    from parley.analysis.deviation import judge_deviation, source_of, write
+    from parley.analysis.tables import load
+
+    tables, folder = load(options.run), options.out or options.run / "deviation"
+    _check_statements(tables, options.run)
+    news, spec = options.source or source_of(tables, str(options.run)), model_from_args(options)
+    (budget,) = budgets_from_args(options, spec)
+    verdicts = judge_deviation(tables, news, folder, spec, options.seed, bar, budget)
+    _print_missing(verdicts, ["deviation"], "reason", "verdicts")
+    print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, news, folder, spec))
+    return 0
+
+
+def _check_statements(tables: Tables, run: Path) -> None:
+    """Errors: UserError for a run in which no agent spoke."""
+    if tables.utterances["text"].notna().sum() == 0:
+        raise UserError(f"{run} holds no statement to judge: choose a run in which agents spoke")
+
+
+def _print_missing(verdicts: pd.DataFrame, columns: list[str], reasons: str, what: str) -> pd.DataFrame:
+    """Print how many verdicts are missing and why; return the rows of the statements that were made."""
+    from parley.analysis.journaled_calls import missing_lines
+
+    spoken = verdicts[verdicts["text"].notna()]
+    print(missing_lines(spoken[columns], spoken[reasons], what))
+    return spoken

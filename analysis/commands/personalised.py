@@ -1,0 +1,29 @@
+"""The command `run.py personalised`: the opponent is introduced as a person or an AI, with its traits or without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from parley.analysis.commands.runs import conditions_parser, run_conditions
+from parley.model.cli import Parser, add_option
+
+
+def personalised_parser() -> Parser:
+    """Return the options of `run.py personalised`."""
+    parser = conditions_parser(
+        "personalised",
+        "Run debates in which the opponent is introduced as a person or an AI, with its demographics or without.",
+    )
+    add_option(parser, "--data FOLDER", "the folder with Salvi's table (docs/human.md)", Path)
+    return parser
+
+
+def personalised(words: Sequence[str]) -> int:
+    """Run `run.py personalised`."""
+    options = personalised_parser().parse_args(words)
+    from parley.analysis.studies.personalised import CONDITIONS, write
+
+    report = partial(write, data=options.data)
+    return run_conditions(options, "personalised", "personalised", lambda base: CONDITIONS, report)

@@ -1,0 +1,63 @@
+"""The command `run.py validate`: check whether personas answer as their party would."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, models_from_args
+from parley.model.cli import Parser, add_option
+from parley.model.progress import bar
+
+
+def validate_parser() -> Parser:
+    """Return the options of `run.py validate`."""
+    parser = Parser(
+        "validate",
+        "Interview every persona with the 21 questions of the UCL study, and let a judge say whether the answers fit.\n"
+        "With --review: compare the judge's verdicts with those of people.",
+        "validate --llm oracle --judge oracle",
+        *cli.asking("runs/validate-<time>", "the model to interview (repeatable)", "none"),
+    )
+    add_option(parser, "--judge SPEC", "the model that judges; another one than those interviewed")
+    add_option(parser, "--personas SET[,SET]", "sets of personas", default="simple,enhanced")
+    about = "a review.csv that people have filled in; --out is then the verdicts' folder"
+    add_option(parser, "--review FILE", about, Path)
+    return parser
+
+
+def validate(words: Sequence[str]) -> int:
+    """Run `run.py validate`."""
+    options = validate_parser().parse_args(words)
+    if options.review:
+        return _review(options)
+    if not options.llm or not options.judge:
+        raise UserError(f"name {'a model to interview: --llm SPEC' if not options.llm else 'a judge: --judge SPEC'}")
+    from parley.analysis.alignment.persona_validation import Validation, interview_items, validate_personas
+    from parley.analysis.alignment.report import write
+    from parley.analysis.journaled_calls import missing_lines
+
+    *models, judge = models_from_args(options, "judge")
+    validation = Validation(tuple(models), judge, tuple(split_names(options.personas)), options.seed)
+    calls, budgets = len(interview_items(validation)) * len(models), budgets_from_args(options, *models, judge)
+    folder = results_folder(options, "validate")
+    print_paths(folder=folder, calls=f"{calls:,} answers and as many verdicts")
+    answers = validate_personas(validation, folder, bar, budgets)
+    print(missing_lines(answers[["verdict"]].replace("", None), answers["reason"], "verdicts"))
+    report = write(answers, validation, folder)
+    print_paths(report=report, figure=folder / "alignment.png", review=folder / "review.csv")
+    return 0
+
+
+def _review(options: argparse.Namespace) -> int:
+    """Compare the verdicts of a folder with those of people."""
+    if not options.out or options.llm or options.judge:
+        raise UserError("--review goes with --out, the folder of the verdicts, and without --llm and --judge")
+    from parley.analysis.alignment.report import write_review
+
+    print_paths(report=write_review(options.review, options.out), table=options.out / "agreement.csv")
+    return 0
