@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from parley.llm.request import Message
-from parley.training.capability.items import prompt_text
+from parley.training.capability.tasks import prompt_text
 
 
 class Text(NamedTuple):

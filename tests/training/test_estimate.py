@@ -9,11 +9,10 @@ import pytest
 import run
 from parley.agents.persona import load_personas
 from parley.model.scenario import load_preset
-from parley.training.capability.harness import Score
-from parley.training.capability.measure import Capability, saved_capability
+from parley.training.capability.measure import Capability, Score, saved_capability
 from parley.training.estimate import UNKNOWN, of_sweep, of_training
 from parley.training.sweep_lora import PAPER, PREFERRED, cells
-from parley.training.tuning.answers import people
+from parley.training.tuning.dataset import people
 from parley.training.tuning.pipeline import TuningPlan
 from parley.training.tuning.recipe import DPO, Recipe
 

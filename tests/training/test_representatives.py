@@ -35,18 +35,18 @@ from parley.llm.driver import drive
 from parley.llm.request import Message
 from parley.training.base_model import BaseModel, base_model
 from parley.training.likelihood import Text, likelihoods
-from parley.training.representatives.dataset import (
+from parley.training.representatives.grid import EVERY, figure, knowledge_grid, report, table
+from parley.training.representatives.layer_pruning import halve_layers
+from parley.training.representatives.measures import BASE, OWN, STRANGER, TRAINED, load, measure, scored, untrained
+from parley.training.representatives.pipeline import (
     DatasetBuilder,
+    Lesson,
     builder_identity,
     examples,
     name_model,
     text,
     written,
 )
-from parley.training.representatives.grid import EVERY, figure, knowledge_grid, report, table
-from parley.training.representatives.layer_pruning import halve_layers
-from parley.training.representatives.measures import BASE, OWN, STRANGER, TRAINED, load, measure, scored, untrained
-from parley.training.representatives.recipe import Lesson
 from parley.training.tuning.model_card import read_values
 
 ROOT = Path(run.__file__).parent

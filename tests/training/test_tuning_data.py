@@ -16,20 +16,25 @@ from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Message, Reply, Request
-from parley.training.tuning import answers, dataset
-from parley.training.tuning.answers import (
+from parley.training.tuning import dataset
+from parley.training.tuning.dataset import (
     TURNS,
     PersonaAnswer,
+    check,
+    digest_of,
+    examples,
     given,
+    held_out,
     interview,
+    pairs,
     parse,
     people,
     question_problem,
     runs,
+    split,
     statements,
     write_questions,
 )
-from parley.training.tuning.dataset import check, digest_of, examples, held_out, pairs, split
 
 SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
 
@@ -140,7 +145,7 @@ def test_what_cannot_be_learned_from_is_dropped_with_its_reason() -> None:
         "", "names the person", "quotes a persona", "refusal", "empty", "timeout",
     ]  # fmt: skip
     assert [one.text is None for one in found] == [False, True, True, True, True, True]
-    assert sum(answers.reasons(found).values()) == 5
+    assert sum(dataset.reasons(found).values()) == 5
 
 
 def test_an_answer_that_was_cut_off_is_none() -> None:

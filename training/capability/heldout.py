@@ -23,8 +23,7 @@ from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.driver import drive
 from parley.llm.request import Message
 from parley.llm.seeding import stream
-from parley.training.capability.items import OTHERS, debate, opening, questions
-from parley.training.capability.tasks import LISTED
+from parley.training.capability.tasks import LISTED, OTHERS, debate, opening, questions
 from parley.training.likelihood import Text, likelihoods
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
 from parley.training.pocket_corpus.single_questions import WORDING

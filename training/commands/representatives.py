@@ -17,8 +17,7 @@ from parley.model.progress import bar
 
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
-    from parley.training.representatives.dataset import DatasetBuilder
-    from parley.training.representatives.recipe import Lesson
+    from parley.training.representatives.pipeline import DatasetBuilder, Lesson
 
 
 EXAMPLES = """representatives episodes --laps 16 --out runs/known
@@ -174,7 +173,7 @@ def grid(arguments: Sequence[str]) -> int:
 def chosen(text: str | None, usual: Sequence[str], every: Sequence[str]) -> tuple[str, ...]:
     """`base,D,OC` as ("", "D", "OC"). Errors: UserError on a letter that is none."""
     from parley.agents.representative import parse_knowledge
-    from parley.training.representatives.recipe import NOTHING
+    from parley.training.representatives.pipeline import NOTHING
 
     if text is None or text == "all":
         return tuple(usual if text is None else every)
@@ -253,7 +252,7 @@ def add_episodes(parser: Parser) -> None:
 
 def lesson(options: argparse.Namespace) -> Lesson:
     """What is trained, with the options that were given."""
-    from parley.training.representatives.recipe import Lesson
+    from parley.training.representatives.pipeline import Lesson
 
     given = {field.name: getattr(options, field.name, None) for field in fields(Lesson)}
     return replace(Lesson(), **{name: value for name, value in given.items() if value is not None})
@@ -262,7 +261,7 @@ def lesson(options: argparse.Namespace) -> Lesson:
 def opened(options: argparse.Namespace) -> DatasetBuilder:
     """The folder with the episodes in it, split."""
     from parley.analysis.deliberation.episode_readers import read_all
-    from parley.training.representatives.dataset import DatasetBuilder
+    from parley.training.representatives.pipeline import DatasetBuilder
 
     out = options.out or Path("runs") / f"representatives-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)

@@ -50,8 +50,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     options = sweep_lora_parser().parse_args(arguments)
     from parley.model.scenario import load_preset
     from parley.training.base_model import base_model
-    from parley.training.capability.harness import Harness
-    from parley.training.capability.measure import measure, saved_capability
+    from parley.training.capability.measure import Harness, measure, saved_capability
     from parley.training.capability.tasks import LOCAL
     from parley.training.estimate import of_sweep, show
     from parley.training.sweep_lora import PREFERRED, RANKS, cells, report, sweep

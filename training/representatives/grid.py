@@ -23,9 +23,8 @@ from parley.analysis.formatting import Column, estimate
 from parley.analysis.report import Report
 from parley.llm.errors import UserError
 from parley.training.base_model import base_model
-from parley.training.representatives.dataset import DatasetBuilder, name_model
 from parley.training.representatives.measures import OWN, STRANGER, load, scored
-from parley.training.representatives.recipe import NOTHING, Lesson
+from parley.training.representatives.pipeline import NOTHING, DatasetBuilder, Lesson, name_model
 
 PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
 """The base, each alone, the study's best, all of it."""

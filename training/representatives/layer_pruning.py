@@ -8,7 +8,7 @@ from parley.analysis.journaled_calls import check_manifest
 from parley.llm.errors import UserError
 from parley.llm.model_hubs import cached_files
 from parley.training.base_model import BaseModel
-from parley.training.representatives.dataset import builder_identity
+from parley.training.representatives.pipeline import builder_identity
 
 
 def halve_layers(base: BaseModel, folder: Path) -> Path:

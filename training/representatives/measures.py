@@ -33,8 +33,7 @@ from parley.analysis.judging import Verdict, undecided
 from parley.llm.backends.hf.loading import Loaded, load_model
 from parley.training.base_model import BaseModel
 from parley.training.likelihood import likelihoods
-from parley.training.representatives.dataset import DatasetBuilder, TrainedRepresentative, text
-from parley.training.representatives.recipe import Lesson
+from parley.training.representatives.pipeline import DatasetBuilder, Lesson, TrainedRepresentative, text
 
 OWN, STRANGER = "own", "stranger"
 BATCH = 8

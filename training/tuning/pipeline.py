@@ -28,18 +28,22 @@ from parley.llm.request import Backend
 from parley.llm.retry import Retry
 from parley.llm.seeding import digest
 from parley.training.base_model import BaseModel, base_model
-from parley.training.tuning.answers import PersonaAnswer, Questions, interview, people, write_questions
 from parley.training.tuning.dataset import (
     Example,
+    PersonaAnswer,
+    Questions,
     card,
     check,
     digest_of,
     examples,
     held_out,
+    interview,
     pairs,
+    people,
     read_answers,
     split,
     write_answers,
+    write_questions,
 )
 from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
 from parley.training.tuning.trainers import START, check_start
