@@ -218,7 +218,7 @@ def test_an_adapter_is_asked_and_not_the_model_beneath(whole: Capability, tmp_pa
 @asks_a_model
 def test_a_model_without_a_chat_template_gets_a_plain_text() -> None:
     """A reply is joined to it behind a space."""
-    from parley.training.capability.tasks import prompt_text
+    from parley.training.likelihood import prompt_text
 
     chat = [Message("system", "You are an American."), Message("user", "How are you?")]
     assert prompt_text(chat, SimpleNamespace(chat_template=None)) == "You are an American.\n\nHow are you?\n\nMe: "
