@@ -21,6 +21,7 @@ from markdown_it.token import Token
 STYLE = Path(__file__).with_name("html_page.css")
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 ANCHOR = re.compile(r'<a id="([\w-]+)">(</a>)?\s*')
+SCROLL = '<div class="table" role="region" aria-label="table" tabindex="0">'
 KINDS = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
@@ -83,7 +84,8 @@ def _html(chapter: Chapter) -> str:
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
         _keep_local_links(token.children or [], chapter.mark)
     place = {"mark": chapter.mark, "folder": chapter.folder}
-    return str(reader.renderer.render(tokens, reader.options, place))
+    html = str(reader.renderer.render(tokens, reader.options, place))
+    return html.replace("<table>", f"{SCROLL}\n<table>").replace("</table>", "</table>\n</div>")
 
 
 def _keep_local_links(tokens: list[Token], mark: str) -> None:
@@ -119,18 +121,4 @@ def _image(self: RendererHTML, tokens: Sequence[Token], place: int, options: Any
     return f'<img alt="{label}" src="data:{KINDS[path.suffix]};base64,{data}">'
 
 
-def _table_open(self: RendererHTML, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-    return '<div class="table" role="region" aria-label="table" tabindex="0">\n<table>\n'
-
-
-def _table_close(self: RendererHTML, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-    return "</table>\n</div>\n"
-
-
-RULES = {
-    "html_inline": _anchor,
-    "html_block": _anchor,
-    "image": _image,
-    "table_open": _table_open,
-    "table_close": _table_close,
-}
+RULES = {"html_inline": _anchor, "html_block": _anchor, "image": _image}

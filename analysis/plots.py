@@ -23,18 +23,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.analysis import disclaimers
-from parley.analysis.figures import (
-    LABELLED,
-    OTHERS,
-    STYLES,
-    add_legend,
-    error_bars,
-    legend_entries,
-    new_figure,
-    save,
-    styles_of_run,
-)
+from parley.analysis import disclaimers, figures
+from parley.analysis.figures import OTHERS, STYLES, add_legend, new_figure
 from parley.analysis.formatting import format_range, group_title, seat_title, slug
 from parley.analysis.metrics._cells import DEFAULT, Level, default_level
 from parley.analysis.tables import Tables
@@ -66,7 +56,7 @@ def run_figures(tables: Tables, points: pd.DataFrame, caption: str) -> dict[str,
 def write_figures(tables: Tables, points: pd.DataFrame, folder: Path, caption: str) -> Path:
     """Write the attitude figures of a run as PNG and SVG; return the path of the main one (all groups and topics)."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = [save(draw(), folder / name) for name, draw in run_figures(tables, points, caption).items()]
+    written = [figures.save(draw(), folder / name) for name, draw in run_figures(tables, points, caption).items()]
     return written[0]
 
 
@@ -78,7 +68,7 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
     dashed = f"Default, before (n={format_range(level.n for level in levels if level)})"
     rows, columns = _grid(len(groups), len(tables.topics))
     width = {1: 3.5, 2: 5.2}.get(columns, 7.0 if columns < 5 else 1.75 * columns)
-    looks = styles_of_run(tables)
+    looks = figures.styles_of_run(tables)
     with new_figure(width, 1.0, caption) as figure:
         axes = list(figure.subplots(rows, columns, sharey=True, squeeze=False).flat)
         for axis, panel, points_, level in zip(axes, panels, lines, levels, strict=False):
@@ -89,7 +79,7 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
         for axis in axes[len(panels) :]:
             axis.set_visible(False)
         _label(axes[: len(panels)], tables, groups, columns)
-        labels = legend_entries(axes)[1]
+        labels = figures.legend_entries(axes)[1]
         across = _legend_columns(width, labels)
         add_legend(figure, axes, across)
         tall = 0.45 + min(max(width / columns - 0.2, 1.35), 2.2)
@@ -160,7 +150,7 @@ def _plot_lines(
         for end in ("low", "high") if "low" in line else ():
             axis.plot(line["iteration"], line[end], **thin)
         read = line.dropna(subset="mean")
-        if len(looks) > LABELLED and len(read):
+        if len(looks) > figures.LABELLED and len(read):
             end = read[["iteration", "mean"]].iloc[-1]
             axis.annotate(f" {name}", end, fontsize=5, va="center", annotation_clip=False)
     if not points["n"].sum():
@@ -226,7 +216,7 @@ def contagion_figure(tables: Tables, believers: pd.DataFrame) -> Figure:
         for axis, ((topic, group), points) in zip(axes, panels, strict=True):
             for name, look in BELIEF_LOOKS.items():
                 axis.errorbar(
-                    points["round"], points[name], yerr=error_bars(points, name), label=name.title(), markersize=3.5,
+                    points["round"], points[name], yerr=figures.error_bars(points, name), label=name.title(), markersize=3.5,
                     linewidth=1.0, capsize=2, elinewidth=0.8, **look,
                 )  # fmt: skip
             for round_ in sorted(acts.loc[(acts["topic"] == topic) & (acts["group"] == group), "round"].unique()):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,17 @@ from parley.analysis.figures import save
 from parley.analysis.formatting import Column, escape_markdown, frame_table, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.tables import write_table
+from parley.llm.errors import UserError
 from parley.model.events import Header
+
+
+@contextmanager
+def disk_errors(folder: Path, rest: str) -> Iterator[None]:
+    """Turn an error of the disk into a UserError. rest: what the user has, and can do."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot write the report in {folder}: {error.strerror or error}; {rest}") from error
 
 
 class Report:

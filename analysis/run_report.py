@@ -12,11 +12,11 @@ from parley.analysis import plots
 from parley.analysis.deliberation import consensus_report
 from parley.analysis.figures import save
 from parley.analysis.metrics import applies, metrics
+from parley.analysis.report import disk_errors
 from parley.analysis.summary import caption, write_summary
 from parley.analysis.tables import Tables, load, write_table, write_tables
 from parley.analysis.transcript import write_transcript
 from parley.llm.budget import UNPRICED, Prices
-from parley.llm.errors import UserError
 
 SUMMARY = "summary.md"
 
@@ -42,7 +42,7 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
     The same record (and prices) gives the same bytes. The summary is written last, so a folder with a summary is complete.
     more: the paths of your own metrics. Errors: UserError when the disk is full or the folder cannot be written.
     """
-    try:
+    with disk_errors(run, "the record is kept, run the same command again"):
         tables = load(run)
         (run / SUMMARY).unlink(missing_ok=True)
         if consensus_report.deliberates(tables):
@@ -59,8 +59,4 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
             save(plots.contagion_figure(tables, results["sis"]), run / "figures" / "sis")
         write_transcript(tables, run / "transcript.md")
         write_summary(tables, results, run / SUMMARY, figure, prices, measured)
-    except OSError as error:
-        raise UserError(
-            f"cannot write the report in {run}: {error.strerror or error}; the record is kept, run the same command again"
-        ) from error
-    return figure
+        return figure

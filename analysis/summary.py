@@ -36,6 +36,8 @@ AXIS = {
 }
 FEW = 10
 """Below this number of rooms a summary warns of wide intervals."""
+MOST = 6
+"""Up to this number of findings on a party each has a sentence."""
 NO_COMMAND = (
     "This run used your own preset file, or its preset has changed since: no command repeats it. "
     "The first line of the record has every field."
@@ -88,8 +90,9 @@ def caption(tables: Tables, points: pd.DataFrame) -> str:
 
 
 def _findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType]) -> str:
-    """Return the headline of each metric and the number of missing ratings, as a list."""
-    lines = [
+    """Return who moved how far, the headline of each metric and the number of missing ratings, as a list."""
+    lines = _drift_sentences(tables, results["drift"]) if "drift" in results else []
+    lines += [
         metric.headline(results[name])
         for name, metric in measured.items()
         if hasattr(metric, "headline") and len(results[name])
@@ -98,6 +101,23 @@ def _findings(tables: Tables, results: Results, measured: Mapping[str, ModuleTyp
     share = f" ({unread / ratings:.1%})" if unread else ""
     lines.append(f"{unread:,} of {ratings:,} ratings are missing{share}." if ratings else "There are no ratings.")
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _drift_sentences(tables: Tables, drifts: pd.DataFrame) -> list[str]:
+    """Return a sentence per party that moved by more than chance: `Republicans moved 3.8 of 6 points toward ...`.
+
+    With more than `MOST` such parties (of all topics and groups) there are none: the headline counts them.
+    """
+    moved, sentences = drifts[(drifts["drift_low"] > 0) | (drifts["drift_high"] < 0)], []
+    for row in moved.to_dict("records") if len(moved) <= MOST else ():
+        topic = f"{tables.title(row['topic'])}: " if drifts["topic"].nunique() > 1 else ""
+        group = f" in {_group(tables, row['group'])}" if drifts["group"].nunique() > 1 else ""
+        points, gap = abs(row["drift"]), abs(row["default"] - row["start"])
+        way = f"{points:.2g} of {gap:.2g} points toward" if points <= gap else f"{points:.2g} points toward and past"
+        way = way if row["drift"] > 0 else f"{points:.2g} points away from"
+        party = words.seat_title(row["party"], tables.names)
+        sentences.append(words.escape_markdown(f"{topic}{party}s{group} moved {way} the Default's level."))
+    return sentences
 
 
 def _how_to_read(report: Report, tables: Tables) -> None:

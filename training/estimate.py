@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from parley.llm.backends import open_spec
 from parley.llm.request import Message, Request, Sampling
@@ -27,21 +27,13 @@ from parley.training.tuning.dataset import Example, chat
 from parley.training.tuning.pipeline import TuningPlan
 from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
 
+if TYPE_CHECKING:
+    from parley.training.sweep_lora import AdapterCell
+
 STEPS, REPLIES = 3, 16
 """Steps and replies that are timed. The first step warms up and does not count."""
 UNKNOWN = "unknown: the weights are not in a local folder, so no step was timed"
 QUESTION = "What do you think about taxes?"
-
-
-class Trained(Protocol):
-    """What the estimate reads of a cell of a sweep."""
-
-    @property
-    def method(self) -> str: ...
-    @property
-    def r(self) -> int: ...
-    @property
-    def seed(self) -> int: ...
 
 
 class Work(NamedTuple):
@@ -61,7 +53,7 @@ def of_training(plan: TuningPlan, recipe: Recipe) -> Work:
     return _training_work(plan, {"answers": _answers(plan)}, recipes, 0)
 
 
-def of_sweep(plan: TuningPlan, base: Scenario, cells: Sequence[Trained], party: str) -> Work:
+def of_sweep(plan: TuningPlan, base: Scenario, cells: Sequence[AdapterCell], party: str) -> Work:
     """Return the work of a sweep: answers of each seed; a training, debates and a measurement of capability of each cell."""
     seeds = len({cell.seed for cell in cells})
     recipes = [Recipe(party, cell.method, r=cell.r) for cell in cells if cell.method]

@@ -28,16 +28,9 @@ from parley.analysis.formatting import (
     strip_controls,
 )
 from parley.analysis.metrics._cells import KEYS
-from parley.analysis.report import Report
-from parley.analysis.sweep.tables import (
-    CellMeasurement,
-    field_effects,
-    interactions,
-    key_cells,
-    pair_means,
-    title_cells,
-    values_of,
-)
+from parley.analysis.report import Report, disk_errors
+from parley.analysis.sweep import tables
+from parley.analysis.sweep.tables import CellMeasurement, title_cells, values_of
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.sweep.design import SweepCell
@@ -71,28 +64,23 @@ def write(
 
     Errors: UserError when it cannot be written.
     """
-    try:
-        return _report(folder, cells, measured, stopped, command).write()
-    except OSError as error:
-        raise UserError(
-            f"cannot write the report in {folder}: {error.strerror or error}; the cells are kept"
-        ) from error
+    with disk_errors(folder, "the cells are kept"):
+        report = Report(folder, Path(SUMMARY).stem, f"Sweep of {cells[0].combined.name}")
+        _add_results(report, cells, measured, stopped)
+        report.lines(_files(command))
+        return report.write()
 
 
-def _report(
-    folder: Path,
-    cells: Sequence[SweepCell],
-    measured: Mapping[int, CellMeasurement],
-    stopped: Mapping[int, str],
-    command: str,
-) -> Report:
-    """Write tables and figures, and return the summary."""
-    effects, pairs, tested = (make(cells, measured) for make in (field_effects, pair_means, interactions))
+def _add_results(
+    report: Report, cells: Sequence[SweepCell], measured: Mapping[int, CellMeasurement], stopped: Mapping[int, str]
+) -> None:
+    effects, pairs, tested = (
+        make(cells, measured) for make in (tables.field_effects, tables.pair_means, tables.interactions)
+    )
     headers = [measured[place].header for place in sorted(measured)]
-    report = Report(folder, Path(SUMMARY).stem, f"Sweep of {cells[0].combined.name}")
     report.data(
-        cells=key_cells(cells, {place: cell.attitudes for place, cell in measured.items()}, stopped),
-        changes=key_cells(cells, {place: cell.changes for place, cell in measured.items()}, stopped),
+        cells=tables.key_cells(cells, {place: cell.attitudes for place, cell in measured.items()}, stopped),
+        changes=tables.key_cells(cells, {place: cell.changes for place, cell in measured.items()}, stopped),
         effects=effects,
         **({"pairs": pairs, "interactions": tested} if len(pairs) else {}),
     )
@@ -111,8 +99,6 @@ def _report(
     report.lines(_effects(effects, tested, seeds))
     if len(tested):
         _interactions(report, pairs, tested, headers)
-    report.lines(_files(command))
-    return report
 
 
 def change_figures(effects: pd.DataFrame, headers: Sequence[Header]) -> dict[str, Callable[[], Figure]]:

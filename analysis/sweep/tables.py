@@ -241,7 +241,7 @@ def _effect_rows(line: _Line, field: str, values: Sequence[str]) -> Iterator[dic
         if value not in set(line.plan[field]):
             continue
         mine = means[value]
-        row = dict(zip(("field", "value", *KEYS), (field, value, *line.keys), strict=True))
+        row: dict[str, Any] = dict(zip(("field", "value", *KEYS), (field, value, *line.keys), strict=True))
         row |= {"seeds": len(mine), **_statistics("change", mine), "reason": None if len(mine) else NO_SEED}
         if line.toward:
             row |= _statistics("toward", line.toward * mine)

@@ -70,6 +70,24 @@ def test_rows_are_the_metrics_rows(held: Callable, tmp_path: Path) -> None:
     assert [cell.split(" (")[0] for cell in found[0]] == ["Republican", "8.00", "3.00", "6.00", "3.00", "0.60", "1.50"]
 
 
+def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> None:
+    """Start 3, end 6.33, Default 8: 3.3 of 5 points; past the Default no share of the way is told; one that stayed has none."""
+    starts = [(2, 5), (4, 8), (3, 6), (2, 5), (4, 7), (3, 7)]
+    for default, way in (
+        (8, "3.3 of 5 points toward"),
+        (4.5, "3.3 points toward and past"),
+        (1, "3.3 points away from"),
+    ):
+        rooms = [
+            {"republican": list(pair), "democrat": [9 - number % 2, 9 - number % 2]}
+            for number, pair in enumerate(starts)
+        ]
+        text = section(summary(held(*rooms, reference=default), tmp_path), "In short")
+        assert [line for line in text.splitlines() if "points" in line] == [
+            f"- Republicans moved {way} the Default's level."
+        ]
+
+
 def test_rows_of_several_topics_and_groups_name_them(ran: Callable, tmp_path: Path) -> None:
     """Rows are told apart in words, not in slugs."""
     text = summary(load(ran("echo_chamber", topics="racism,abortion")), tmp_path)

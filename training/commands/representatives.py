@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ SOURCES = (
     ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
     ".json files (docs/deliberation.md)"
 )
+TRAIN = "Train a representative on the training side of some episodes."
 LESSON: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of LoRA; 0 trains all weights, as in the study (default: 0)"),
     ("rate", amount, "constant learning rate (default: 1e-5, pocket 1e-3; LoRA as run.py train)"),
@@ -70,7 +72,8 @@ def representatives(arguments: Sequence[str]) -> int:
         return 0
     if name not in COMMANDS:
         raise unknown_name("command of representatives", name, COMMANDS)
-    return COMMANDS[name][0](arguments[1:])
+    command, make_parser, _ = COMMANDS[name]
+    return command(make_parser().parse_args(arguments[1:]))
 
 
 def episodes_parser() -> Parser:
@@ -87,9 +90,8 @@ def episodes_parser() -> Parser:
     return parser
 
 
-def episodes(arguments: Sequence[str]) -> int:
+def episodes(options: argparse.Namespace) -> int:
     """Run many deliberations as training data."""
-    options = episodes_parser().parse_args(arguments)
     from parley.analysis.deliberation.population import populate
 
     *specs, people = models_from_args(options, "people")
@@ -100,14 +102,8 @@ def episodes(arguments: Sequence[str]) -> int:
     return 0
 
 
-def train_parser() -> Parser:
-    """The options of `run.py representatives train`."""
-    return _lesson_parser("train", "Train a representative on the training side of some episodes.")
-
-
-def train(arguments: Sequence[str]) -> int:
+def train(options: argparse.Namespace) -> int:
     """Train a representative."""
-    options = train_parser().parse_args(arguments)
     llm, builder = model_from_args(options, "pocket"), _dataset_builder(options)
     model = builder.model(llm, _lesson(options))
     print(f"data     {builder.folder / 'data' / 'card.md'}\nmodel    {model.spec}\ncard     {model.folder}/README.md")
@@ -126,9 +122,8 @@ def measure_parser() -> Parser:
     return parser
 
 
-def measure(arguments: Sequence[str]) -> int:
+def measure(options: argparse.Namespace) -> int:
     """Measure a representative on the test side."""
-    options = measure_parser().parse_args(arguments)
     from parley.analysis.journaled_calls import CallDesk
     from parley.training.representatives import measures
 
@@ -152,9 +147,8 @@ def grid_parser() -> Parser:
     return parser
 
 
-def grid(arguments: Sequence[str]) -> int:
+def grid(options: argparse.Namespace) -> int:
     """Train and compare representatives by what they know and by model size."""
-    options = grid_parser().parse_args(arguments)
     from parley.training.base_model import base_model, halve_layers
     from parley.training.representatives import grid as study
 
@@ -197,9 +191,8 @@ def substitute_parser() -> Parser:
     return parser
 
 
-def substitute(arguments: Sequence[str]) -> int:
+def substitute(options: argparse.Namespace) -> int:
     """Simulate groups again with representatives, and compare."""
-    options = substitute_parser().parse_args(arguments)
     from parley.analysis.deliberation.episode_readers import read_all
     from parley.analysis.deliberation.substitution_study import Substitution, run_substitution
     from parley.analysis.journaled_calls import CallDesk
@@ -248,9 +241,13 @@ def _dataset_builder(options: argparse.Namespace) -> DatasetBuilder:
     return DatasetBuilder(read_all(options.episodes), options.seed, out, bar)
 
 
-COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], Callable[[], Parser], str]] = {
+COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Parser], str]] = {
     "episodes": (episodes, episodes_parser, "run many deliberations of people of a known kind, as training data"),
-    "train": (train, train_parser, "train a representative on the training side of some episodes"),
+    "train": (
+        train,
+        partial(_lesson_parser, "train", TRAIN),
+        "train a representative on the training side of some episodes",
+    ),
     "measure": (measure, measure_parser, "measure it on people and questions that it has not seen"),
     "grid": (grid, grid_parser, "measure what it helps to know (D, O, C, P), by two model sizes"),
     "substitute": (substitute, substitute_parser, "replace participants by representatives and compare what they get"),

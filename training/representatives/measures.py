@@ -7,13 +7,12 @@ participants wrote, what each writes, and which critique a judge prefers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from parley.analysis import disclaimers
 from parley.analysis.deliberation.likelihood import MEASURES, against, text_distance
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
 from parley.analysis.deliberation.preference_judge import LOSS, TIE, WIN, compare_critiques, win_rate
@@ -27,9 +26,10 @@ from parley.analysis.deliberation.representation import (
     strangers,
     write_texts,
 )
-from parley.analysis.formatting import cell, count_table, format_estimate, markdown_table
+from parley.analysis.formatting import cell, count_table, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Verdict, undecided
+from parley.analysis.report import Report
 from parley.training.base_model import BaseModel
 from parley.training.likelihood import likelihoods
 from parley.training.representatives.pipeline import DatasetBuilder, Lesson, TrainedRepresentative, text
@@ -91,75 +91,95 @@ def scored(cases: Sequence[RepresentationCase], knows: str, loaded: Loaded, seed
     )  # fmt: skip
 
 
-class _Measurement(NamedTuple):
-    """The likelihoods and texts of each representative by its name, and verdicts by what it was compared with."""
+class _Test(NamedTuple):
+    """A trained representative, the spec of the untrained model, and the cases that both are tested on."""
 
+    model: TrainedRepresentative
+    llm: str
+    lesson: Lesson
     cases: Sequence[RepresentationCase]
-    likelihoods: Mapping[str, pd.DataFrame]
-    texts: Mapping[str, Texts]
-    verdicts: Mapping[str, pd.DataFrame]
+    seed: int
+
+    @property
+    def own(self) -> Texts:
+        """The participants' own critiques."""
+        return {case.key: case.critique or "" for case in self.cases}
+
+    def likelihoods(self) -> dict[str, pd.DataFrame]:
+        """Return the rows of `scored` of the three representatives."""
+        models = (self.model, untrained(self.model.base, self.llm))
+        after, before = (scored(self.cases, self.lesson.knows, load(model), self.seed) for model in models)
+        tables = {TRAINED: after[after["asked"] == OWN], STRANGER: after[after["asked"] == STRANGER]}
+        return tables | {BASE: before[before["asked"] == OWN]}
+
+    def critiques(self, desk: CallDesk) -> dict[str, Texts]:
+        """Return the critiques of the three representatives; one attempt each, at temperature 1."""
+        others = strangers(self.cases, self.seed)
+        own = [WritingOrder(case, case) for case in self.cases]
+        strange = [WritingOrder(case, others[case.key]) for case in self.cases if case.key in others]
+        trained = Author(self.model.spec, self.model.adapter, self.lesson.knows)
+        plans = {TRAINED: (own, trained), STRANGER: (strange, trained)}
+        plans[BASE] = (own, Author(self.llm, "", self.lesson.knows))
+        return {name: read_texts(orders, write_texts(orders, author, self.seed, desk))
+                for name, (orders, author) in plans.items()}  # fmt: skip
+
+    def verdicts(self, texts: Mapping[str, Texts], judge: str, desk: CallDesk) -> dict[str, pd.DataFrame]:
+        """Return verdicts on the trained model's critiques against the stranger's, the untrained model's and the person's."""
+        trained, tables = texts[TRAINED], {}
+        for name in (STRANGER, BASE, PERSON):
+            both = [case for case in self.cases if case.key in trained and case.key in texts[name]]
+            requests = [compare_critiques(case, trained[case.key], texts[name][case.key], self.seed) for case in both]
+            verdicts: list[Verdict] = desk.ask(requests, judge, f"verdicts {name}", undecided)
+            tables[name] = verdict_table(both, dict(zip([case.key for case in both], verdicts, strict=True)))
+        return tables
 
 
 def measure(builder: DatasetBuilder, llm: str, lesson: Lesson, judge: str, limit: int | None, desk: CallDesk) -> Path:
     """Write measure.md with likelihood.csv, critiques.csv and verdicts.csv on the test side; return the path of measure.md."""
     cases = builder.tested(limit)
-    model = builder.model(llm, lesson)
-    scores = _compare_likelihoods(builder, model, llm, lesson, cases)
+    test = _Test(builder.model(llm, lesson), llm, lesson, cases, builder.seed)
+    scores = test.likelihoods()
     _write_csv(scores, "model", builder.folder / "likelihood.csv")
-    texts = _write_critiques(model, llm, lesson.knows, cases, builder.seed, desk)
-    own = {case.key: case.critique or "" for case in cases}
-    columns = {
-        name: [cell(texts_.get(case.key, "")) for case in cases] for name, texts_ in {PERSON: own, **texts}.items()
-    }
-    pd.DataFrame({"case": [case.key for case in cases], **columns}).to_csv(
-        builder.folder / "critiques.csv", index=False
-    )
-    verdicts = _judge_critiques(cases, {**texts, PERSON: own}, judge, builder.seed, desk) if judge else {}
+    texts = {PERSON: test.own, **test.critiques(desk)}
+    columns = {name: [cell(critiques.get(case.key, "")) for case in cases] for name, critiques in texts.items()}
+    table = pd.DataFrame({"case": [case.key for case in cases], **columns})
+    table.to_csv(builder.folder / "critiques.csv", index=False)
+    verdicts = test.verdicts(texts, judge, desk) if judge else {}
     if verdicts:
         _write_csv(verdicts, "against", builder.folder / "verdicts.csv")
-    parts = _page(_Measurement(cases, scores, texts, verdicts), llm, lesson, judge, describe_split(builder.sides))
-    path = builder.folder / "measure.md"
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return path
+    report = Report(builder.folder, "measure", "A representative measured")
+    report.disclaim_models(llm, *filter(None, [judge]))
+    people = len({case.participant for case in cases})
+    report.add(
+        f"{llm}, which knows {lesson.knows or 'the base'} ({lesson.name}): {len(cases)} critiques of {people} participants. "
+        f"{ABOUT} Split: {describe_split(builder.sides)}."
+    )
+    _add_likelihoods(report, scores)
+    _add_distances(report, test, texts)
+    if verdicts:
+        report.section("What a judge prefers", f"{judge} {JUDGED}")
+        _add_verdicts(report, verdicts)
+    return report.write()
 
 
-def _compare_likelihoods(
-    builder: DatasetBuilder, model: TrainedRepresentative, llm: str, lesson: Lesson, cases: Sequence[RepresentationCase]
-) -> dict[str, pd.DataFrame]:
-    after = scored(cases, lesson.knows, load(model), builder.seed)
-    before = scored(cases, lesson.knows, load(untrained(model.base, llm)), builder.seed)
-    return {
-        TRAINED: after[after["asked"] == OWN],
-        STRANGER: after[after["asked"] == STRANGER],
-        BASE: before[before["asked"] == OWN],
-    }
+def _write_csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> None:
+    pd.concat([part.assign(**{column: name}) for name, part in parts.items()]).to_csv(path, index=False)
 
 
-def _write_critiques(
-    model: TrainedRepresentative, llm: str, knows: str, cases: Sequence[RepresentationCase], seed: int, desk: CallDesk
-) -> dict[str, Texts]:
-    """Return the critiques of each of the three representatives; one attempt each, at temperature 1."""
-    others = strangers(cases, seed)
-    own = [WritingOrder(case, case) for case in cases]
-    strange = [WritingOrder(case, others[case.key]) for case in cases if case.key in others]
-    trained, before = Author(model.spec, model.adapter, knows), Author(llm, "", knows)
-    plans = {TRAINED: (own, trained), STRANGER: (strange, trained), BASE: (own, before)}
-    return {
-        name: read_texts(orders, write_texts(orders, author, seed, desk)) for name, (orders, author) in plans.items()
-    }
+def _add_likelihoods(report: Report, scores: Mapping[str, pd.DataFrame]) -> None:
+    report.section("How likely it finds the participants' critiques", "Nats; higher is better.")
+    rows = [[TITLES[name], *(_interval(of(part)) for of in MEASURES.values())] for name, part in scores.items()]
+    report.table(rows, ["representative", *(name.replace("_", " ") for name in MEASURES)])
+    gains = {name: against(scores[TRAINED], scores[name]) for name in (STRANGER, BASE)}
+    rows = [[f"over {TITLES[name]}", _interval(gain)] for name, gain in gains.items()]
+    report.table(rows, ["trained", "nats per critique"])
 
 
-def _judge_critiques(
-    cases: Sequence[RepresentationCase], texts: Mapping[str, Texts], judge: str, seed: int, desk: CallDesk
-) -> dict[str, pd.DataFrame]:
-    """Return verdicts on the trained model's critiques against the stranger's, the untrained model's and the person's own."""
-    trained, tables = texts[TRAINED], {}
-    for name in (STRANGER, BASE, PERSON):
-        both = [case for case in cases if case.key in trained and case.key in texts[name]]
-        requests = [compare_critiques(case, trained[case.key], texts[name][case.key], seed) for case in both]
-        verdicts: list[Verdict] = desk.ask(requests, judge, f"verdicts {name}", undecided)
-        tables[name] = verdict_table(both, dict(zip([case.key for case in both], verdicts, strict=True)))
-    return tables
+def _add_distances(report: Report, test: _Test, texts: Mapping[str, Texts]) -> None:
+    report.section("What it writes", "Distance in words from the person's critique: 0 the same, 1 no word in common.")
+    means = distances(test.cases, {name: texts[name] for name in TITLES})
+    rows = [[TITLES[name], _interval(mean), str(mean.n), str(len(test.cases) - mean.n)] for name, mean in means.items()]
+    report.table(rows, ["representative", "distance", "critiques", "silent"])
 
 
 def distances(cases: Sequence[RepresentationCase], texts: Mapping[str, Texts]) -> dict[str, ClusteredMean]:
@@ -175,38 +195,7 @@ def _distance(case: RepresentationCase, texts: Texts) -> float:
     return text_distance(texts[case.key], case.critique or "") if case.key in texts else math.nan
 
 
-def _write_csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> None:
-    pd.concat([part.assign(**{column: name}) for name, part in parts.items()]).to_csv(path, index=False)
-
-
-def _page(results: _Measurement, llm: str, lesson: Lesson, judge: str, split: str) -> Iterator[str]:
-    cases, scores = results.cases, results.likelihoods
-    people = len({case.participant for case in cases})
-    yield "# A representative measured"
-    if note := disclaimers.is_own_model(llm, *filter(None, [judge])):
-        yield f"> {note}"
-    yield (
-        f"{llm}, which knows {lesson.knows or 'the base'} ({lesson.name}): {len(cases)} critiques of {people} participants. "
-        f"{ABOUT} Split: {split}."
-    )
-    yield "## How likely it finds the participants' critiques\n\nNats; higher is better."
-    header = ["representative", *(name.replace("_", " ") for name in MEASURES)]
-    yield markdown_table(
-        header, [[TITLES[name], *(_interval(of(part)) for of in MEASURES.values())] for name, part in scores.items()]
-    )
-    gains = [[f"over {TITLES[name]}", _interval(against(scores[TRAINED], scores[name]))] for name in (STRANGER, BASE)]
-    yield markdown_table(["trained", "nats per critique"], gains)
-    yield "## What it writes\n\nDistance in words from the person's critique: 0 the same, 1 no word in common."
-    rows = [
-        [TITLES[name], _interval(mean), str(mean.n), str(len(cases) - mean.n)]
-        for name, mean in distances(cases, results.texts).items()
-    ]
-    yield markdown_table(["representative", "distance", "critiques", "silent"], rows)
-    if results.verdicts:
-        yield f"## What a judge prefers\n\n{judge} {JUDGED}\n\n{_verdict_table(results.verdicts)}"
-
-
-def _verdict_table(verdicts: Mapping[str, pd.DataFrame]) -> str:
+def _add_verdicts(report: Report, verdicts: Mapping[str, pd.DataFrame]) -> None:
     rows = []
     for name, part in verdicts.items():
         counts = part["verdict"].value_counts()
@@ -214,7 +203,7 @@ def _verdict_table(verdicts: Mapping[str, pd.DataFrame]) -> str:
         title = HUMAN if name == PERSON else TITLES[name]
         wins = [str(int(counts.get(kind, 0))) for kind in (WIN, TIE, LOSS)]
         rows.append([title, _interval(win_rate(part)), *wins, count_table(unread) or "0"])
-    return markdown_table(["against", "win rate", "wins", "ties", "losses", "not read"], rows)
+    report.table(rows, ["against", "win rate", "wins", "ties", "losses", "not read"])
 
 
 def _interval(mean: ClusteredMean) -> str:

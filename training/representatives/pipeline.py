@@ -22,18 +22,10 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from parley.agents.representative import Representative, knowledge_line, parse_knowledge
+from parley.analysis.deliberation import representation
 from parley.analysis.deliberation.episode import Episode, read_episodes, to_line, write_episodes
 from parley.analysis.deliberation.population import answers
-from parley.analysis.deliberation.representation import (
-    SHARES,
-    Cases,
-    RepresentationCase,
-    Split,
-    check_split,
-    describe_split,
-    representation_cases,
-    split_cases,
-)
+from parley.analysis.deliberation.representation import RepresentationCase, Split
 from parley.analysis.formatting import escape_markdown, markdown_table
 from parley.analysis.journaled_calls import check_manifest
 from parley.llm.driver import Bar
@@ -105,7 +97,7 @@ class DatasetBuilder:
         require_packages("training")
         self.folder, self.seed, self.bar = folder, seed, bar
         folder.mkdir(parents=True, exist_ok=True)
-        plan = {"episodes": digest(*map(to_line, episodes)).hex(), "seed": seed, "shares": dict(SHARES)}
+        plan = {"episodes": digest(*map(to_line, episodes)).hex(), "seed": seed, "shares": dict(representation.SHARES)}
         check_manifest(folder / "plan.json", plan, "split of episodes")
         self.sides = self._sides(episodes)
 
@@ -132,16 +124,16 @@ class DatasetBuilder:
         )
 
     def _sides(self, episodes: Sequence[Episode]) -> Split:
-        paths = {name: self.folder / "data" / f"{name}.jsonl" for name in SHARES}
+        paths = {name: self.folder / "data" / f"{name}.jsonl" for name in representation.SHARES}
         if not all(path.exists() for path in paths.values()):
-            sides = split_cases(episodes, self.seed)
+            sides = representation.split_cases(episodes, self.seed)
             for name, path in paths.items():
                 write_episodes(sides[name], path)
             sources = ", ".join(sorted({episode.source for episode in episodes}))
             note = f"{len(episodes)} episodes of {sources}, seed {self.seed}."
             (self.folder / "data" / "card.md").write_text(data_card(sides, note), encoding="utf-8")
         sides = {name: read_episodes(path) for name, path in paths.items()}
-        check_split(sides)
+        representation.check_split(sides)
         return sides
 
     def _train(self, base: BaseModel, lesson: Lesson, out: Path) -> None:
@@ -199,12 +191,12 @@ def case_examples(cases: Sequence[RepresentationCase], knows: str, seed: int) ->
     return examples
 
 
-def written(episodes: Sequence[Episode]) -> Cases:
+def written(episodes: Sequence[Episode]) -> representation.Cases:
     """Return the cases whose critique has words, and why others were left out."""
-    found = representation_cases(episodes)
+    found = representation.representation_cases(episodes)
     cases = tuple(case for case in found.cases if knowledge_line(case.critique or ""))
     empty = len(found.cases) - len(cases)
-    return Cases(cases, found.left_out | ({"empty critique": empty} if empty else {}))
+    return representation.Cases(cases, found.left_out | ({"empty critique": empty} if empty else {}))
 
 
 def data_card(sides: Split, note: str) -> str:
@@ -217,7 +209,7 @@ def _card_parts(sides: Split, note: str) -> Iterator[str]:
     left_out = sum((Counter(side.left_out) for side in cases.values()), Counter[str]())
     yield "# Data of representatives"
     yield escape_markdown(note)
-    yield f"No participant, session or question is on two sides. {describe_split(sides)}."
+    yield f"No participant, session or question is on two sides. {representation.describe_split(sides)}."
     yield f"Answered in the questionnaire: {answers([episode for side in sides.values() for episode in side])}."
     header = ["side", "sessions", "episodes", "questions", "participants", "critiques", "words, mean"]
     yield markdown_table(header, [_count_row(name, side, cases[name].cases) for name, side in sides.items()])

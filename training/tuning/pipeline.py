@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.persona import VOTERS, load_personas, persona_set
+from parley.analysis.journaled_calls import check_manifest
 from parley.llm.backends import identity_spec, open_spec, split_spec, with_defaults
 from parley.llm.backends.hf.checkpoint import adapter_config, adapter_weights, check_base
 from parley.llm.budget import UNLIMITED, Limits, SharedBudget
@@ -256,13 +257,9 @@ def read_plan(folder: Path) -> dict[str, Any]:
 
 
 def _claim_folder(folder: Path, plan: TuningPlan) -> None:
-    path, wanted = folder / "plan.json", json.dumps(plan.to_dict(), indent=1)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if path.exists() and path.read_text(encoding="utf-8") != wanted:
-            raise UserError(f"{folder} was made with other settings (plan.json): give another --out")
-        if not path.exists():
-            _write(path, wanted)
+        check_manifest(folder / "plan.json", plan.to_dict(), "plan of training data")
     except OSError as error:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
 
