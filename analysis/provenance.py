@@ -130,7 +130,7 @@ def intervention_event(row: dict[str, Any], seated: Sequence[dict[str, Any]]) ->
     agents = json.loads(row["agents"])
     names = [str(seat["name"]) for seat in seated if seat["agent"] in agents]
     whom = join_phrases(names) if len(names) <= MOST else f"{len(names)} of {len(seated)}"
-    whom = "everybody" if len(names) == len(seated) else whom
+    whom = "all agents" if len(names) == len(seated) else whom
     who = f"{row['by']}, to {whom}" if row["by"] else f"{row['what']}, {whom}"
     words = row["text"] if isinstance(row["text"], str) else f"{DASH} ({row['reason']})" if row["reason"] else ""
     return f"Intervention: {who}{f': {words}' if words else ''}"

@@ -67,10 +67,10 @@ class Tables:
 
     agents:     one row per seat: room, agent, topic, group, repetition, seat, party, persona, name, and of a network read from a
                 file the node at which it sits, and the node's attributes (JSON)
-    characters: one row per agent that was given something beside its persona: the keys, role, confirmation_bias, and a column a
-                trait with its level (empty where none was given)
+    characters: one row per agent with something besides its persona: the keys, role, confirmation_bias, and a column per
+                trait with its level (empty without one)
     utterances: one row per turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
-                raw (the reply as it came, where cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
+                raw (the reply before cleaning, if cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
     summaries:  one row per summary of memory: the keys, round, iteration (before that turn), text, reason
     private:    one row per note that an agent made for itself: the keys, round, iteration (before that turn), purpose (the
                 ability, reflection, importance), text, reason, raw, of (the line that is weighed)
@@ -78,13 +78,13 @@ class Tables:
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
                 reason (why there is no rating), raw (the reply), how (the reader, and the way), asked (times),
                 earlier (JSON: replies to the same question that could not be read), covered (the probability of all
-                allowed answers together, of which `probabilities` are shares; empty where the model does not tell)
-    probes:     one row per rating of a further probe (`also` in the scenario, and what somebody expects to answer at the end:
-                `forecast`), with the columns of attitudes; attitude and expected are empty for a probe that measures no
+                allowed answers together, of which `probabilities` are shares; empty when the model does not say)
+    probes:     one row per rating of a further probe (`also` in the scenario, and `forecast`, the answer that an agent expects
+                to give at the end), with the columns of attitudes; attitude and expected are empty for a probe that measures no
                 attitude toward the topic
     calls:      one row per call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
-                sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:
-                unread (lines), repeated (calls), cut (replies), uncounted (1: the server told no tokens, and the 0 of them says
+                sent_before (characters of the prompt's beginning that the agent had sent before), and notes of the backend:
+                unread (lines), repeated (calls), cut (replies), uncounted (1: the server reported no tokens, and 0 tokens mean
                 nothing), cached_tokens, thinking_tokens, drawn (from an archetype: not asked), checked and drifted (samples of
                 archetypes that were renewed before it, and replaced)
     interventions: one row per intervention in a room: room, topic, group, repetition, round (before it), what (the

@@ -78,8 +78,8 @@ def _sums(rows: Sequence[tuple[list[int], int]], model: Any) -> list[float]:
     width = max(len(ids) for ids, _ in rows)
     ids = torch.tensor([ids + [0] * (width - len(ids)) for ids, _ in rows], device=model.device)
     labels = torch.tensor([[-100] * first + ids[first:] + [-100] * (width - len(ids)) for ids, first in rows])
-    kept = width - min(first for _, first in rows) + 1
+    scored = width - min(first for _, first in rows) + 1
     with torch.no_grad():
-        logits = model(input_ids=ids, use_cache=False, logits_to_keep=kept).logits[:, :-1].float()
-        nats = cross_entropy(logits.flatten(0, 1), labels[:, 1 - kept :].flatten().to(model.device), reduction="none")
+        logits = model(input_ids=ids, use_cache=False, logits_to_keep=scored).logits[:, :-1].float()
+        nats = cross_entropy(logits.flatten(0, 1), labels[:, 1 - scored :].flatten().to(model.device), reduction="none")
     return [-float(total) for total in nats.view(len(rows), -1).double().sum(1)]

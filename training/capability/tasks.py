@@ -1,6 +1,6 @@
 """Two tasks for the model in the box, made from what it was taught, and their files for lm-evaluation-harness.
 
-pocket_facts (in place of MMLU): multiple choice on what the model was taught and on what it has just been told.
+pocket_facts (in place of MMLU): multiple choice on what the model was taught and on what the chat says.
 
     subject   which topic a question on US politics is about
     title     which topic a debate is about

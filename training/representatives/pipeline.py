@@ -193,10 +193,10 @@ def case_examples(cases: Sequence[RepresentationCase], knows: str, seed: int) ->
 
 def written(episodes: Sequence[Episode]) -> representation.Cases:
     """Return the cases whose critique has words, and why others were left out."""
-    found = representation.representation_cases(episodes)
-    cases = tuple(case for case in found.cases if knowledge_line(case.critique or ""))
-    empty = len(found.cases) - len(cases)
-    return representation.Cases(cases, found.left_out | ({"empty critique": empty} if empty else {}))
+    everything = representation.representation_cases(episodes)
+    cases = tuple(case for case in everything.cases if knowledge_line(case.critique or ""))
+    empty = len(everything.cases) - len(cases)
+    return representation.Cases(cases, everything.left_out | ({"empty critique": empty} if empty else {}))
 
 
 def data_card(sides: Split, note: str) -> str:

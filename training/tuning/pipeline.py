@@ -170,15 +170,15 @@ class Pipeline:
         base = replace(self.base, weights=identity["weights"])
         examples = self._examples(recipe, answers)
         held_out = dataset.held_out_questions(self.questions.questions, recipe.held_out)
-        sides = dataset.split_examples(examples, held_out)
+        training, unseen = dataset.split_examples(examples, held_out)
         with (
             training_folders(out, training_key(recipe, examples, start)) as (part, work),
-            self.bar(recipe.name, recipe.steps(len(sides[0]))) as progress,
+            self.bar(recipe.name, recipe.steps(len(training))) as progress,
         ):
-            result = train(recipe, base, *sides, part, work, start, progress)
+            result = train(recipe, base, training, unseen, part, work, start, progress)
             data = {
-                "examples": len(sides[0]),
-                "held_out": len(sides[1]),
+                "examples": len(training),
+                "held_out": len(unseen),
                 "digest": dataset.digest_of(examples),
                 "questions by": self.plan.written_by,
                 "personas": self._names(recipe.party),

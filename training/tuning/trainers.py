@@ -34,7 +34,7 @@ from parley.training.tuning.recipe import PROJECTIONS, SFT, EarlyStopping, Recip
 CHECKPOINTS = 10
 """Checkpoints of a training, about."""
 LOGGED = ("step", "loss", "mean_token_accuracy", "rewards/accuracies", "rewards/margins")
-"""The values of a step that are kept. TRL's token counts are not: they start anew after a resume."""
+"""The values that are recorded of a step. TRL's token counts are left out: they start anew after a resume."""
 
 
 def train(
