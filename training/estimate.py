@@ -50,7 +50,7 @@ class Work(NamedTuple):
 def of_training(plan: TuningPlan, recipe: Recipe) -> Work:
     """Return the work of a training: its answers and steps (DPO: also those of the SFT before it)."""
     recipes = [replace(recipe, method=SFT), recipe] if recipe.method == DPO else [recipe]
-    return _training_work(plan, {"answers": _answers(plan)}, recipes, 0)
+    return _work(plan.llm, {"answers": _answers(plan)}, recipes, plan.questions * plan.answers, plan.tokens)
 
 
 def of_sweep(plan: TuningPlan, base: Scenario, cells: Sequence[AdapterCell], party: str) -> Work:
@@ -58,16 +58,13 @@ def of_sweep(plan: TuningPlan, base: Scenario, cells: Sequence[AdapterCell], par
     seeds = len({cell.seed for cell in cells})
     recipes = [Recipe(party, cell.method, r=cell.r) for cell in cells if cell.method]
     calls = {"answers": _answers(plan) * seeds, "debates": plan_run(base).calls * len(cells)}
-    return _training_work(plan, calls, recipes, len(cells))
+    work = _work(plan.llm, calls, recipes, plan.questions * plan.answers, plan.tokens)
+    return work._replace(scores=len(cells))
 
 
 def of_debates(base: Scenario, spec: str, arms: int) -> Work:
     """Return the work of the debates before and after fine-tuning, in all arms."""
-    calls = {"debates": plan_run(base).calls * arms}
-    if not Path(base_model(spec).name).is_dir():
-        return Work(calls, {}, 0, None, {}, None)
-    seconds, _ = _time_replies(spec, 120)
-    return Work(calls, {}, 0, seconds, {}, _memory())
+    return _work(spec, {"debates": plan_run(base).calls * arms})
 
 
 def show(work: Work) -> int:
@@ -89,18 +86,21 @@ def show(work: Work) -> int:
     return 0
 
 
-def _training_work(plan: TuningPlan, calls: dict[str, int], recipes: Iterable[Recipe], scores: int) -> Work:
-    base = base_model(plan.llm)
+def _work(
+    spec: str, calls: dict[str, int], recipes: Iterable[Recipe] = (), examples: int = 0, tokens: int = 120
+) -> Work:
+    """Count the steps of the recipes over so many examples, and time a reply of so many tokens and a step of each method."""
+    base = base_model(spec)
     recipes = [recipe.filled(base.kind) for recipe in recipes]
     steps: Counter[str] = Counter()
     for recipe in recipes:
-        steps[f"{recipe.method} r={recipe.r}"] += recipe.steps(plan.questions * plan.answers)
+        steps[f"{recipe.method} r={recipe.r}"] += recipe.steps(examples)
     if not Path(base.name).is_dir():
-        return Work(calls, dict(steps), scores, None, {}, None)
-    seconds, answer = _time_replies(plan.llm, plan.tokens)
+        return Work(calls, dict(steps), 0, None, {}, None)
+    seconds, answer = _time_replies(spec, tokens)
     largest = {recipe.method: recipe for recipe in sorted(recipes, key=lambda recipe: recipe.r)}
     step = {method: _time_step(base, recipe, answer) for method, recipe in largest.items()}
-    return Work(calls, dict(steps), scores, seconds, step, _memory())
+    return Work(calls, dict(steps), 0, seconds, step, _memory())
 
 
 def _answers(plan: TuningPlan) -> int:
