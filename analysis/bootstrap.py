@@ -1,11 +1,9 @@
-"""Arithmetic on arrays with gaps (NaN): what is missing is left out, where nothing is there the result is NaN, without a word.
+"""Intervals over rooms, the unit of analysis: one rule for every report. Arithmetic on arrays with missing values (NaN).
 
-Intervals over rooms, the unit of analysis: one rule for every report.
-
-Means have Student's interval. Other statistics of rooms (ratios, correlations) have Student's interval of the values that leaving
-out one room at a time gives (Tukey's jackknife). Below `FEWEST` rooms, and where nothing varies, there is no interval: both ends
-are NaN, which means that nothing can be concluded. The table of docs/statistics.md shows how often these intervals miss the truth
-(benchmarks/false_alarms.py); nothing here is drawn at random.
+Means have Student's interval. Other statistics of rooms (ratios, correlations) have Student's interval of the values from leaving
+out one room at a time (Tukey's jackknife). Below `FEWEST` rooms, and when nothing varies, there is no interval: both ends are
+NaN, and nothing can be concluded. The table of docs/statistics.md shows how often these intervals miss the truth
+(benchmarks/false_alarms.py). Nothing here is random. Missing values are left out; without any value the result is NaN.
 """
 
 from __future__ import annotations
@@ -22,49 +20,49 @@ from statsmodels.stats.proportion import proportion_confint
 
 
 def nanmean(values: Floats, axis: int = 0) -> Floats:
-    """The mean of what is there along an axis.
+    """Return the mean along an axis, without missing values.
 
     >>> nanmean(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
     [2.0, nan]
     """
-    there = np.isfinite(values)
-    count = there.sum(axis=axis)
-    return np.where(count > 0, np.where(there, values, 0.0).sum(axis=axis) / np.maximum(count, 1), np.nan)
+    known = np.isfinite(values)
+    count = known.sum(axis=axis)
+    return np.where(count > 0, np.where(known, values, 0.0).sum(axis=axis) / np.maximum(count, 1), np.nan)
 
 
 def nanmedian(values: Floats, axis: int = 0) -> Floats:
-    """The median likewise."""
-    there = np.isfinite(values).any(axis=axis)
-    known = np.where(np.expand_dims(there, axis), values, 0.0)
-    return np.where(there, np.nanmedian(known, axis=axis), np.nan)
+    """Return the median along an axis, without missing values."""
+    known = np.isfinite(values).any(axis=axis)
+    filled = np.where(np.expand_dims(known, axis), values, 0.0)
+    return np.where(known, np.nanmedian(filled, axis=axis), np.nan)
 
 
 def quartiles(values: Floats) -> tuple[Floats, Floats]:
-    """First and third quartile of what is there, along the first axis of (n, k); NaN where nothing is."""
+    """Return the first and third quartile along the first axis of (n, k), without missing values."""
     low, high = pd.DataFrame(values).quantile([0.25, 0.75]).to_numpy(dtype=float)
     return low, high
 
 
 def slope(values: Floats, at: Floats) -> Floats:
-    """Least squares along the last axis over `at`, of the values that are there; NaN for fewer than two.
+    """Return the least-squares slope along the last axis over `at`, without missing values; NaN for fewer than two.
 
     >>> float(slope(np.array([1.0, np.nan, 3.0]), np.arange(3)))
     1.0
     """
-    there = np.isfinite(values)
-    aside = np.where(there, at - nanmean(np.where(there, at, np.nan), -1)[..., None], 0.0)
-    squares = (aside**2).sum(axis=-1)
-    rise = (np.where(there, values, 0.0) * aside).sum(axis=-1)
+    known = np.isfinite(values)
+    centred = np.where(known, at - nanmean(np.where(known, at, np.nan), -1)[..., None], 0.0)
+    squares = (centred**2).sum(axis=-1)
+    rise = (np.where(known, values, 0.0) * centred).sum(axis=-1)
     return np.where(squares > 0, rise / np.where(squares > 0, squares, 1.0), np.nan)
 
 
 DRAWS = 2000
 LEVEL = 0.95
 FEWEST = 5
-"""Rooms below which there is no interval and no verdict. Student's interval holds at two rooms too, for normal data; ratings of
-whole points are not normal, and at 2, 3 and 4 rooms their intervals miss the truth in up to 30% (docs/statistics.md)."""
+"""Below this number of rooms there is no interval and no verdict. For normal data Student's interval holds at two rooms already.
+Ratings of whole points are not normal: at 2, 3 and 4 rooms their intervals miss the truth in up to 30% (docs/statistics.md)."""
 ROUNDING = 1e-12
-"""A spread below this share of the sum of squares is rounding: nothing varies."""
+"""A spread below this share of the sum of squares is due to rounding: nothing varies."""
 ALIKE = 1e-9
 """Values that differ by less than this (or this share of the largest) are the same number but for rounding."""
 NONE = (math.nan, math.nan)
@@ -102,7 +100,7 @@ def interval(values: Floats, statistic: Callable[[Floats], Floats]) -> Ends:
     """Return the 95% interval of a statistic over rooms, by the jackknife and Student's t (around the estimate less its bias).
 
     values: (rooms, k). statistic: maps (draws, rooms, k) to (draws,). (nan, nan) with fewer than `FEWEST` rooms, where nothing
-    varies, and where the statistic has no value without one of the rooms: then it rests on that room.
+    varies, and when the statistic has no value without one of the rooms: then it depends on that room.
     Source: Tukey 1958, Annals of Mathematical Statistics 29; Miller 1974, Biometrika 61(1).
     """
     rooms = len(values)
@@ -134,7 +132,7 @@ def why_no_interval(values: Floats, unit: str = "room") -> str:
 
 
 def too_few(unit: str = "room") -> str:
-    """Return the reason for which there is no interval over few units."""
+    """Return why there is no interval over few units."""
     return f"fewer than {FEWEST} {unit}s"
 
 
@@ -171,7 +169,7 @@ def correlation(sums: Floats) -> Floats:
 def share_interval(count: int, rooms: int) -> Ends:
     """Return the 95% Wilson score interval of a share of rooms, by statsmodels; (nan, nan) with fewer than `FEWEST`.
 
-    It is of use at 0 and 1 too, where an interval of the mean has no width. Source: Wilson 1927; recommended by Brown, Cai and
+    It also serves at 0 and 1, where an interval of the mean has no width. Source: Wilson 1927; recommended by Brown, Cai and
     DasGupta 2001, Statistical Science 16(2).
 
     >>> [round(end, 3) for end in share_interval(0, 40)]
@@ -184,11 +182,11 @@ def share_interval(count: int, rooms: int) -> Ends:
 
 
 def clustered_share_interval(hits: Floats, sizes: Floats) -> Ends:
-    """Return the 95% interval of a share of answers that come in clusters, such as those of one person.
+    """Return the 95% interval of a share of answers in clusters, such as the answers of one person.
 
-    hits, sizes: (clusters,) answers in which it happened, and all answers. Wilson's interval for as many independent answers as
-    these are worth: all over the design effect (1 at least), fewer where few clusters tell how large that is. (nan, nan) with
-    fewer than `FEWEST` clusters. Where it happened in no answer, or in all, nothing tells the design effect: 1 then.
+    hits, sizes: (clusters,) answers in which it happened, and all answers. It is Wilson's interval for the effective number of
+    answers: all, divided by the design effect (at least 1), and fewer when few clusters estimate that effect. (nan, nan) with
+    fewer than `FEWEST` clusters. When it happened in no answer or in all, the design effect is taken as 1.
     Sources: Kish 1965, Survey Sampling; Korn and Graubard 1998, Survey Methodology 24(2). Coverage: docs/statistics.md.
 
     >>> [round(end, 3) for end in clustered_share_interval(np.array([9, 5, 10, 8, 3, 10]), np.full(6, 10))]
@@ -199,10 +197,10 @@ def clustered_share_interval(hits: Floats, sizes: Floats) -> Ends:
     if clusters < FEWEST:
         return NONE
     share = hits.sum() / answers
-    alone = share * (1 - share) / answers
+    independent = share * (1 - share) / answers
     spread = clusters / (clusters - 1) * ((hits - share * sizes) ** 2).sum() / answers**2
-    effect = max(spread / alone, 1.0) if alone > 0 else 1.0
+    effect = max(spread / independent, 1.0) if independent > 0 else 1.0
     few = NormalDist().inv_cdf((1 + LEVEL) / 2) / float(stdtrit(clusters - 1, (1 + LEVEL) / 2))
-    worth = answers / effect * few**2
-    low, high = proportion_confint(share * worth, worth, alpha=1 - LEVEL, method="wilson")
+    effective = answers / effect * few**2
+    low, high = proportion_confint(share * effective, effective, alpha=1 - LEVEL, method="wilson")
     return float(low), float(high)

@@ -1,107 +1,99 @@
-"""What has to be said of debates that were held by one of our own speakers: in every summary, figure and transcript."""
+"""What a reader has to know when debates were run by one of our own speakers: in every summary, figure and transcript."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from parley.llm.backends import identity_spec, split_spec
 from parley.model.events import Header
 from parley.model.scenario import STAND_IN
 
 NOTES = {
-    "oracle": "These debates were held by the **known-truth speaker**, a rule-based backend with a planted bias, "
-    "influence and drift (its parameters are in the record's header). That the figures resemble a paper's shows that "
-    "the pipeline works; it is no evidence about people or about language models.",
-    "pocket": "These debates were held by **pocket**, a model organism: a small language model trained from scratch on "
-    "what the known-truth speaker wrote. How much of the planted bias, influence and drift it took over is measured in "
-    "docs/pocket.md and by `python run.py calibrate`. Its tokens and probabilities are real, its opinions are planted: that "
-    "the figures resemble a paper's shows that the pipeline works; it is no evidence about people or about large language "
-    "models.",
-    "fake": "These debates were held by a **stand-in** that says a fixed line. They show nothing but that the pipeline "
-    "runs.",
+    "oracle": "These debates were written by the **known-truth speaker**, a rule-based backend with a planted bias, influence "
+    "and drift (its parameters are in the record's header). Figures that resemble a paper's show that the pipeline works. They "
+    "are no evidence about people or about language models.",
+    "pocket": "These debates were written by **pocket**, a model organism: a small language model trained from scratch on texts "
+    "of the known-truth speaker. docs/pocket.md and `python run.py calibrate` measure how much of the planted bias, influence "
+    "and drift it took over. Its tokens and probabilities are real, its opinions are planted. Figures that resemble a paper's "
+    "show that the pipeline works. They are no evidence about people or about large language models.",
+    "fake": "These debates were written by a **stand-in** that says a fixed line. They only show that the pipeline runs.",
 }
 BRIEF = {
     "oracle": "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). Its bias, influence and pull "
     "are planted, and nothing else is, such as a difference between men and women: this page shows how the measurement works, "
     "and nothing about humans or language models.",
-    "pocket": "**A model organism** (pocket, a small language model trained on what a rule-based speaker wrote). Its bias, "
+    "pocket": "**A model organism** (pocket, a small language model trained on texts of a rule-based speaker). Its bias, "
     "influence and pull are planted: this page shows how the measurement works, and nothing about humans or large language "
     "models.",
-    "fake": "**A stand-in that says a fixed line, no language model.** This page shows nothing but that the pipeline runs.",
+    "fake": "**A stand-in that says a fixed line, no language model.** This page only shows that the pipeline runs.",
 }
-"""The same before anything else on a page."""
+"""The note that stands first on a page."""
 LABELS = {"oracle": "known-truth speaker", "pocket": "model organism, planted bias", "fake": "stand-in"}
 
 
 def disclaimer(header: Header) -> str | None:
-    """What a reader has to know of the speakers that are ours; None where none is."""
-    return _told(header, NOTES)
+    """Return what a reader has to know of our own speakers; None for other models."""
+    return _notes(header, NOTES)
 
 
 def short_disclaimer(header: Header) -> str | None:
-    """The same in a sentence or two each."""
-    return _told(header, BRIEF)
+    """Return the same in a sentence or two each."""
+    return _notes(header, BRIEF)
 
 
-def _told(header: Header, notes: Mapping[str, str]) -> str | None:
-    found = dict.fromkeys(notes[name] for _, name in _speakers(header) if name in notes)
-    return "\n\n".join([*found, *map(_stood_in, header.stand_ins)]) or None
-
-
-def _stood_in(one: Mapping[str, Any]) -> str:
-    """What a reader has to know of seats that a surrogate held."""
-    held = f"{one['seats']:,} of {one['of']:,} seats ({one['seats'] / one['of']:.0%})"
-    return (
-        f"On {one['topic']} {held} were held by a **surrogate**, for which no model was asked: {one['caption']}. They say "
-        "lines of the run that it was fitted to, and move by what was fitted (docs/populations.md)."
-    )
+def _notes(header: Header, notes: Mapping[str, str]) -> str | None:
+    speakers = dict.fromkeys(notes[name] for _, name in _speakers(header) if name in notes)
+    surrogates = [
+        f"On {one['topic']} a **surrogate** took {one['seats']:,} of {one['of']:,} seats ({one['seats'] / one['of']:.0%}), for "
+        f"which no model was asked: {one['caption']}. Surrogates say lines of the run that they were fitted to, and move by the "
+        "fitted response (docs/populations.md)."
+        for one in header.stand_ins
+    ]
+    return "\n\n".join([*speakers, *surrogates]) or None
 
 
 def is_own_model(*specs: str) -> str | None:
-    """What a reader has to know where some of these models are ours, outside of debates; None where none is."""
-    names = [
-        f"{name} ({LABELS[name]})" for name in dict.fromkeys(split_spec(spec)[0] for spec in specs) if name in LABELS
-    ]
-    told = "Of our own: {}. What is found shows what the procedure measures, and nothing about people or large language models."
-    return told.format(", ".join(names)) if names else None
+    """Return what a reader has to know when some of these models are ours, outside of debates; None otherwise."""
+    backends = dict.fromkeys(split_spec(spec)[0] for spec in specs)
+    names = ", ".join(f"{name} ({LABELS[name]})" for name in backends if name in LABELS)
+    note = "The results show what the procedure measures, and nothing about people or large language models."
+    return f"Of our own: {names}. {note}" if names else None
 
 
 def spec_label(spec: str) -> str:
-    """A model as it is named in captions, with what it is where it is our own."""
-    label = LABELS.get(split_spec(spec)[0])
-    return f"{spec} ({label})" if label else spec
+    """Return a model's name for captions, with its kind if it is our own."""
+    return _labelled(spec, split_spec(spec)[0])
 
 
 def model_label(header: Header) -> str:
-    """The models as they are named in captions: `pocket (model organism, planted bias); republican: openai:gpt-4o`."""
-    models = [f"{spec} ({LABELS[name]})" if name in LABELS else spec for spec, name in _speakers(header)]
-    held = [f"{one['seats'] / one['of']:.0%} of seats: {one['caption']}" for one in header.stand_ins]
-    return "; ".join([*models, *held])
+    """Return the models' names for captions: `pocket (model organism, planted bias); republican: openai:gpt-4o`."""
+    models = [_labelled(*speaker) for speaker in _speakers(header)]
+    surrogates = [f"{one['seats'] / one['of']:.0%} of seats: {one['caption']}" for one in header.stand_ins]
+    return "; ".join([*models, *surrogates])
+
+
+def _labelled(spec: str, backend: str) -> str:
+    return f"{spec} ({LABELS[backend]})" if backend in LABELS else spec
 
 
 def own_models(header: Header) -> dict[str, str]:
-    """The models of parties and seats that have one of their own; a surrogate is none."""
+    """Return the models of parties and seats with a model of their own; a surrogate is no model."""
     entries = [entry.partition("=") for entry in header.scenario["llms"]]
     return {who: spec for who, _, spec in entries if not spec.startswith(STAND_IN)}
 
 
 def _speakers(header: Header) -> list[tuple[str, str]]:
-    """Each model as it was asked for, and its backend; the first is everybody's, others stand behind their party or round."""
+    """Return each model as it was named, with its backend: first the shared one, then those of a party, seat or round."""
+    llm = str(header.scenario["llm"])
     if header.model.get("backend") != "several":
-        return [(str(header.scenario["llm"]), str(header.model.get("backend")))]
-    voices, own = header.model["voices"], own_models(header)
-    first = (str(header.scenario["llm"]), str(header.model["first"]["backend"]))
-    later = [one for one in header.scenario.get("interventions", []) if one.get("llm")]
-    names = {"model": "from round {}", "fact_check": "fact check before round {}"}
-    return [
-        first,
-        *[(f"{party}: {spec}", str(voices[party]["backend"])) for party, spec in own.items()],
-        *[
-            (
-                f"{names[one['kind']].format(one['round'])}: {identity_spec(one['llm'])}",
-                str(voices[identity_spec(one["llm"])]["backend"]),
-            )
-            for one in later
-        ],
-    ]
+        return [(llm, str(header.model.get("backend")))]
+    voices = header.model["voices"]
+    speakers = [(llm, str(header.model["first"]["backend"]))]
+    speakers += [(f"{who}: {spec}", str(voices[who]["backend"])) for who, spec in own_models(header).items()]
+    titles = {"model": "from round {}", "fact_check": "fact check before round {}"}
+    for change in header.scenario.get("interventions", []):
+        if change.get("llm"):
+            spec = identity_spec(change["llm"])
+            title = titles[change["kind"]].format(change["round"])
+            speakers.append((f"{title}: {spec}", str(voices[spec]["backend"])))
+    return speakers

@@ -1,8 +1,7 @@
-"""How a party looks in every figure of a run: colour, marker and dash, each enough to tell it from the others.
+"""What all figures share: canvas, style, caption, legend, files, the look of each party, and plots of estimates with intervals.
 
-Colours of thirteen parties are at least 18 apart (CIE 1976) for every kind of colour vision, with a contrast of 2.8 to white.
-
-What every figure shares: its canvas, style, caption, legend and files, and the plot of estimates with intervals.
+Colour, marker and dash each identify a party. The colours of thirteen parties are at least 18 apart (CIE 1976) for every kind of
+colour vision, with a contrast of 2.8 to white.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -42,36 +42,35 @@ OTHERS: tuple[dict[str, Any], ...] = (
     {"color": "#cb25fd", "markers": "p8d*", "linestyle": (0, (12, 2, 2, 2))},
     {"color": "#020aff", "markers": "hXvo", "linestyle": (0, (1, 4))},
 )
-"""For the parties that have no look of their own, in their order."""
+"""For parties without a look of their own, in this order."""
 LABELLED = len(STYLES) + len(OTHERS)
-"""With more parties than these a colour comes again, with another dash and marker: lines are then named where they end."""
+"""With more parties than this, colours repeat with another dash and marker, and lines are named at their ends."""
 
 
 def styles_by_party(parties: Iterable[str], colours: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
     """Return the look of each party: color, markers (four, for its seats), linestyle.
 
-    parties: all of a run, in order of seating, so that one has the same look in each figure. colours: those that a persona set
-    gives. The same list gives the same looks. Beyond ten unknown parties markers and dashes are combined with other colours.
+    parties: all of a run in order of seating, so that each has the same look in every figure. colours: those of a persona set.
+    The same list gives the same looks. Beyond ten unknown parties colours are combined with other markers and dashes.
     """
-    given, found, place = colours or {}, dict[str, dict[str, Any]](), 0
+    looks, places = {}, count()
     for party in dict.fromkeys(map(str, parties)):
-        look = STYLES.get(party)
-        if look is None:
-            lap, number = divmod(place, len(OTHERS))
-            dash, marker = (OTHERS[(number + step * lap) % len(OTHERS)] for step in (3, 7))
-            look = {"color": OTHERS[number]["color"], "markers": marker["markers"], "linestyle": dash["linestyle"]}
-            place += 1
-        found[party] = look | ({"color": given[party]} if party in given else {})
-    return found
+        look = STYLES.get(party) or _other_look(next(places))
+        looks[party] = look | ({"color": colours[party]} if colours and party in colours else {})
+    return looks
+
+
+def _other_look(place: int) -> dict[str, Any]:
+    lap, number = divmod(place, len(OTHERS))
+    dash, marker = (OTHERS[(number + step * lap) % len(OTHERS)] for step in (3, 7))
+    return {"color": OTHERS[number]["color"], "markers": marker["markers"], "linestyle": dash["linestyle"]}
 
 
 def styles_of_run(*runs: Tables) -> dict[str, dict[str, Any]]:
-    """Return the looks of all parties of a run, or of several that are drawn together."""
+    """Return the looks of all parties of a run, or of several runs in one figure."""
     parties = [party for tables in runs for party in tables.agents["party"].unique()]
-    colours = {
-        party: told["colour"] for tables in runs for party, told in tables.header.parties.items() if told["colour"]
-    }
-    return styles_by_party(parties, colours)
+    about = [item for tables in runs for item in tables.header.parties.items()]
+    return styles_by_party(parties, {party: values["colour"] for party, values in about if values["colour"]})
 
 
 RC: Any = {
@@ -90,7 +89,7 @@ ESTIMATE = "#0072b2"
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The house style over Matplotlib's own defaults, whatever the user's matplotlibrc says."""
+    """Use the house style on Matplotlib's own defaults, independent of the user's matplotlibrc."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(RC)
@@ -98,7 +97,7 @@ def style() -> Iterator[None]:
 
 
 def make_canvas(width: float, height: float, layout: Any = None) -> Figure:
-    """An empty figure of this size in inches. Every figure of the package is made here; call it inside of `style()`."""
+    """Return an empty figure of this size in inches. Every figure of the package is made here; call it inside `style()`."""
     figure = Figure(figsize=(width, height), layout=layout)
     FigureCanvasAgg(figure)
     return figure
@@ -106,7 +105,7 @@ def make_canvas(width: float, height: float, layout: Any = None) -> Figure:
 
 @contextmanager
 def new_figure(width: float, height: float, caption: str = "", size: float = 7) -> Iterator[Figure]:
-    """An empty figure in the house style, to draw in; its caption is set at the end."""
+    """Yield an empty figure in the house style to draw in; its caption is set at the end."""
     with style():
         figure = make_canvas(width, height, "constrained")
         yield figure
@@ -115,7 +114,7 @@ def new_figure(width: float, height: float, caption: str = "", size: float = 7) 
 
 
 def save(figure: Figure, stem: Path) -> Path:
-    """Write stem.png and stem.svg, the same bytes for the same data; the path of the PNG."""
+    """Write stem.png and stem.svg, the same bytes for the same data; return the path of the PNG."""
     png = stem.with_name(f"{stem.name}.png")
     with style():
         figure.savefig(png, metadata={"Software": None})
@@ -124,15 +123,14 @@ def save(figure: Figure, stem: Path) -> Path:
 
 
 def add_caption(figure: Figure, caption: str, size: float = 7) -> None:
-    """Put the caption above the panels, in as many lines as the figure's width asks for, so that nothing of it is cut off."""
+    """Put the caption above the panels, wrapped at the figure's width."""
     letters = int(figure.get_figwidth() * 112 / size)
-    figure.suptitle(
-        "\n".join(textwrap.fill(line, letters) for line in map(strip_controls, caption.splitlines())), fontsize=size
-    )
+    lines = [textwrap.fill(strip_controls(line), letters) for line in caption.splitlines()]
+    figure.suptitle("\n".join(lines), fontsize=size)
 
 
 def make_panels(figure: Figure, rows: int, titles: Sequence[str], below: str = "", **shared: Any) -> Any:
-    """Rows of panels, one under each title; `below` is said under the last row."""
+    """Return rows of panels, one under each title; `below` is the label under the last row."""
     grid = figure.subplots(rows, len(titles), squeeze=False, **shared)
     for axis, title in zip(grid[0], titles, strict=True):
         axis.set_title(title)
@@ -142,7 +140,7 @@ def make_panels(figure: Figure, rows: int, titles: Sequence[str], below: str = "
 
 
 def legend_entries(axes: Iterable[Axes]) -> tuple[list[Artist], list[str]]:
-    """Handles and labels of all panels, each label once."""
+    """Return handles and labels of all panels, each label once."""
     known: dict[str, Artist] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -151,20 +149,19 @@ def legend_entries(axes: Iterable[Axes]) -> tuple[list[Artist], list[str]]:
 
 
 def add_legend(figure: Figure, axes: Iterable[Axes], columns: int, title: str | None = None) -> None:
-    """One legend under all panels, each label once."""
-    handles, labels = legend_entries(axes)
+    """Draw one legend under all panels, each label once."""
     look: Any = {"loc": "outside lower center", "frameon": False, "fontsize": 7}
-    figure.legend(handles, labels, ncols=columns, title=title, **look)
+    figure.legend(*legend_entries(axes), ncols=columns, title=title, **look)
 
 
 def error_bars(frame: pd.DataFrame, value: str) -> list[pd.Series]:
-    """How far the interval reaches below and above the values; 0 where there is none. Ends: see `interval_ends`."""
+    """Return the lengths of the interval below and above the values; 0 without an interval. Columns: see `interval_ends`."""
     low, high = interval_ends(value, frame)
     return [(frame[value] - frame[low]).fillna(0).clip(lower=0), (frame[high] - frame[value]).fillna(0).clip(lower=0)]
 
 
 def plot_line(axis: Axes, points: pd.DataFrame, at: str, value: str, label: str, look: Mapping[str, Any]) -> None:
-    """A line with intervals in the look of a party (analysis/figures.py)."""
+    """Plot a line with intervals in the look of a party."""
     axis.errorbar(
         points[at], points[value], yerr=error_bars(points, value), label=label, color=look["color"],
         marker=look["markers"][0], linestyle=look["linestyle"], markersize=3.5, linewidth=1.0, capsize=2, elinewidth=0.8,
@@ -173,7 +170,7 @@ def plot_line(axis: Axes, points: pd.DataFrame, at: str, value: str, label: str,
 
 
 def dot_plot(table: pd.DataFrame, names: Sequence[str], value: str, title: str, caption: str) -> Figure:
-    """A point with its interval for each row, from top to bottom; a line at 0. names: the columns that name a row."""
+    """Draw a point with its interval for each row, from top to bottom, and a line at 0. names: the columns that name a row."""
     rows = [textwrap.fill(", ".join(map(str, row)), 30) for row in table[list(names)].to_numpy().tolist()]
     with new_figure(4.2, 0.32 * len(table) + 1.1, f"{caption}. Bars: 95% intervals") as figure:
         axis = figure.subplots()

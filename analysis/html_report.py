@@ -1,9 +1,9 @@
-"""`run.py report RUN...`: one HTML file on runs and studies: what was found, caveats, examples, how to run it again."""
+"""`run.py report RUN...`: runs and studies as one HTML file, with findings, caveats, examples and the command to repeat them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from parley.analysis.html_page import Chapter, document
@@ -13,16 +13,16 @@ from parley.llm.errors import UserError
 
 TRANSCRIPT = "transcript.md"
 SECTIONS = 12
-"""Parts of a transcript of which examples are shown, at most."""
+"""Maximum number of a transcript's parts that examples are taken from."""
 
 
 def write(runs: Sequence[Path], out: Path) -> Path:
-    """Write the document; a run that has no summary of its own yet gets one first. Errors: UserError."""
+    """Write the document; a run without a summary gets one first. Errors: UserError."""
     several = len(runs) > 1
     chapters = [
-        one._replace(title=f"{run.name}: {one.title}") if several else one
+        chapter._replace(title=f"{run.name}: {chapter.title}") if several else chapter
         for number, run in enumerate(runs, 1)
-        for one in _chapters(run, f"run{number}")
+        for chapter in _chapters(run, f"run{number}")
     ]
     title = f"{len(runs)} runs" if several else chapters[0].title
     try:
@@ -33,8 +33,8 @@ def write(runs: Sequence[Path], out: Path) -> Path:
     return out
 
 
-def _chapters(run: Path, mark: str) -> list[Chapter]:
-    """The pages of a folder: what was found first, an example of every part of its transcript last."""
+def _chapters(run: Path, mark: str) -> Iterator[Chapter]:
+    """Yield the pages of a folder, then examples from its transcript."""
     if not run.is_dir():
         raise UserError(f"{run} is no folder of a run or a study")
     if record_of(run).exists() and not (run / SUMMARY).exists():
@@ -42,28 +42,24 @@ def _chapters(run: Path, mark: str) -> list[Chapter]:
     pages = sorted(path for path in run.glob("*.md") if path.name != TRANSCRIPT)
     if not pages:
         raise UserError(f"{run} holds no report: neither summary.md nor another page")
-    found = [_page(path, f"{mark}-{path.stem}") for path in pages]
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        head = re.match(r"# (.+)", text)
+        yield Chapter(f"{mark}-{path.stem}", head[1] if head else path.stem, text, run)
     if (run / TRANSCRIPT).exists():
-        told, shown = examples((run / TRANSCRIPT).read_text(encoding="utf-8"))
-        found.append(Chapter(f"{mark}-transcript", told, shown, run, closed=True))
-    return found
-
-
-def _page(path: Path, mark: str) -> Chapter:
-    text = path.read_text(encoding="utf-8")
-    head = re.match(r"# (.+)", text)
-    return Chapter(mark, head[1] if head else path.stem, text, path.parent)
+        heading, shown = examples((run / TRANSCRIPT).read_text(encoding="utf-8"))
+        yield Chapter(f"{mark}-transcript", heading, shown, run, closed=True)
 
 
 def examples(transcript: str) -> tuple[str, str]:
-    """A heading that says how much of it is shown, and the first room of every part of a transcript.
+    """Return a heading that says how much is shown, and the first room of every part of a transcript.
 
     >>> examples("# T\\n\\n## Contents\\n\\n## A\\n\\nx\\n\\n## B\\n\\ny\\n")
     ('Examples from the transcript, 2 of 2 rooms', '## A\\n\\nx\\n\\n## B\\n\\ny\\n')
     """
     sections = re.split(r"(?m)^(?=## )", transcript)[1:]
-    told = [one for one in sections if not re.match(r"## (Contents$|.*asked outside the debates$)", one, re.MULTILINE)]
-    parts = [re.split(r'(?m)^(?=<a id="room-)', one) for one in told]
+    no_debate = re.compile(r"## (Contents$|.*asked outside the debates$)", re.MULTILINE)
+    parts = [re.split(r'(?m)^(?=<a id="room-)', section) for section in sections if not no_debate.match(section)]
     rooms = sum(max(1, len(part) - 1) for part in parts)
     shown = ["".join(part[:2]) for part in parts[:SECTIONS]]
     return f"Examples from the transcript, {len(shown)} of {rooms} rooms", "".join(shown)

@@ -1,8 +1,9 @@
-"""ONE report: a page in Markdown with notes, tables and figures, and the files that go with it."""
+"""A report: a page in Markdown with notes, tables and figures, and the files that go with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,24 @@ from parley.analysis.figures import save
 from parley.analysis.formatting import Column, escape_markdown, frame_table, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.tables import write_table
+from parley.llm.errors import UserError
 from parley.model.events import Header
 
 
-class Report:
-    """A page that grows part by part, and the folder into which it and its tables and figures are written.
+@contextmanager
+def disk_errors(folder: Path, rest: str) -> Iterator[None]:
+    """Turn an error of the disk into a UserError. rest: what the user has, and can do."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot write the report in {folder}: {error.strerror or error}; {rest}") from error
 
-    Titles, cells of tables and `plain` text are made harmless here, so that text of a model cannot become markup. All other
-    text is our own Markdown. A part that is empty or None is left out.
+
+class Report:
+    """A page that grows part by part, and the folder for the page, its tables and its figures.
+
+    Titles, cells of tables and `plain` text are escaped, so that text of a model cannot become markup. All other text is our own
+    Markdown. Empty parts and None are left out.
 
     >>> report = Report(Path("runs/a"), "bets", "Private bets")
     >>> report.section("Results", "All bets are 0-100.")
@@ -40,7 +51,7 @@ class Report:
         return "\n\n".join(self._parts)
 
     def add(self, *parts: str | None) -> None:
-        """Add paragraphs, lists or whole pieces of Markdown."""
+        """Add paragraphs, lists or other pieces of Markdown."""
         self._parts += [text for part in parts if part and (text := part.strip("\n"))]
 
     def lines(self, lines: Iterable[str]) -> None:
@@ -48,19 +59,19 @@ class Report:
         self.add("\n".join(lines))
 
     def plain(self, text: str) -> None:
-        """Add text that may be a model's as plain text."""
+        """Add text that may come from a model, as plain text."""
         self.add(escape_markdown(text))
 
     def note(self, *notes: str | None) -> None:
-        """Add what a reader has to know, as block quotes, each once."""
+        """Add notes as block quotes, each once."""
         self.add(*(f"> {note}" for note in dict.fromkeys(notes) if note))
 
     def disclaim(self, *headers: Header) -> None:
-        """Add what has to be known of debates whose speakers are our own."""
+        """Add the disclaimers of debates whose speakers are our own."""
         self.note(*map(disclaimers.disclaimer, headers))
 
     def disclaim_models(self, *specs: str) -> None:
-        """Add what has to be known where some of these models are our own."""
+        """Add the disclaimer of these models, if some are our own."""
         self.note(disclaimers.is_own_model(*specs))
 
     def missing(self, count: int, of: int, what: str, reasons: str) -> None:
@@ -72,33 +83,33 @@ class Report:
         self.add(f"## {escape_markdown(title)}", *parts)
 
     def table(self, rows: pd.DataFrame | Iterable[Any], columns: Mapping[str, Column] | Sequence[str]) -> None:
-        """Add a table. columns: headings with what stands under each (`frame_table`); of rows of texts, the headings alone."""
+        """Add a table. columns: headings with the columns to show (`frame_table`); for rows of texts only the headings."""
         self.add(frame_table(rows, columns) if isinstance(columns, Mapping) else markdown_table(columns, rows))
 
     def data(self, **frames: pd.DataFrame) -> None:
-        """Write whole tables beside the page, each as NAME.csv and NAME.parquet."""
+        """Write tables into the folder, each as NAME.csv and NAME.parquet."""
         for name, frame in frames.items():
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             write_table(frame, self.folder / name)
 
     def figure(self, figure: Figure, name: str, what: str) -> Path:
-        """Write a figure as NAME.png and NAME.svg, and show it here; the path of the PNG. what: its text for screen readers."""
+        """Write a figure as NAME.png and NAME.svg and show it here; return the PNG's path. what: text for screen readers."""
         (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
         return self.picture(save(figure, self.folder / name), what)
 
     def picture(self, path: Path, what: str) -> Path:
-        """Show a picture that was written already."""
+        """Show a figure that was already written."""
         self.add(f"![{escape_markdown(what)}]({path.relative_to(self.folder).as_posix()})")
         return path
 
     def write_document(self, heading: str, chapters: Sequence[Chapter]) -> Path:
-        """Write these chapters as one HTML file in place of the page; its path."""
+        """Write these chapters as one HTML file in place of the page; return its path."""
         path = self.path.with_suffix(".html")
         path.write_text(document(heading, chapters), encoding="utf-8")
         return path
 
     def write(self) -> Path:
-        """Write the page; its path."""
+        """Write the page; return its path."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self.path.write_text(f"{self.text}\n", encoding="utf-8")
         return self.path

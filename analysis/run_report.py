@@ -1,4 +1,4 @@
-"""Everything that a run folder gets from its record: tables, metrics, figures, transcript, summary."""
+"""Writes everything that a run folder gets from its record: tables, metrics, figures, transcript, summary."""
 
 from __future__ import annotations
 
@@ -12,41 +12,37 @@ from parley.analysis import plots
 from parley.analysis.deliberation import consensus_report
 from parley.analysis.figures import save
 from parley.analysis.metrics import applies, metrics
-from parley.analysis.plots import run_figures, write_figures
+from parley.analysis.report import disk_errors
 from parley.analysis.summary import caption, write_summary
 from parley.analysis.tables import Tables, load, write_table, write_tables
 from parley.analysis.transcript import write_transcript
 from parley.llm.budget import UNPRICED, Prices
-from parley.llm.errors import UserError
 
 SUMMARY = "summary.md"
 
 
 def main_figure(run: Path) -> Path:
-    """Where a report has its main figure."""
+    """Return the path of a report's main figure."""
     names = [run / "figures" / f"{name}.png" for name in ("consensus", "attitudes")]
     return next((path for path in names if path.exists()), names[-1])
 
 
 def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
-    """The figures of a run by the names that they have in its folder, the main one first; each is drawn when it is called."""
+    """Return the figures of a run by their names in its folder, the main one first. A figure is drawn when it is called."""
     if consensus_report.deliberates(tables):
         return {"consensus": partial(consensus_report.figure, tables, run)}
-    points = metrics()["trajectory"].compute(tables)
-    drawn = run_figures(tables, points, caption(tables, points))
-    believed = metrics()["contagion"].compute(tables)
-    return drawn | ({"contagion": partial(plots.contagion_figure, tables, believed)} if len(believed) else {})
+    points, believers = (metrics()[name].compute(tables) for name in ("trajectory", "contagion"))
+    drawn = plots.run_figures(tables, points, caption(tables, points))
+    return drawn | ({"contagion": partial(plots.contagion_figure, tables, believers)} if len(believers) else {})
 
 
 def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ()) -> Path:
-    """Write tables/, figures/, transcript.md and summary.md into a run folder; the main figure's path. more: the
-    paths of metrics of one's own.
+    """Write tables/, figures/, transcript.md and summary.md into a run folder; return the main figure's path.
 
-    The same record (and prices of its tokens) gives the same bytes. The summary is written last, so a folder that has one is
-    complete.
-    Errors: UserError when the disk is full or the folder cannot be written.
+    The same record (and prices) gives the same bytes. The summary is written last, so a folder with a summary is complete.
+    more: the paths of your own metrics. Errors: UserError when the disk is full or the folder cannot be written.
     """
-    try:
+    with disk_errors(run, "the record is kept, run the same command again"):
         tables = load(run)
         (run / SUMMARY).unlink(missing_ok=True)
         if consensus_report.deliberates(tables):
@@ -57,16 +53,10 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
         for name, metric in measured.items():
             if applies(metric, tables):
                 write_table(results[name], run / "tables" / name)
-        figure = write_figures(tables, results["trajectory"], run / "figures", caption(tables, results["trajectory"]))
+        points = results["trajectory"]
+        figure = plots.write_figures(tables, points, run / "figures", caption(tables, points))
         if len(results["contagion"]):
-            save(
-                plots.contagion_figure(tables, results["contagion"]),
-                run / "figures" / "contagion",
-            )
+            save(plots.contagion_figure(tables, results["contagion"]), run / "figures" / "contagion")
         write_transcript(tables, run / "transcript.md")
         write_summary(tables, results, run / SUMMARY, figure, prices, measured)
-    except OSError as error:
-        raise UserError(
-            f"cannot write the report in {run}: {error.strerror or error}; the record is kept, run the same command again"
-        ) from error
-    return figure
+        return figure

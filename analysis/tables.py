@@ -1,11 +1,9 @@
-"""A record as tidy tables (`load`), and the tables on disk (`write_tables`): each as .parquet and .csv, the same bytes for the
-same record.
+"""A record as tidy tables (`load`), and the tables on disk as .parquet and .csv (`write_tables`).
 
-Which number of a rating estimates use. The one place that decides it.
-
-A model at temperature 0 answers with its likeliest point. One whose answers average 8.4 then always answers 8, and a little noise
-looks like a move of .4 although nothing moved. Where a record has the distribution of answers, estimates use its mean
-(`expected`). The rating itself stays the column `attitude` of the tables, and is what figures of the paper draw.
+`rating_value` decides which number of a rating the estimates use. A model at temperature 0 answers with its likeliest point. If
+its answers average 8.4, it always answers 8, and a little noise looks like a move of .4 although nothing moved. When a record
+has the distribution of answers, estimates use its mean (`expected`). The rating itself stays in the column `attitude` of the
+tables, and is what the paper's figures show.
 """
 
 from __future__ import annotations
@@ -14,8 +12,8 @@ import csv
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import zip_longest
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +31,17 @@ FURTHER = ("characters", "private", "probes", "interventions", "links", "heard")
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
-    """Write the tables of a run into a folder, further ones where there is anything in them; the paths written."""
+    """Write the tables of a run into a folder, those of `FURTHER` only if they have rows; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     further = [name for name in FURTHER if len(getattr(tables, name))]
-    return [
-        path
-        for name in ("agents", "utterances", "summaries", "attitudes", "calls", *further)
-        for path in write_table(getattr(tables, name), folder / name)
-    ]
+    names = ("agents", "utterances", "summaries", "attitudes", "calls", *further)
+    return [path for name in names for path in write_table(getattr(tables, name), folder / name)]
 
 
 def write_table(frame: pd.DataFrame, stem: Path) -> list[Path]:
     """Write one table as stem.parquet and stem.csv (every text quoted: a bare carriage return would end the row).
 
-    Text columns have the type of text even where all is missing. In the .csv a missing text is an empty one.
+    A text column has the type of text also when all of it is missing. In the .csv a missing text is empty.
     """
     paths = [stem.with_name(f"{stem.name}.parquet"), stem.with_name(f"{stem.name}.csv")]
     texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
@@ -56,7 +51,7 @@ def write_table(frame: pd.DataFrame, stem: Path) -> list[Path]:
 
 
 def table_csv(frame: pd.DataFrame) -> str:
-    """The .csv of a table as text."""
+    """Return the .csv of a table as text."""
     return str(frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC))
 
 
@@ -68,36 +63,36 @@ TYPES = {"int": "int64", "float | None": "float64"}
 
 @dataclass(frozen=True)
 class Tables:
-    """One run. Every table has its columns and their types even when it is empty.
+    """One run. Every table has its columns and their types, also when it is empty.
 
-    agents:     one row a seat: room, agent, topic, group, repetition, seat, party, persona, name, and of a network read from a
+    agents:     one row per seat: room, agent, topic, group, repetition, seat, party, persona, name, and of a network read from a
                 file the node at which it sits, and the node's attributes (JSON)
-    characters: one row an agent that was given something beside its persona: the keys, role, confirmation_bias, and a column a
-                trait with its level (empty where none was given)
-    utterances: one row a turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
-                raw (the reply as it came, where cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
-    summaries:  one row a summary of memory: the keys, round, iteration (before that turn), text, reason
-    private:    one row a note that an agent made for itself: the keys, round, iteration (before that turn), purpose (the
+    characters: one row per agent with something besides its persona: the keys, role, confirmation_bias, and a column per
+                trait with its level (empty without one)
+    utterances: one row per turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
+                raw (the reply before cleaning, if cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
+    summaries:  one row per summary of memory: the keys, round, iteration (before that turn), text, reason
+    private:    one row per note that an agent made for itself: the keys, round, iteration (before that turn), purpose (the
                 ability, reflection, importance), text, reason, raw, of (the line that is weighed)
-    attitudes:  one row a rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
+    attitudes:  one row per rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
                 reason (why there is no rating), raw (the reply), how (the reader, and the way), asked (times),
                 earlier (JSON: replies to the same question that could not be read), covered (the probability of all
-                allowed answers together, of which `probabilities` are shares; empty where the model does not tell)
-    probes:     one row a rating of a further probe (`also` in the scenario, and what somebody expects to answer at the end:
-                `forecast`), with the columns of attitudes; attitude and expected are empty for a probe that measures no
+                allowed answers together, of which `probabilities` are shares; empty when the model does not say)
+    probes:     one row per rating of a further probe (`also` in the scenario, and `forecast`, the answer that an agent expects
+                to give at the end), with the columns of attitudes; attitude and expected are empty for a probe that measures no
                 attitude toward the topic
-    calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
-                sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:
-                unread (lines), repeated (calls), cut (replies), uncounted (1: the server told no tokens, and the 0 of them says
+    calls:      one row per call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
+                sent_before (characters of the prompt's beginning that the agent had sent before), and notes of the backend:
+                unread (lines), repeated (calls), cut (replies), uncounted (1: the server reported no tokens, and 0 tokens mean
                 nothing), cached_tokens, thinking_tokens, drawn (from an archetype: not asked), checked and drifted (samples of
                 archetypes that were renewed before it, and replaced)
-    interventions: one row for what was done to some of a room: room, topic, group, repetition, round (before it), what (the
+    interventions: one row per intervention in a room: room, topic, group, repetition, round (before it), what (the
                 kind), agents (JSON), text (what they heard, or the model they speak through), by, reason (why nothing was said)
-    links:      one row a link of a network that appears or vanishes: room, round (before its turns; 0: the graph at the start),
+    links:      one row per link of a network that appears or vanishes: room, round (before its turns; 0: the graph at the start),
                 change (added, removed), source, target (agents: the source hears the target; an undirected link has
                 two rows), weight (as in the graph's file; no rule goes by it)
-    heard:      one row a turn that an agent of a network heard or was shown: room, round, agent, iteration (the utterance's)
+    heard:      one row per turn that an agent of a network heard or was shown: room, round, agent, iteration (the utterance's)
     """
 
     header: events.Header
@@ -125,8 +120,8 @@ class Tables:
 
     @property
     def names(self) -> dict[str, str]:
-        """What parties are called, of those to whom their set of personas gives a name."""
-        return {party: told["name"] for party, told in self.header.parties.items() if told["name"]}
+        """The names of parties, of those whose set of personas gives one."""
+        return {party: about["name"] for party, about in self.header.parties.items() if about["name"]}
 
     @property
     def beliefs(self) -> pd.DataFrame:
@@ -150,150 +145,151 @@ def load(run: Path) -> Tables:
 
 
 def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
-    """The tables of a record's events. Errors: UserError when there is no header among them."""
+    """Return the tables of a record's events. Errors: UserError without a header among them."""
     kinds: dict[type, list[Any]] = {kind: [] for kind in events.KINDS.values()}
     kinds[events.Unlinked] = kinds[events.Linked]  # one list, in the order of the record
     for event in record:
         kinds[type(event)].append(event)
     if not kinds[events.Header]:
         raise UserError(f"{run} has a record without a header: nothing was recorded yet")
-    agents = _placed(_frame(kinds[events.Seated], events.Seated), kinds[events.Node])
-    calls = _frame(kinds[events.Called], events.Called)
+    header, frames = kinds[events.Header][-1], {kind: partial(_frame, kinds[kind], kind) for kind in kinds}
+    agents, calls = _with_nodes(frames[events.Seated](), kinds[events.Node]), frames[events.Called]()
     notes = calls.pop("notes")
     for name in NOTED:
-        calls[name] = pd.Series([noted.get(name, 0) for noted in notes], dtype="int64")
-    header, rated = kinds[events.Header][-1], kinds[events.Rated]
-    further = {FORECAST, *header.scenario.get("also", ())}
-    utterances = _frame(kinds[events.Utterance], events.Utterance)
+        calls[name] = pd.Series([note.get(name, 0) for note in notes], dtype="int64")
+    ratings = _with_keys(_ratings(frames[events.Rated]()), agents)
+    further = ratings["probe"].isin({FORECAST, *header.scenario.get("also", ())})
     return Tables(
-        header,
-        agents,
-        _named(_characters(kinds[events.Endowed]), agents),
-        _named(utterances, agents),
-        _named(_frame(kinds[events.Summarised], events.Summarised), agents),
-        _named(_frame(kinds[events.Private], events.Private), agents),
-        _named(_ratings([event for event in rated if event.probe not in further]), agents),
-        _named(_ratings([event for event in rated if event.probe in further]), agents),
-        calls,
-        _interventions(_frame(kinds[events.Intervened], events.Intervened), agents),
-        _links(kinds[events.Linked]),
-        _heard(kinds[events.Heard]),
-        bool(kinds[events.Ended]),
+        header=header,
+        agents=agents,
+        characters=_with_keys(_characters(frames[events.Endowed]()), agents),
+        utterances=_with_keys(frames[events.Utterance](), agents),
+        summaries=_with_keys(frames[events.Summarised](), agents),
+        private=_with_keys(frames[events.Private](), agents),
+        attitudes=ratings[~further].reset_index(drop=True),
+        probes=ratings[further].reset_index(drop=True),
+        calls=calls,
+        interventions=_interventions(frames[events.Intervened](), agents),
+        links=_links(kinds[events.Linked]),
+        heard=_heard(kinds[events.Heard]),
+        finished=bool(kinds[events.Ended]),
     )
 
 
-def _placed(agents: pd.DataFrame, nodes: Sequence[events.Node]) -> pd.DataFrame:
-    """With the node at which an agent sits, and its attributes as JSON; empty where no graph was read from a file."""
-    known = {(one.room, one.agent): one for one in nodes}
-    found = [known.get(key) for key in zip(agents["room"], agents["agent"], strict=True)]
-    agents["node"] = pd.Series([_storable(one.node) if one else None for one in found], dtype="object")
-    told = [json.dumps(one.attributes) if one and one.attributes else None for one in found]
-    agents["attributes"] = pd.Series(told, dtype="object")
+def _frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:
+    """Return a row per event and a column per field of its class, with the field's type."""
+    columns = {}
+    for field in fields(kind):
+        values, dtype = [getattr(row, field.name) for row in rows], TYPES.get(str(field.type), "object")
+        columns[field.name] = pd.Series(map(_storable, values) if dtype == "object" else values, dtype=dtype)
+    return pd.DataFrame(columns)
+
+
+def _storable(value: Any) -> Any:
+    """Replace half a surrogate pair, which JSON may hold and no file can, by the replacement character."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def _column(values: Iterable[Any]) -> pd.Series:
+    return pd.Series(list(values), dtype="object")
+
+
+def _with_keys(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with the keys of its agents in front."""
+    joined = frame.merge(agents[WHO + KEYS], on=WHO, how="left", validate="many_to_one")
+    return joined[["room", *KEYS, *[name for name in frame.columns if name != "room"]]]
+
+
+def _with_nodes(agents: pd.DataFrame, nodes: Sequence[events.Node]) -> pd.DataFrame:
+    """Add each agent's node and its attributes as JSON; empty unless a graph was read from a file."""
+    by_seat = {(node.room, node.agent): node for node in nodes}
+    seated = [by_seat.get(key) for key in zip(agents["room"], agents["agent"], strict=True)]
+    agents["node"] = _column(_storable(node.node) if node else None for node in seated)
+    agents["attributes"] = _column(json.dumps(node.attributes) if node and node.attributes else None for node in seated)
     return agents
+
+
+def _characters(frame: pd.DataFrame) -> pd.DataFrame:
+    given = frame.pop("traits")
+    frame["role"] = _column(role or None for role in frame["role"])
+    for trait in trait_names():
+        frame[trait] = _column(traits.get(trait) for traits in given)
+    return frame
+
+
+def _ratings(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in ("probabilities", "earlier"):
+        frame[name] = _column(json.dumps(list(values)) if values else None for values in frame[name])
+    return frame
+
+
+def _interventions(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
+    rooms = agents[ROOM].drop_duplicates("room")
+    frame["agents"] = _column(json.dumps(list(numbers)) for numbers in frame["agents"])
+    return frame.merge(rooms, on="room", how="left")[[*ROOM, *[name for name in frame.columns if name != "room"]]]
 
 
 def _links(changes: Sequence[events.Linked | events.Unlinked]) -> pd.DataFrame:
     """In the order in which they happened: a link may vanish and appear in one round."""
     kinds = {events.Linked: "added", events.Unlinked: "removed"}
     rows = [
-        (one.room, one.round, kinds[type(one)], *pair, weight)
-        for one in changes
-        for pair, weight in zip_longest(one.pairs, getattr(one, "weights", ()))
+        (change.room, change.round, kinds[type(change)], *pair, weight)
+        for change in changes
+        for pair, weight in zip_longest(change.pairs, getattr(change, "weights", ()))
     ]
     types = {"room": "object", "round": "int64", "change": "object", "source": "int64", "target": "int64"}
-    return _columns(rows, **types, weight="float64")
+    return _table(rows, **types, weight="float64")
 
 
 def _heard(heard: Sequence[events.Heard]) -> pd.DataFrame:
-    rows = [(one.room, one.round, one.agent, iteration) for one in heard for iteration in one.iterations]
-    return _columns(rows, room="object", round="int64", agent="int64", iteration="int64")
+    rows = [(event.room, event.round, event.agent, iteration) for event in heard for iteration in event.iterations]
+    return _table(rows, room="object", round="int64", agent="int64", iteration="int64")
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:
+def _table(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:
     columns = zip(*rows, strict=True) if rows else [()] * len(types)
     named = zip(types.items(), columns, strict=True)
-    return pd.DataFrame({name: pd.Series(list(values), dtype=kind) for (name, kind), values in named})
+    return pd.DataFrame({name: pd.Series(list(values), dtype=dtype) for (name, dtype), values in named})
 
 
 def record_of(run: Path) -> Path:
-    """The record of a run folder: the finished one, else the partial one."""
+    """Return the record of a run folder: the finished one, else the partial one."""
     if run.is_dir():
         return run / RECORD if (run / RECORD).exists() else run / PARTIAL
     return run
 
 
-def _characters(endowed: Sequence[events.Endowed]) -> pd.DataFrame:
-    frame = _frame(endowed, events.Endowed)
-    given = frame.pop("traits")
-    frame["role"] = pd.Series([role or None for role in frame["role"]], dtype="object")
-    for trait in trait_names():
-        frame[trait] = pd.Series([traits.get(trait) for traits in given], dtype="object")
-    return frame
-
-
-def _ratings(rated: Sequence[events.Rated]) -> pd.DataFrame:
-    frame = _frame(rated, events.Rated)
-    for name in ("probabilities", "earlier"):
-        frame[name] = pd.Series([json.dumps(list(found)) if found else None for found in frame[name]], dtype="object")
-    return frame
-
-
-def _frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:
-    columns = {field.name: list(map(attrgetter(field.name), rows)) for field in fields(kind)}
-    types = {field.name: TYPES.get(str(field.type), "object") for field in fields(kind)}
-    return pd.DataFrame(
-        {
-            name: pd.Series(values if types[name] != "object" else map(_storable, values), dtype=types[name])
-            for name, values in columns.items()
-        }
-    )
-
-
-def _storable(value: Any) -> Any:
-    """Half a surrogate pair, which JSON may hold and no file can, becomes the replacement character."""
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value
-
-
-def _interventions(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
-    rooms = agents[ROOM].drop_duplicates("room")
-    frame["agents"] = pd.Series([json.dumps(list(found)) for found in frame["agents"]], dtype="object")
-    return frame.merge(rooms, on="room", how="left")[[*ROOM, *[name for name in frame.columns if name != "room"]]]
-
-
-def _named(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
-    """The frame with the keys of its agents in front."""
-    joined = frame.merge(agents[WHO + KEYS], on=WHO, how="left", validate="many_to_one")
-    return joined[["room", *KEYS, *[name for name in frame.columns if name != "room"]]]
-
-
 EXPECTED, RATING = "expected", "rating"
 BY = ["probe", "topic", "party"]
+MEASURE_NOTES = {
+    frozenset(
+        {EXPECTED}
+    ): "Estimates use the mean of the distribution of answers, not the answer itself, which is rounded to a point.",
+    frozenset(
+        {RATING}
+    ): "The distribution of answers is not known: estimates use the answers, which are rounded to a point.",
+    frozenset(
+        {EXPECTED, RATING}
+    ): "Estimates use the mean of the distribution of answers where it is known (column `measure` of the tables).",
+}
 
 
 def rating_value(tables: Tables) -> Tables:
     """Return the tables with estimates in place of ratings: `attitude` is what to estimate with, `measure` says what it is.
 
-    `expected` (mean of the answer distribution, 0-10) for a party on a topic whose every rating has one, else `rating`: a change
-    from the one to the other within a line would be a change of measure.
+    It is `expected` (mean of the answer distribution, 0-10) for a party on a topic if every rating there has one, else `rating`,
+    so that the measure does not change within a line.
     """
     ratings = tables.attitudes
-    lacking = ratings["attitude"].notna() & ratings["expected"].isna()
-    sure = ~lacking.groupby([ratings[name] for name in BY]).transform("any").astype(bool)
-    values = ratings["attitude"].mask(sure & ratings["attitude"].notna(), ratings["expected"])
-    return replace(tables, attitudes=ratings.assign(attitude=values, measure=np.where(sure, EXPECTED, RATING)))
+    without = ratings["attitude"].notna() & ratings["expected"].isna()
+    known = ~without.groupby([ratings[name] for name in BY]).transform("any").astype(bool)
+    values = ratings["attitude"].mask(known & ratings["attitude"].notna(), ratings["expected"])
+    return replace(tables, attitudes=ratings.assign(attitude=values, measure=np.where(known, EXPECTED, RATING)))
 
 
 def rating_value_note(tables: Tables) -> str:
-    """Return one sentence on which number estimates use, for a report; empty where there are no ratings."""
-    kinds = set(rating_value(tables).attitudes["measure"])
-    if not kinds:
-        return ""
-    if kinds == {EXPECTED}:
-        return (
-            "Estimates use the mean of the distribution of answers, not the answer itself, which is rounded to a point."
-        )
-    if kinds == {RATING}:
-        return "The distribution of answers is not known: estimates use the answers, which are rounded to a point."
-    return "Estimates use the mean of the distribution of answers where it is known (column `measure` of the tables)."
+    """Return one sentence on the number that estimates use, for a report; empty without ratings."""
+    kinds = frozenset(rating_value(tables).attitudes["measure"])
+    return MEASURE_NOTES[kinds] if kinds else ""

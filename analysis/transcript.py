@@ -1,10 +1,9 @@
-"""The debates as a person would read them, in Markdown. What a model said is untrusted: it is shown as plain text."""
+"""The debates as a person would read them, in Markdown. Texts of a model are not trusted: they are shown as plain text."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +15,8 @@ from parley.analysis.tables import Tables
 from parley.environments.dyads import POST
 
 Rows = list[dict[str, Any]]
-
-
-@dataclass
-class _Room:
-    """One room: who sits there, and turns (summaries of memory, each before its turn, among them), ratings and what
-    came from outside by round.
-    """
-
-    seated: Rows
-    turns: dict[int, Rows] = field(default_factory=lambda: defaultdict(list))
-    ratings: dict[int, Rows] = field(default_factory=lambda: defaultdict(list))
-    outside: dict[int, Rows] = field(default_factory=lambda: defaultdict(list))
+Events = dict[tuple[str, int], Rows]
+"""Rows by room and round."""
 
 
 def write_transcript(tables: Tables, path: Path) -> Path:
@@ -37,7 +26,7 @@ def write_transcript(tables: Tables, path: Path) -> Path:
 
 
 def text(tables: Tables) -> str:
-    """The same as text."""
+    """Return the transcript as text."""
     return "\n".join(_lines(tables))
 
 
@@ -47,40 +36,49 @@ def _lines(tables: Tables) -> Iterator[str]:
     yield escape_markdown(
         f"{provenance.experiment_title(tables.header)}. Model: {disclaimers.model_label(tables.header)}. Seed {scenario['seed']}."
     )
-    yield "Ratings (0-10) are private: nobody in the room sees them.\n"
-    sections = _sections(tables)
-    if len(tables.agents) and sum(map(len, sections.values())) > 1:
-        yield from _contents(tables, sections)
-    number_ = 0
+    yield "Ratings (0-10) are private: the other agents do not see them.\n"
+    sections, contents = _sections(tables), []
+    turns, ratings, interventions = (
+        _by_room(frame) for frame in (_turns(tables), tables.attitudes, tables.interventions)
+    )
+    body, number = [], 0
     for (topic, group), rooms in sections.items():
-        yield f"\n## {_heading(tables, topic, group)}\n"
-        for room in rooms:
-            number_ += 1
-            yield from _room(room, number_, group)
+        heading, links = _heading(tables, topic, group), []
+        body.append(f"\n## {heading}\n")
+        for seats in rooms:
+            number += 1
+            links.append(f"[{seats[0]['repetition'] + 1}](#room-{number})")
+            body.append(f'<a id="room-{number}"></a>\n')
+            body += _room(seats, group, turns, ratings, interventions)
+        contents.append(f"- {heading}: room {' '.join(links)}")
+    if number > 1:
+        yield "\n".join(["\n## Contents\n", *contents])
+    yield from body
 
 
-def _sections(tables: Tables) -> dict[tuple[str, str], list[_Room]]:
-    """The rooms by topic and group, in seating order; those who were asked outside a topic's debates are shown as one."""
-    rooms: dict[str, _Room] = {}
-    sections: dict[tuple[str, str], list[_Room]] = defaultdict(list)
+def _sections(tables: Tables) -> dict[tuple[str, str], list[Rows]]:
+    """Return the seats of each room by topic and group. Agents asked outside a topic's debates are shown as one room."""
+    rooms: dict[str, Rows] = {}
+    sections: dict[tuple[str, str], list[Rows]] = defaultdict(list)
     for row in tables.agents.to_dict("records"):
         section = sections[row["topic"], row["group"]]
         if row["room"] not in rooms:
             if row["group"] != REFERENCE or not section:
-                section.append(_Room([]))
+                section.append([])
             rooms[row["room"]] = section[-1]
-        rooms[row["room"]].seated.append(row)
-    for row in _turns(tables).to_dict("records"):
-        rooms[row["room"]].turns[row["round"]].append(row)
-    for row in tables.attitudes[["room", "round", "name", "attitude", "reason"]].to_dict("records"):
-        rooms[row["room"]].ratings[row["round"]].append(row)
-    for row in tables.interventions.to_dict("records"):
-        rooms[row["room"]].outside[row["round"]].append(row)
+        rooms[row["room"]].append(row)
     return sections
 
 
+def _by_room(frame: pd.DataFrame) -> Events:
+    events: Events = defaultdict(list)
+    for row in frame.to_dict("records"):
+        events[row["room"], row["round"]].append(row)
+    return events
+
+
 def _turns(tables: Tables) -> pd.DataFrame:
-    """Utterances, each after the summary of memory and the notes to itself that were made for it, in order."""
+    """Return utterances in order, each after the summary of memory and the notes that were made for it (`what`)."""
     columns = ["room", "round", "iteration", "name", "text", "reason"]
     memories = tables.summaries[columns].assign(what="memory")
     spoken = tables.utterances[[*columns, "form"]].assign(what="")
@@ -89,63 +87,49 @@ def _turns(tables: Tables) -> pd.DataFrame:
     return pd.concat([memories, notes, spoken]).sort_values("iteration", kind="stable")
 
 
-def _contents(tables: Tables, sections: dict[tuple[str, str], list[_Room]]) -> Iterator[str]:
-    """One line a topic and group, one link a room."""
-    yield "\n## Contents\n"
-    number_ = 0
-    for (topic, group), rooms in sections.items():
-        links = []
-        for room in rooms:
-            number_ += 1
-            links.append(f"[{room.seated[0]['repetition'] + 1}](#room-{number_})")
-        yield f"- {_heading(tables, topic, group)}: room {' '.join(links)}"
-
-
 def _heading(tables: Tables, topic: str, group: str) -> str:
-    told = "asked outside the debates" if group == REFERENCE else group_title(group, tables.names)
-    return escape_markdown(f"{tables.title(topic)}: {told}")
+    title = "asked outside the debates" if group == REFERENCE else group_title(group, tables.names)
+    return escape_markdown(f"{tables.title(topic)}: {title}")
 
 
-def _room(room: _Room, number_: int, group: str) -> Iterator[str]:
-    yield f'<a id="room-{number_}"></a>\n'
+def _room(seats: Rows, group: str, turns: Events, ratings: Events, interventions: Events) -> Iterator[str]:
     if group != REFERENCE:
-        seated = ", ".join(
-            f"**{escape_markdown(row['name'])}** ({escape_markdown(row['seat'])})" for row in room.seated
-        )
-        yield f"### Room {room.seated[0]['repetition'] + 1}\n\n{seated}\n"
-    yield from _ratings(room, 0)
-    for round_, turns in room.turns.items():
+        names = ", ".join(f"**{escape_markdown(row['name'])}** ({escape_markdown(row['seat'])})" for row in seats)
+        yield f"### Room {seats[0]['repetition'] + 1}\n\n{names}\n"
+    rooms = dict.fromkeys(row["room"] for row in seats)
+    yield from _ratings([row for room in rooms for row in ratings.get((room, 0), ())], "Before the debate")
+    (room, *_) = rooms
+    for round_ in [round_ for name, round_ in turns if name == room]:
         yield f"#### Round {round_}\n"
-        for row in room.outside.get(round_, ()):
-            yield f"*{provenance.intervention_sentence(row, room.seated)}*\n"
-        for row in turns:
-            label = f"{escape_markdown(row['name'])}{' (post)' if row['form'] == POST else ''}"
-            yield f"**{label}:** {_said(row)}\n" if not row["what"] else f"*{_remembered(row)}*\n"
-        yield from _ratings(room, round_)
+        for row in interventions.get((room, round_), ()):
+            yield f"*{provenance.intervention_sentence(row, seats)}*\n"
+        for row in turns[room, round_]:
+            yield f"{_note(row) if row['what'] else _reply(row)}\n"
+        yield from _ratings(ratings.get((room, round_), []), f"After round {round_}")
 
 
-def _said(row: dict[str, Any]) -> str:
-    return (
-        escape_markdown(row["text"])
-        if isinstance(row["text"], str)
-        else f"*(silent: {escape_markdown(str(row['reason']))})*"
-    )
+def _reply(row: dict[str, Any]) -> str:
+    name = f"{escape_markdown(row['name'])}{' (post)' if row['form'] == POST else ''}"
+    if isinstance(row["text"], str):
+        return f"**{name}:** {escape_markdown(row['text'])}"
+    return f"**{name}:** *(silent: {escape_markdown(str(row['reason']))})*"
 
 
-def _remembered(row: dict[str, Any]) -> str:
-    """What stands between two asterisks of emphasis: no space at its end."""
+def _note(row: dict[str, Any]) -> str:
+    """Return a summary of memory or a note in italics; emphasis ends only after a letter, so spaces at the end are removed."""
     none = "no summary" if row["what"] == "memory" else "none"
-    told = row["text"] if isinstance(row["text"], str) else f"– ({none}: {row['reason']})"
-    return escape_markdown(f"{row['name']}'s {row['what']}: {told}").strip()
+    note = row["text"] if isinstance(row["text"], str) else f"– ({none}: {row['reason']})"
+    text = f"{row['name']}'s {row['what']}: {note}"
+    return f"*{escape_markdown(text).strip()}*"
 
 
-def _ratings(room: _Room, round_: int) -> Iterator[str]:
-    told = ", ".join(f"{escape_markdown(row['name'])} {_rated(row)}" for row in room.ratings.get(round_, ()))
-    if told:
-        yield f"> {'Before the debate' if round_ == 0 else f'After round {round_}'}: {told}\n"
+def _ratings(rows: Rows, when: str) -> Iterator[str]:
+    if rows:
+        ratings = ", ".join(f"{escape_markdown(row['name'])} {_rating(row)}" for row in rows)
+        yield f"> {when}: {ratings}\n"
 
 
-def _rated(row: dict[str, Any]) -> str:
+def _rating(row: dict[str, Any]) -> str:
     if pd.notna(row["attitude"]):
         return format_number(row["attitude"], 1)
     return f"– (no rating: {escape_markdown(str(row['reason']))})"

@@ -1,9 +1,9 @@
-"""Floor 5: data sets from records, adapters, benchmarks."""
+"""Floor 5: trains models, exports them, and measures what training changes."""
 
 import logging
 
 from parley.llm import model_hubs
 
 model_hubs.silence_hubs()
-# PEFT imports it, and at import it says that an optional kernel is missing.
+# PEFT imports it, and it logs that an optional kernel is missing.
 logging.getLogger("bitsandbytes").setLevel(logging.ERROR)

@@ -1,7 +1,7 @@
-"""What `--dry-run` of a training, a sweep or debates of adapters prints: calls, steps, and hours and memory from a measurement.
+"""`--dry-run` of a training, a sweep of adapters or debates of adapters: calls, steps, hours and memory, from a measurement.
 
-A few steps and replies are really made, on the model itself, where its weights are a folder here. Of a hub id nothing is loaded;
-time and memory are then called unknown, and no number is made up. The few calls for questions are left out.
+A few steps and replies are made on the model itself if its weights are a local folder. The weights of a hub id are not loaded:
+its time and memory are printed as unknown. The few calls that write questions are not counted.
 """
 
 from __future__ import annotations
@@ -16,35 +16,28 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from parley.llm.backends import open_spec
 from parley.llm.request import Message, Request, Sampling
 from parley.model.cost_estimate import plan_run
 from parley.model.scenario import Scenario
 from parley.training.base_model import BaseModel, base_model
-from parley.training.tuning.dataset import Example
+from parley.training.tuning.dataset import Example, chat
 from parley.training.tuning.pipeline import TuningPlan
 from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
 
+if TYPE_CHECKING:
+    from parley.training.sweep_lora import AdapterCell
+
 STEPS, REPLIES = 3, 16
-"""Steps and replies that are made to be timed. The first step is left out: it warms up."""
-UNKNOWN = "unknown: the weights are no folder here, so no step was timed"
-
-
-class Trained(Protocol):
-    """A cell of a sweep, as far as it is looked at."""
-
-    @property
-    def method(self) -> str: ...
-    @property
-    def r(self) -> int: ...
-    @property
-    def seed(self) -> int: ...
+"""Steps and replies that are timed. The first step warms up and does not count."""
+UNKNOWN = "unknown: the weights are not in a local folder, so no step was timed"
+QUESTION = "What do you think about taxes?"
 
 
 class Work(NamedTuple):
-    """What is to be done: calls, steps of a recipe, measurements of capability, and what was timed (None: unknown)."""
+    """Calls, steps by recipe and measurements of capability, with seconds per reply and per step, and GB (None: unknown)."""
 
     calls: dict[str, int]
     steps: dict[str, int]
@@ -55,107 +48,100 @@ class Work(NamedTuple):
 
 
 def of_training(plan: TuningPlan, recipe: Recipe) -> Work:
-    """A training: its questions and answers, and its steps (DPO: those of the SFT before it as well)."""
-    base = base_model(plan.llm)
+    """Return the work of a training: its answers and steps (DPO: also those of the SFT before it)."""
     recipes = [replace(recipe, method=SFT), recipe] if recipe.method == DPO else [recipe]
-    return _work(plan, base, {"answers": _answers(plan)}, recipes, 0)
+    return _work(plan.llm, {"answers": _answers(plan)}, recipes, plan.questions * plan.answers, plan.tokens)
 
 
-def of_sweep(plan: TuningPlan, base: Scenario, cells: Sequence[Trained], party: str) -> Work:
-    """A sweep: answers of each seed, a training and debates of each cell, and its capability."""
+def of_sweep(plan: TuningPlan, base: Scenario, cells: Sequence[AdapterCell], party: str) -> Work:
+    """Return the work of a sweep: answers of each seed; a training, debates and a measurement of capability of each cell."""
     seeds = len({cell.seed for cell in cells})
     recipes = [Recipe(party, cell.method, r=cell.r) for cell in cells if cell.method]
-    calls = {"answers": _answers(plan) * seeds, "debates": _debates(base) * len(cells)}
-    return _work(plan, base_model(plan.llm), calls, recipes, len(cells))
+    calls = {"answers": _answers(plan) * seeds, "debates": plan_run(base).calls * len(cells)}
+    work = _work(plan.llm, calls, recipes, plan.questions * plan.answers, plan.tokens)
+    return work._replace(scores=len(cells))
 
 
 def of_debates(base: Scenario, spec: str, arms: int) -> Work:
-    """Debates before and after: all arms."""
-    reply, _ = _replies(spec) if Path(base_model(spec).name).is_dir() else (None, None)
-    return Work({"debates": _debates(base) * arms}, {}, 0, reply, {}, _memory() if reply else None)
+    """Return the work of the debates before and after fine-tuning, in all arms."""
+    return _work(spec, {"debates": plan_run(base).calls * arms})
 
 
 def show(work: Work) -> int:
-    """Print it; 0."""
+    """Print the work; return 0."""
     print(f"calls    {_listed(work.calls)}")
     if work.steps:
         print(f"steps    {_listed(work.steps)}")
     if work.scores:
-        print(f"scores   {work.scores} measurements of capability (time not estimated; each is kept and made once)")
+        print(f"scores   {work.scores} measurements of capability (not in the time below; each is saved and made once)")
     if work.reply is None:
         print(f"time     {UNKNOWN}\nmemory   {UNKNOWN}")
         return 0
     seconds = sum(work.calls.values()) * work.reply
     seconds += sum(number * work.step[name.partition(" ")[0]] for name, number in work.steps.items())
-    timed = [f"{name} {value:.2g} s a step" for name, value in work.step.items()]
-    told = ", ".join([f"{work.reply:.2g} s a reply", *timed])
-    print(f"time     about {seconds / 3600:.2g} hours on this machine as busy as it is now (measured: {told})")
-    print(f"memory   {work.memory:.2g} GB at most while this was measured")
+    timed = [f"{work.reply:.2g} s a reply", *(f"{name} {value:.2g} s a step" for name, value in work.step.items())]
+    hours = f"about {seconds / 3600:.2g} hours on this machine at its present load"
+    print(f"time     {hours} (measured: {', '.join(timed)})")
+    print(f"memory   {work.memory:.2g} GB at most during the measurement")
     return 0
 
 
-def _work(plan: TuningPlan, base: BaseModel, calls: dict[str, int], recipes: Iterable[Recipe], scores: int) -> Work:
-    examples = plan.questions * plan.answers
+def _work(
+    spec: str, calls: dict[str, int], recipes: Iterable[Recipe] = (), examples: int = 0, tokens: int = 120
+) -> Work:
+    """Count the steps of the recipes over so many examples, and time a reply of so many tokens and a step of each method."""
+    base = base_model(spec)
     recipes = [recipe.filled(base.kind) for recipe in recipes]
     steps: Counter[str] = Counter()
     for recipe in recipes:
         steps[f"{recipe.method} r={recipe.r}"] += recipe.steps(examples)
     if not Path(base.name).is_dir():
-        return Work(calls, dict(steps), scores, None, {}, None)
-    reply, words = _replies(plan.llm, plan.tokens)
-    largest = {one.method: one for one in sorted(recipes, key=lambda one: one.r)}
-    step = {method: _step(base, recipe, words) for method, recipe in largest.items()}
-    return Work(calls, dict(steps), scores, reply, step, _memory())
+        return Work(calls, dict(steps), 0, None, {}, None)
+    seconds, answer = _time_replies(spec, tokens)
+    largest = {recipe.method: recipe for recipe in sorted(recipes, key=lambda recipe: recipe.r)}
+    step = {method: _time_step(base, recipe, answer) for method, recipe in largest.items()}
+    return Work(calls, dict(steps), 0, seconds, step, _memory())
 
 
 def _answers(plan: TuningPlan) -> int:
     return plan.questions * plan.answers * len(PARTIES)
 
 
-def _debates(base: Scenario) -> int:
-    return plan_run(base).calls
-
-
-def _replies(spec: str, tokens: int = 120) -> tuple[float, str]:
-    """Seconds a reply, asked REPLIES at a time, and the longest reply."""
-    backend = open_spec(spec)
-    asked = [
-        Request((Message("user", "What do you think about taxes?"),), Sampling(1.0, tokens), seed, purpose="interview")
-        for seed in range(REPLIES)
-    ]
-    backend.complete(asked[:1])
+def _time_replies(spec: str, tokens: int) -> tuple[float, str]:
+    """Return the seconds per reply, in a batch of REPLIES, and the longest reply."""
+    backend, question = open_spec(spec), (Message("user", QUESTION),)
+    requests = [Request(question, Sampling(1.0, tokens), seed, purpose="interview") for seed in range(REPLIES)]
+    backend.complete(requests[:1])
     begun = time.monotonic()
-    said = backend.complete(asked)
-    return (time.monotonic() - begun) / REPLIES, max(((one.text or "") for one in said), key=len)
+    replies = backend.complete(requests)
+    return (time.monotonic() - begun) / REPLIES, max((reply.text or "" for reply in replies), key=len)
 
 
-def _step(base: BaseModel, recipe: Recipe, answer: str) -> float:
-    """Seconds a step, the median of those after the first."""
+def _time_step(base: BaseModel, recipe: Recipe, answer: str) -> float:
+    """Return the seconds per step: the median without the first."""
     from parley.training.tuning.trainers import train
 
     ends: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        work, begun = Path(folder), replace(recipe, epochs=1.0, held_out=0.0)
-        start = None
+        work, recipe, start = Path(folder), replace(recipe, epochs=1.0, held_out=0.0), None
         if recipe.method == DPO:
             start = work / "start"
-            train(replace(begun, method=SFT), base, _examples(SFT, 2, answer), [], start, work / "sft")
-        found = _examples(recipe.method, STEPS * recipe.batch, answer)
-        train(begun, base, found, [], work / "out", work / "work", start, lambda _: ends.append(time.monotonic()))
+            train(replace(recipe, method=SFT), base, _examples(SFT, 2, answer), [], start, work / "sft")
+        examples = _examples(recipe.method, STEPS * recipe.batch, answer)
+        train(recipe, base, examples, [], work / "out", work / "work", start, lambda _: ends.append(time.monotonic()))
     gaps = [after - before for before, after in pairwise(ends)]
     return median(gaps) if gaps else math.nan
 
 
 def _examples(method: str, number: int, answer: str) -> list[Example]:
-    """So many examples as long as a reply was."""
-    asked = {"prompt": [{"role": "user", "content": "What do you think about taxes?"}]}
-    said = [{"role": "assistant", "content": answer or "Nothing."}]
-    kinds = {"completion": said} if method == SFT else {"chosen": said, "rejected": [said[0] | {"content": "Nothing."}]}
-    return [asked | kinds for _ in range(number)]
+    """Return examples as long as a reply."""
+    said, other = chat("assistant", answer or "Nothing."), chat("assistant", "Nothing.")
+    answers = {"completion": said} if method == SFT else {"chosen": said, "rejected": other}
+    return [{"prompt": chat("user", QUESTION), **answers} for _ in range(number)]
 
 
 def _memory() -> float:
-    """GB: the most that this process has held, of the GPU's where there is one."""
+    """Return the maximum memory of this process in GB: the GPU's if there is one."""
     import torch
 
     if torch.cuda.is_available():

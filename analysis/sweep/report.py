@@ -1,18 +1,13 @@
-"""The folder of a sweep: cells.csv, changes.csv, effects.csv (and .parquet), figures/, summary.md.
-
-The figure of a sweep: a row for each varied field, a column for each topic, a line for each party.
-
-Party is told by colour, marker and line style alike (analysis/plots.py). Numbers are on an axis to scale, words side by side.
-"""
+"""The report of a sweep: summary.md, its tables (cells, changes, effects, pairs, interactions) and its figures."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,120 +18,98 @@ from matplotlib.ticker import MaxNLocator
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST
-from parley.analysis.figures import add_legend, make_panels, new_figure, styles_by_party
-from parley.analysis.formatting import count_phrase, format_estimate, markdown_table, seat_title, slug, strip_controls
-from parley.analysis.metrics._cells import KEYS
-from parley.analysis.report import Report
-from parley.analysis.sweep.tables import (
-    CellMeasurement,
-    field_effects,
-    interactions,
-    key_cells,
-    pair_means,
-    title_cells,
-    values_of,
+from parley.analysis.figures import add_caption, add_legend, error_bars, make_panels, new_figure, styles_by_party
+from parley.analysis.formatting import (
+    count_phrase,
+    estimate,
+    markdown_table,
+    seat_title,
+    slug,
+    strip_controls,
 )
+from parley.analysis.metrics._cells import KEYS
+from parley.analysis.report import Report, disk_errors
+from parley.analysis.sweep import tables
+from parley.analysis.sweep.tables import CellMeasurement, title_cells, values_of
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.sweep.design import SweepCell
 
 SUMMARY = "summary.md"
 FEW = 10
+"""Below this number of seeds the summary warns of wide intervals."""
 MOST_PAIRS = 6
 MOST = 200
 """Rows of a table in the summary; all of them are in the file."""
+WIDEST = 6
+"""Topics with a panel of their own; of more, the first ones are drawn."""
+OFFSET = 0.015
+"""Share of the axis between the bars of two parties, so that they do not hide each other."""
+HEADS = {
+    "depends": "depends on",
+    "left_out": "seeds left out",
+    "toward": "toward the Default",
+    "reason": "reason missing",
+}
 
 
 def write(
     folder: Path,
     cells: Sequence[SweepCell],
-    found: Mapping[int, CellMeasurement],
+    measured: Mapping[int, CellMeasurement],
     stopped: Mapping[int, str],
     command: str,
 ) -> Path:
-    """Write all of it; the summary's path. The same records give the same bytes. Errors: UserError when it cannot be written."""
-    try:
-        return _report(folder, cells, found, stopped, command).write()
-    except OSError as error:
-        raise UserError(
-            f"cannot write the report in {folder}: {error.strerror or error}; the cells are kept"
-        ) from error
+    """Write the report; return the summary's path. The same records give the same bytes.
+
+    Errors: UserError when it cannot be written.
+    """
+    with disk_errors(folder, "the cells are kept"):
+        report = Report(folder, Path(SUMMARY).stem, f"Sweep of {cells[0].combined.name}")
+        _add_results(report, cells, measured, stopped)
+        report.lines(_files(command))
+        return report.write()
 
 
-class SweepFindings(NamedTuple):
-    """Main effects, cell means by pair of fields, and whether one field's effect depends on another."""
-
-    effects: pd.DataFrame
-    pairs: pd.DataFrame
-    tested: pd.DataFrame
-
-
-def _report(
-    folder: Path,
-    cells: Sequence[SweepCell],
-    found: Mapping[int, CellMeasurement],
-    stopped: Mapping[int, str],
-    command: str,
-) -> Report:
-    """The summary with its tables and figures, as yet without the page itself."""
-    results = SweepFindings(field_effects(cells, found), pair_means(cells, found), interactions(cells, found))
-    headers = [found[place].header for place in sorted(found)]
-    report = Report(folder, Path(SUMMARY).stem, f"Sweep of {cells[0].combined.name}")
-    report.data(
-        cells=key_cells(cells, {place: one.attitudes for place, one in found.items()}, stopped),
-        changes=key_cells(cells, {place: one.changes for place, one in found.items()}, stopped),
-        effects=results.effects,
-        **({"pairs": results.pairs, "interactions": results.tested} if len(results.pairs) else {}),
+def _add_results(
+    report: Report, cells: Sequence[SweepCell], measured: Mapping[int, CellMeasurement], stopped: Mapping[int, str]
+) -> None:
+    effects, pairs, tested = (
+        make(cells, measured) for make in (tables.field_effects, tables.pair_means, tables.interactions)
     )
-    _open(report, cells, stopped)
-    report.disclaim(*headers)
-    _figures(report, results.effects, headers)
-    report.lines(_effects(results.effects, results.tested, len({cell.seed for cell in cells})))
-    if len(results.tested):
-        _together(report, results, headers)
-    report.lines(_files(command))
-    return report
-
-
-def _open(report: Report, cells: Sequence[SweepCell], stopped: Mapping[int, str]) -> None:
-    """Say which cells there are, and which are not finished."""
+    headers = [measured[place].header for place in sorted(measured)]
+    report.data(
+        cells=tables.key_cells(cells, {place: cell.attitudes for place, cell in measured.items()}, stopped),
+        changes=tables.key_cells(cells, {place: cell.changes for place, cell in measured.items()}, stopped),
+        effects=effects,
+        **({"pairs": pairs, "interactions": tested} if len(pairs) else {}),
+    )
     fields = [f"{key} ({', '.join(values_of(cells, key))})" for key, _ in cells[0].values]
-    seeds = count_phrase(len({cell.seed for cell in cells}), "seed")
-    report.plain(f"{count_phrase(len(cells), 'cell')}: {'; '.join([*fields, seeds])}.")
+    seeds = len({cell.seed for cell in cells})
+    report.plain(f"{count_phrase(len(cells), 'cell')}: {'; '.join([*fields, count_phrase(seeds, 'seed')])}.")
     if stopped:
         unfinished = f"{count_phrase(len(stopped), 'cell')} of {len(cells)}"
-        report.add(f"**Unfinished**: {unfinished}. Run the same command again to go on.")
-        report.table([[why, str(count)] for why, count in _reasons(stopped)], ["why", "cells"])
-
-
-def change_figures(table: pd.DataFrame, headers: Sequence[Header]) -> dict[str, Callable[[], Figure]]:
-    """A figure for each group by name, the main effects of all varied fields; each is drawn when its entry is called."""
-    drawn: dict[str, Callable[[], Figure]] = {}
-    groups = list(table["group"].unique())
-    for group in groups:
-        here = table[table["group"] == group]
-        seeds, name = count_phrase(int(here["seeds"].max()), "seed"), headers[0].scenario["name"]
-        caption = f"{title_cells(group)}, {name} on {_models(headers)}: means over {seeds}, 95% intervals"
-        drawn["change" if len(groups) == 1 else f"change_{slug(group).strip('_')}"] = partial(figure, here, caption)
-    return drawn
-
-
-def _figures(report: Report, table: pd.DataFrame, headers: Sequence[Header]) -> None:
-    """Add a figure for each group."""
-    for name, draw in change_figures(table, headers).items():
+        report.add(f"**Unfinished**: {unfinished}. Run the same command again to continue.")
+        reasons = pd.Series(stopped).value_counts().rename_axis("why").reset_index(name="count")
+        ordered = reasons.sort_values(["count", "why"], ascending=[False, True]).astype(str)
+        report.table(ordered.to_numpy().tolist(), ["why", "cells"])
+    report.disclaim(*headers)
+    for name, draw in change_figures(effects, headers).items():
         report.figure(draw(), f"figures/{name}", "Change of attitude by value of each varied field")
+    report.lines(_effects(effects, tested, seeds))
+    if len(tested):
+        _interactions(report, pairs, tested, headers)
 
 
-def _crossed(report: Report, found: SweepFindings, headers: Sequence[Header]) -> None:
-    """Add a figure for each pair of fields and group, those that depend on each other first, `MOST_PAIRS` at most."""
-    together, tested = found.pairs, found.tested
-    order = tested.groupby(["field", "other", "group"], sort=False)["p"].min().sort_values(kind="stable")
-    several = tested["group"].nunique() > 1
-    for field, other, group in list(order.index)[:MOST_PAIRS]:
-        here = together[(together["field"] == field) & (together["other"] == other) & (together["group"] == group)]
-        caption = f"{title_cells(group)} on {_models(headers)}: change by {field} and {other}, means over seeds, 95% intervals"
-        name = "_".join(["pair", slug(field), slug(other), *([slug(group)] if several else [])])
-        report.figure(crossing(here, caption), f"figures/{name}", f"Change by {field} and {other}")
+def change_figures(effects: pd.DataFrame, headers: Sequence[Header]) -> dict[str, Callable[[], Figure]]:
+    """Return a figure per group by name, with the main effects of all varied fields. A figure is drawn when it is called."""
+    figures: dict[str, Callable[[], Figure]] = {}
+    several = effects["group"].nunique() > 1
+    for group, rows in effects.groupby("group", sort=False):
+        seeds, name = count_phrase(int(rows["seeds"].max()), "seed"), headers[0].scenario["name"]
+        caption = f"{title_cells(str(group))}, {name} on {_models(headers)}: means over {seeds}, 95% intervals"
+        figures[f"change_{slug(str(group)).strip('_')}" if several else "change"] = partial(figure, rows, caption)
+    return figures
 
 
 def _models(headers: Sequence[Header]) -> str:
@@ -144,94 +117,84 @@ def _models(headers: Sequence[Header]) -> str:
     return names[0] if len(names) == 1 else f"{len(names)} models"
 
 
-def _reasons(stopped: Mapping[int, str]) -> list[tuple[str, int]]:
-    counts = pd.Series(stopped).value_counts()
-    return sorted(((str(why), int(count)) for why, count in counts.items()), key=lambda pair: (-pair[1], pair[0]))
-
-
-def _effects(table: pd.DataFrame, tested: pd.DataFrame, seeds: int) -> Iterator[str]:
+def _effects(effects: pd.DataFrame, tested: pd.DataFrame, seeds: int) -> Iterator[str]:
     yield "## What each field does\n"
-    if table.empty:
+    if effects.empty:
         yield "Nothing to report: no cell has ratings from two surveys.\n"
         return
-    few = (
-        f" With fewer than {FEWEST} seeds there are no intervals, and nothing can be concluded."
-        if seeds < FEWEST
-        else ""
-    )
-    few = few or (" With so few seeds intervals are wide." if seeds < FEW else "")
-    table = table.assign(depends=[depends(tested, row) for row in table.to_dict("records")])
+    few = " With so few seeds intervals are wide." if seeds < FEW else ""
+    if seeds < FEWEST:
+        few = f" With fewer than {FEWEST} seeds there are no intervals, and nothing can be concluded."
     yield (
-        "Main effects: a value of a field is averaged over the other fields within each seed first. Change is that of the "
-        "attitude (0-10) from the first survey to the last, over agents rated in both; toward the Default is the same, positive "
-        "toward the level that the Default had before the debates; difference is from the first value of the field, seed by "
-        "seed (the people of a seed are the same in all cells). The unit is the seed; brackets hold 95% intervals over "
-        f"seeds; nothing is corrected for the number of rows.{few} Seeds that lack a cell are left out of a row, and counted.\n"
+        "Main effects: each value of a field is first averaged over the other fields within each seed. Change is the attitude "
+        "(0-10) at the last survey minus that at the first, over agents rated in both. Toward the Default is the same change, "
+        "positive toward the Default's level before the debates. Difference is from the first value of the field, seed by seed "
+        "(the people of a seed are the same in all cells). The unit is the seed; brackets hold 95% intervals over seeds; nothing "
+        f"is corrected for the number of rows.{few} A row leaves out seeds that lack a cell, and counts them.\n"
     )
-    keys = [key for key in ("field", "value", "topic", "group", "party") if table[key].nunique() > 1] or ["party"]
-    keys += ["left_out"] if table["left_out"].any() else []
-    shown = [name for name in ("change", "toward", "difference") if table[name].notna().any()]
-    why = ["reason"] if table["reason"].notna().any() else []
-    why = (["depends"] if table["depends"].any() else []) + why
-    head = {
-        "depends": "depends on",
-        "left_out": "seeds left out",
-        "toward": "toward the Default",
-        "reason": "why empty",
-    }
+    effects = effects.assign(depends=[depends(tested, row) for row in effects.to_dict("records")])
+    keys = [key for key in ("field", "value", "topic", "group", "party") if effects[key].nunique() > 1] or ["party"]
+    keys += ["left_out"] if effects["left_out"].any() else []
+    shown = [name for name in ("change", "toward", "difference") if effects[name].notna().any()]
+    notes = ["depends"] if effects["depends"].any() else []
+    notes += ["reason"] if effects["reason"].notna().any() else []
     rows = [
         [title_cells(row[key]) if key == "group" else str(row[key]) for key in keys]
-        + [format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in shown]
-        + [row[name] for name in why]
-        for row in table.head(MOST).fillna({"reason": ""}).to_dict("records")
+        + [estimate(name)(row) for name in shown]
+        + [row[name] for name in notes]
+        for row in effects.head(MOST).fillna({"reason": ""}).to_dict("records")
     ]
-    yield markdown_table([head.get(name, name) for name in (*keys, *shown, *why)], rows) + "\n"
-    if len(table) > MOST:
-        yield f"The first {MOST} of {len(table):,} rows; all are in `effects.csv`.\n"
+    yield markdown_table([HEADS.get(name, name) for name in (*keys, *shown, *notes)], rows) + "\n"
+    if len(effects) > MOST:
+        yield f"The first {MOST} of {len(effects):,} rows; all are in `effects.csv`.\n"
 
 
 def depends(tested: pd.DataFrame, row: Mapping[Any, Any]) -> str:
-    """The other fields on which the effect of a row's field depends, for the same people."""
-    sure = tested[tested["depends"].fillna(False).astype(bool)]
-    here = sure[np.all([sure[key] == row[key] for key in KEYS], axis=0)]
-    couples = [couple for couple in here[["field", "other"]].to_numpy().tolist() if row["field"] in couple]
-    return ", ".join(dict.fromkeys(name for couple in couples for name in couple if name != row["field"]))
+    """Return the other fields on which the effect of a row's field depends, for the same people."""
+    here = _select(_dependent(tested), row, KEYS)
+    pairs = [pair for pair in here[["field", "other"]].to_numpy().tolist() if row["field"] in pair]
+    return ", ".join(dict.fromkeys(name for pair in pairs for name in pair if name != row["field"]))
 
 
-def _together(report: Report, found: SweepFindings, headers: Sequence[Header]) -> None:
-    tested = found.tested
-    sure = tested[tested["depends"].fillna(False).astype(bool)]
-    unknown = int(tested["depends"].isna().sum())
+def _dependent(tested: pd.DataFrame) -> pd.DataFrame:
+    return tested[tested["depends"].fillna(False).astype(bool)]
+
+
+def _select(table: pd.DataFrame, row: Mapping[Any, Any], keys: Iterable[str]) -> pd.DataFrame:
+    """Return the rows of a table that have a row's values in these columns."""
+    return table[np.all([table[key] == row[key] for key in keys], axis=0)]
+
+
+def _interactions(report: Report, pairs: pd.DataFrame, tested: pd.DataFrame, headers: Sequence[Header]) -> None:
+    """Add how pairs of fields work together: figures, then cell means, those that depend on each other first."""
+    dependent, uncertain = _dependent(tested), int(tested["depends"].isna().sum())
     report.section(
         "How fields work together",
-        f"In {len(sure)} of {count_phrase(len(tested), 'line')} (one per pair of "
-        "fields, topic, group and party) the effect of one "
-        f"field depends on the other (Student's t of differences of differences, seed by seed, Holm's correction within a line); "
-        f"for {unknown} this is not certain. The main effect of such a field is the effect at no value of the other: read the "
-        "cell means. All are in `pairs.csv`, the tests in `interactions.csv`.",
+        f"In {len(dependent)} of {count_phrase(len(tested), 'line')} (one per pair of fields, topic, group and party) the effect "
+        "of one field depends on the other (Student's t of differences of differences, seed by seed, Holm's correction within a "
+        f"line); for {uncertain} this is not certain. The main effect of such a field is its effect at no value of the other: "
+        "read the cell means. All are in `pairs.csv`, the tests in `interactions.csv`.",
     )
-    _crossed(report, found, headers)
-    shown = sure if len(sure) else tested
-    for row in shown.head(MOST_PAIRS).to_dict("records"):
-        _means(report, found.pairs, row)
+    order = tested.groupby(["field", "other", "group"], sort=False)["p"].min().sort_values(kind="stable")
+    several = tested["group"].nunique() > 1
+    for field, other, group in list(order.index)[:MOST_PAIRS]:
+        rows = _select(pairs, {"field": field, "other": other, "group": group}, ("field", "other", "group"))
+        caption = f"{title_cells(group)} on {_models(headers)}: change by {field} and {other}, means over seeds, 95% intervals"
+        name = "_".join(["pair", slug(field), slug(other), *([slug(group)] if several else [])])
+        report.figure(crossing(rows, caption), f"figures/{name}", f"Change by {field} and {other}")
+    for row in (dependent if len(dependent) else tested).head(MOST_PAIRS).to_dict("records"):
+        _cell_means(report, _select(pairs, row, ("field", "other", *KEYS)), row)
 
 
-def _means(report: Report, together: pd.DataFrame, row: Mapping[Any, Any]) -> None:
-    """Add the cell means of a pair of fields for one topic, group and party: rows values of the one, columns of the other."""
-    keys = ("field", "other", *KEYS)
-    here = together[np.all([together[key] == row[key] for key in keys], axis=0)]
-    columns = list(here["other_value"].unique())
-    body = []
-    for value, part in here.groupby("value", sort=False):
-        told = part.set_index("other_value")
-        body.append([str(value), *(_told(told.loc[one]) for one in columns)])
+def _cell_means(report: Report, pairs: pd.DataFrame, row: Mapping[Any, Any]) -> None:
+    """Add the cell means of one pair of fields, topic, group and party: rows values of the one, columns of the other."""
+    shown = pairs.assign(shown=[estimate("change")(pair) for pair in pairs.to_dict("records")])
+    table = shown.pivot(index="value", columns="other_value", values="shown")
+    table = table.reindex(pairs["value"].unique())[pairs["other_value"].unique()]
     who = f"{row['party'].title()}, {row['topic']}, {title_cells(row['group'])}"
     report.plain(f"{who}: change (points) by {row['field']} (rows) and {row['other']} (columns).")
-    report.table(body, [str(row["field"]), *(f"{row['other']} = {one}" for one in columns)])
-
-
-def _told(row: pd.Series) -> str:
-    return format_estimate(row["change"], row["change_low"], row["change_high"])
+    lines = table.reset_index().astype(str).to_numpy().tolist()
+    report.table(lines, [str(row["field"]), *(f"{row['other']} = {value}" for value in table.columns)])
 
 
 def _files(command: str) -> Iterator[str]:
@@ -239,88 +202,82 @@ def _files(command: str) -> Iterator[str]:
     yield f"    {command}\n" if command.isprintable() else "The command holds characters that cannot be printed.\n"
     yield (
         "`cells.csv` has a row for each cell, topic, group, party and round, `changes.csv` one for each cell, topic, group and "
-        "party, `effects.csv` holds the main effects (each as .parquet too). Each cell is a run folder under `cells/`, with its "
+        "party, `effects.csv` the main effects (each as .parquet too). Each cell is a run folder under `cells/`, with its "
         "record and journal: every command that takes a run takes it (`python run.py judge DIR`, `python run.py human DIR`)."
     )
 
 
-WIDEST = 6
-"""Topics that have a panel each; of more, the first ones have."""
-ASIDE = 0.015
-"""Share of the axis by which parties stand beside each other, so that their bars do not hide one another."""
-
-
 def figure(effects: pd.DataFrame, caption: str) -> Figure:
-    """Change of attitude by value of each varied field, for one group. effects: as analysis.sweep.tables gives them."""
+    """Draw the change of attitude by value, for one group: a row per varied field, a column per topic, a line per party."""
     fields, topics = list(effects["field"].unique()), list(effects["topic"].unique())[:WIDEST]
-    parties = list(effects["party"].unique())
+    looks = styles_by_party(effects["party"].unique())
+    lines = {party: (look, seat_title(party)) for party, look in looks.items()}
     with new_figure(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(fields) + 0.9) as drawn:
         grid = make_panels(drawn, len(fields), [_heading(topic) for topic in topics], sharex="row", sharey=True)
         for row, field in zip(grid, fields, strict=True):
-            values = list(effects.loc[effects["field"] == field, "value"].unique())
+            rows = effects[effects["field"] == field]
+            values = list(rows["value"].unique())
             for axis, topic in zip(row, topics, strict=True):
-                here = effects[(effects["field"] == field) & (effects["topic"] == topic)]
-                _panel(axis, here, values, parties)
+                _plot_lines(axis, rows[rows["topic"] == topic], "party", values, lines)
                 axis.set_xlabel("" if field == "all" else strip_controls(field))
             row[0].set_ylabel("change (points)")
         add_legend(drawn, grid[0][:1], 4)
-        drawn.suptitle(textwrap.fill(strip_controls(caption), int(drawn.get_figwidth() * 16)), fontsize=7)
+        add_caption(drawn, caption)
     return drawn
 
 
 def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
-    """Change by one field, a line a value of another: a row for each party, a column for each topic. Lines that are not parallel:
-    the effect of the one depends on the other. pairs: as analysis.sweep.interactions.pair_means gives them, of one
-    pair of fields and group.
+    """Draw the change by one field, a line per value of another: a row per party, a column per topic.
+
+    Where lines are not parallel, the effect of one field depends on the other. pairs: rows of `pair_means` for one pair of
+    fields and one group.
     """
     topics, parties = list(pairs["topic"].unique())[:WIDEST], list(pairs["party"].unique())
-    values, others = (list(pairs[name].unique()) for name in ("value", "other_value"))
-    lines = styles_by_party(others)
+    values, (field, other) = list(pairs["value"].unique()), pairs[["field", "other"]].iloc[0].map(str)
+    lines = {value: (look, value) for value, look in styles_by_party(pairs["other_value"].unique()).items()}
     with new_figure(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(parties) + 0.9) as drawn:
-        titles, below = [_heading(topic) for topic in topics], strip_controls(str(pairs["field"].iloc[0]))
-        grid = make_panels(drawn, len(parties), titles, below, sharex=True, sharey=True)
+        titles = [_heading(topic) for topic in topics]
+        grid = make_panels(drawn, len(parties), titles, strip_controls(field), sharex=True, sharey=True)
         for row, party in zip(grid, parties, strict=True):
             for axis, topic in zip(row, topics, strict=True):
-                here = pairs[(pairs["party"] == party) & (pairs["topic"] == topic)]
-                _lines(axis, here.assign(line=here["other_value"]), values, {one: (lines[one], one) for one in others})
+                rows = pairs[(pairs["party"] == party) & (pairs["topic"] == topic)]
+                _plot_lines(axis, rows, "other_value", values, lines)
             row[0].set_ylabel(f"{seat_title(party)}\nchange (points)")
-        add_legend(drawn, grid[0][:1], 4, strip_controls(str(pairs["other"].iloc[0])))
-        drawn.suptitle(textwrap.fill(strip_controls(caption), int(drawn.get_figwidth() * 16)), fontsize=7)
+        add_legend(drawn, grid[0][:1], 4, strip_controls(other))
+        add_caption(drawn, caption)
     return drawn
 
 
-def _panel(axis: Axes, rows: pd.DataFrame, values: Sequence[str], parties: Sequence[str]) -> None:
-    named = styles_by_party(parties)
-    _lines(axis, rows.assign(line=rows["party"]), values, {one: (named[one], seat_title(one)) for one in parties})
-
-
-def _lines(axis: Axes, rows: pd.DataFrame, values: Sequence[str], lines: Mapping[str, tuple[Any, str]]) -> None:
-    """Change by value, a line each (column `line`: its look and label)."""
+def _plot_lines(
+    axis: Axes,
+    rows: pd.DataFrame,
+    column: str,
+    values: Sequence[str],
+    lines: Mapping[str, tuple[Mapping[str, Any], str]],
+) -> None:
+    """Plot the change by value, a line per value of `column` (with its look and label)."""
     places, numeric = _places(values)
     reach = (max(places) - min(places)) or 1
-    aside = ASIDE * reach
     for number, (name, (look, label)) in enumerate(lines.items()):
-        part = rows[rows["line"] == name]
-        x = [places[values.index(value)] + aside * (number - (len(lines) - 1) / 2) for value in part["value"]]
-        ends = [
-            part["change"] - part["change_low"].fillna(part["change"]),
-            part["change_high"].fillna(part["change"]) - part["change"],
-        ]
-        axis.errorbar(x, part["change"], [end.clip(lower=0) for end in ends], color=look["color"], marker=look["markers"][0],
-                      markersize=3.5, linewidth=1.0, linestyle=look["linestyle"], capsize=2,
-                      label=strip_controls(label))  # fmt: skip
+        part = rows[rows[column] == name]
+        offset = OFFSET * reach * (number - (len(lines) - 1) / 2)
+        axis.errorbar(
+            [places[values.index(value)] + offset for value in part["value"]], part["change"], error_bars(part, "change"),
+            color=look["color"], marker=look["markers"][0], linestyle=look["linestyle"], markersize=3.5, linewidth=1.0,
+            capsize=2, label=strip_controls(label),
+        )  # fmt: skip
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
     if numeric:
         axis.xaxis.set_major_locator(MaxNLocator(5, integer=all(place.is_integer() for place in places)))
-        axis.set_xlim(min(places) - reach / 10, max(places) + reach / 10)  # of values without a cell too
+        axis.set_xlim(min(places) - reach / 10, max(places) + reach / 10)  # also when a value has no cell
     else:
         axis.set_xticks(places, [textwrap.shorten(strip_controls(value), 18, placeholder="…") for value in values])
         axis.set_xlim(-0.5, len(values) - 0.5)
 
 
 def _places(values: Sequence[str]) -> tuple[list[float], bool]:
-    """Where values stand on the axis, and whether they are numbers."""
+    """Return where values lie on the axis, and whether they are numbers, which are drawn to scale."""
     try:
         numbers = [float(value) for value in values]
     except ValueError:

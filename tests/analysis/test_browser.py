@@ -215,7 +215,7 @@ def test_a_run_under_way_in_every_view_and_stepped_into(visits: Callable[..., Vi
     page.get_by_text("To ", exact=False).first.wait_for()
     page.get_by_role("button", name="Play").click()
     page.get_by_text("done, round 3 of 3").wait_for()
-    visit.view("Conversation").get_by_text("Ann, to everybody: <b>Think</b> of the cost.").wait_for()
+    visit.view("Conversation").get_by_text("Ann, to all agents: <b>Think</b> of the cost.").wait_for()
 
 
 def test_a_network_tells_who_is_who(visits: Callable[..., Visit]) -> None:

@@ -54,7 +54,7 @@ def test_findings_come_first_with_n_and_unit(ran: Callable, tmp_path: Path) -> N
         "How to read the numbers",
         *[metric.TITLE for metric in metrics().values() if metric.LABELS and applies(metric, tables)],
         "What is missing",
-        "What was run on what",
+        "Details of the run",
         "Run it again",
     ]
     assert "unit of analysis is the room, one debate: n = 3 rooms" in text
@@ -68,6 +68,24 @@ def test_rows_are_the_metrics_rows(held: Callable, tmp_path: Path) -> None:
     tables = held(*[{"republican": [2, 4, 5]}, {"republican": [4, 4, 7]}] * 3, reference=8)
     found = rows(section(summary(tables, tmp_path), "Drift toward the Default"))
     assert [cell.split(" (")[0] for cell in found[0]] == ["Republican", "8.00", "3.00", "6.00", "3.00", "0.60", "1.50"]
+
+
+def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> None:
+    """Start 3, end 6.33, Default 8: 3.3 of 5 points; past the Default no share of the way is told; one that stayed has none."""
+    starts = [(2, 5), (4, 8), (3, 6), (2, 5), (4, 7), (3, 7)]
+    for default, way in (
+        (8, "3.3 of 5 points toward"),
+        (4.5, "3.3 points toward and past"),
+        (1, "3.3 points away from"),
+    ):
+        rooms = [
+            {"republican": list(pair), "democrat": [9 - number % 2, 9 - number % 2]}
+            for number, pair in enumerate(starts)
+        ]
+        text = section(summary(held(*rooms, reference=default), tmp_path), "In short")
+        assert [line for line in text.splitlines() if "points" in line] == [
+            f"- Republicans moved {way} the Default's level."
+        ]
 
 
 def test_rows_of_several_topics_and_groups_name_them(ran: Callable, tmp_path: Path) -> None:
@@ -304,9 +322,11 @@ def test_rooms_that_share_personas_are_owned_up_to(ran: Callable, tmp_path: Path
 def test_the_summary_says_where_the_dashed_line_comes_from(ran: Callable, tmp_path: Path) -> None:
     """Of whom, and of how many."""
     text = summary(load(ran("echo_chamber")), tmp_path)
-    assert "Two Republicans and a Default: of its own (n = 3 a topic)" in text
-    assert "Two Republicans: of those in Two Republicans and a Default (n = 3 a topic)" in text
-    assert "A Republican and a Democrat: of those asked outside (n = 3" in summary(load(ran("two_way")), tmp_path)
+    assert "Two Republicans and a Default: its own Defaults (n = 3 per topic)" in text
+    assert "Two Republicans: the Defaults of Two Republicans and a Default (n = 3 per topic)" in text
+    assert "A Republican and a Democrat: Defaults asked outside the debates (n = 3" in summary(
+        load(ran("two_way")), tmp_path
+    )
 
 
 def test_a_surrogate_is_no_model_that_is_billed(ran: Callable, tmp_path: Path) -> None:
@@ -315,5 +335,5 @@ def test_a_surrogate_is_no_model_that_is_billed(ran: Callable, tmp_path: Path) -
     scenario = tables.header.scenario | {"llms": ["republican=surrogate:s.json", "democrat=openai:other"]}
     held = replace(tables, header=replace(tables.header, scenario=scenario))
     assert set(_used(held)) == {"", "democrat"}
-    told = dict(rows(section(summary(held, tmp_path), "What was run on what")))
+    told = dict(rows(section(summary(held, tmp_path), "Details of the run")))
     assert told["model"] == "oracle; democrat: openai:other"

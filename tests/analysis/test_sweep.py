@@ -169,7 +169,7 @@ def test_what_never_ran_is_in_the_summary_with_its_reason(tmp_path: Path) -> Non
         run_scenario(RunSpec(asked[place].scenario, tmp_path / asked[place].folder))
     held = {place: measure_cell(tmp_path / asked[place].folder) for place in (0, 1)}
     summary = write(tmp_path, asked, held, dict.fromkeys((2, 3), "no server"), "python run.py sweep").read_text()
-    assert "| why empty |" in summary
+    assert "| reason missing |" in summary
     assert f"| {NO_SEED} |" in summary
     assert "| nan |" not in summary
     axis = figure(field_effects(asked, held), "").axes[0]
@@ -242,7 +242,7 @@ def test_a_cell_without_a_record_is_a_row_that_says_why(tmp_path: Path) -> None:
     )
     summary = (tmp_path / "summary.md").read_text()
     assert "**Unfinished**: 1 cell of 2" in summary
-    assert "why empty" not in summary
+    assert "reason missing" not in summary
     assert "| its worker was killed | 1 |" in summary
 
 

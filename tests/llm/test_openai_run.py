@@ -75,7 +75,7 @@ def test_a_debate_over_an_endpoint(
         assert server.keys == {"Bearer sk-very-secret-1234567890"}
     tables = load(folder)
     assert set(tables.attitudes["how"]) == {"strict, logprobs"}
-    assert "| ratings read | strict, logprobs: 18 |" in (folder / "summary.md").read_text()
+    assert "| how ratings were read | strict, logprobs: 18 |" in (folder / "summary.md").read_text()
     assert set(tables.attitudes["rating"]) == {7.0}
     assert set(tables.attitudes["expected"]) == {6.5}
     assert tables.calls["failure"].isna().all()
@@ -212,6 +212,6 @@ def test_a_server_that_tells_no_usage_stops_what_limits_tokens(
         assert len(server.asked) < 30
         assert run.main([*asked, "--max-calls", "99"]) == 0
     summary = (tmp_path / "run" / "summary.md").read_text()
-    assert "asked (the server told no tokens)" in summary
-    assert "| cost | not known: the server told no tokens |" in summary
+    assert "asked (the server reported no tokens)" in summary
+    assert "| cost | not known: the server reported no tokens |" in summary
     assert set(load(tmp_path / "run").calls["uncounted"]) == {1}

@@ -20,8 +20,7 @@ from parley.llm.backends.oracle.phrases import sentences, topics
 from parley.llm.backends.pocket import WEIGHTS
 from parley.llm.errors import UserError
 from parley.llm.request import Message
-from parley.training.capability.items import CHOICES, TaskItem
-from parley.training.capability.tasks import completions, facts, halves
+from parley.training.capability.tasks import CHOICES, TaskItem, completions, facts, halves
 
 if TYPE_CHECKING:
     from parley.training.capability.measure import Capability
@@ -219,7 +218,7 @@ def test_an_adapter_is_asked_and_not_the_model_beneath(whole: Capability, tmp_pa
 @asks_a_model
 def test_a_model_without_a_chat_template_gets_a_plain_text() -> None:
     """A reply is joined to it behind a space."""
-    from parley.training.capability.items import prompt_text
+    from parley.training.likelihood import prompt_text
 
     chat = [Message("system", "You are an American."), Message("user", "How are you?")]
     assert prompt_text(chat, SimpleNamespace(chat_template=None)) == "You are an American.\n\nHow are you?\n\nMe: "
@@ -228,7 +227,7 @@ def test_a_model_without_a_chat_template_gets_a_plain_text() -> None:
 @asks_a_model
 def test_a_score_is_what_the_items_say() -> None:
     """By hand: three right of four choices are .75 with a standard error of .5 / 2; guessing among four gives .25."""
-    from parley.training.capability.harness import Score, _score
+    from parley.training.capability.measure import Score, _score
 
     samples = [{"acc": float(hit), "filtered_resps": [0] * 4, "metrics": ["acc"]} for hit in (1, 0, 1, 1)]
     assert _score("some", samples) == Score("some", "acc", 0.75, 0.25, 4, 0.25)
@@ -250,7 +249,7 @@ def test_what_a_person_can_mend_is_said_in_one_line(monkeypatch: pytest.MonkeyPa
         main([str(POCKET), "--out", str(tmp_path / "nowhere" / "after.json")])
     assert told.value.code == 2, "said before anything is measured"
     monkeypatch.setattr(
-        "parley.training.capability.harness.find_spec", lambda name: None if name == "lm_eval" else name
+        "parley.training.capability.measure.find_spec", lambda name: None if name == "lm_eval" else name
     )
     with pytest.raises(UserError, match=r"needs lm_eval: pip install -e '.\[local,eval\]'"):
         measure(str(POCKET))
@@ -258,7 +257,7 @@ def test_what_a_person_can_mend_is_said_in_one_line(monkeypatch: pytest.MonkeyPa
 
 @asks_a_model
 def test_a_misspelt_task_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    from parley.training.capability.harness import Harness
+    from parley.training.capability.measure import Harness
 
     with pytest.raises(UserError, match="unknown task 'helaswag': did you mean hellaswag"):
         Harness(["helaswag"], None, 1)

@@ -9,11 +9,10 @@ import pytest
 import run
 from parley.agents.persona import load_personas
 from parley.model.scenario import load_preset
-from parley.training.capability.harness import Score
-from parley.training.capability.measure import Capability, saved_capability
+from parley.training.capability.measure import Capability, Score, saved_capability
 from parley.training.estimate import UNKNOWN, of_sweep, of_training
 from parley.training.sweep_lora import PAPER, PREFERRED, cells
-from parley.training.tuning.answers import people
+from parley.training.tuning.dataset import draw_personas
 from parley.training.tuning.pipeline import TuningPlan
 from parley.training.tuning.recipe import DPO, Recipe
 
@@ -55,8 +54,8 @@ def test_training_takes_any_set_of_personas(tmp_path: Path, capsys: pytest.Captu
     for party in ("republican", "democrat"):
         text = f'[[persona]]\nname = "Zoe"\nbackstory = "You are Zoe, a {party}."\n'
         (tmp_path / f"{party}.toml").write_text(text, encoding="utf-8")
-    assert [one.name for one in people("democrat", 1, 0, str(tmp_path))] == ["Zoe"]
-    assert people("democrat", 40, 0) != load_personas("democrat")
+    assert [one.name for one in draw_personas("democrat", 1, 0, str(tmp_path))] == ["Zoe"]
+    assert draw_personas("democrat", 40, 0) != load_personas("democrat")
     plan = TuningPlan(people=str(tmp_path))
     assert plan.to_dict()["people"] == str(tmp_path)
     assert "people" not in TuningPlan().to_dict(), "folders of earlier versions go on"

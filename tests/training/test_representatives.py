@@ -33,20 +33,17 @@ from parley.analysis.journaled_calls import CallDesk
 from parley.llm.backends import open_spec
 from parley.llm.driver import drive
 from parley.llm.request import Message
-from parley.training.base_model import BaseModel, base_model
+from parley.training.base_model import BaseModel, base_model, halve_layers
 from parley.training.likelihood import Text, likelihoods
-from parley.training.representatives.dataset import (
+from parley.training.representatives.grid import EVERY, figure, knowledge_grid, report, table
+from parley.training.representatives.measures import BASE, OWN, STRANGER, TRAINED, load, measure, scored, untrained
+from parley.training.representatives.pipeline import (
     DatasetBuilder,
-    builder_identity,
-    examples,
-    name_model,
+    Lesson,
+    case_examples,
     text,
     written,
 )
-from parley.training.representatives.grid import EVERY, figure, knowledge_grid, report, table
-from parley.training.representatives.layer_pruning import halve_layers
-from parley.training.representatives.measures import BASE, OWN, STRANGER, TRAINED, load, measure, scored, untrained
-from parley.training.representatives.recipe import Lesson
 from parley.training.tuning.model_card import read_values
 
 ROOT = Path(run.__file__).parent
@@ -96,15 +93,15 @@ def test_a_likelihood_is_that_of_the_tokens_one_by_one(spec: str) -> None:
 def test_what_is_trained_on_is_the_prompt_that_is_asked(workshop: DatasetBuilder) -> None:
     """Word for word the representative's prompt, and the critique on one line: else it would be asked what it never learned."""
     found = written(workshop.sides["train"]).cases
-    made = examples(found, "OC", 0)
+    made = case_examples(found, "OC", 0)
     assert {example["completion"][0]["content"] for example in made} == {case.critique for case in found}
     prompts = {example["prompt"][0]["content"] for example in made}
     assert prompts == {text(case, "OC").messages[0].content for case in found}
-    assert examples(found, "OC", 0) == made != examples(found, "OC", 1)
+    assert case_examples(found, "OC", 0) == made != case_examples(found, "OC", 1)
 
 
 def test_no_critique_of_the_test_side_is_in_the_training_data(workshop: DatasetBuilder) -> None:
-    seen = json.dumps(examples(written(workshop.sides["train"]).cases, "DOCP", 0))
+    seen = json.dumps(case_examples(written(workshop.sides["train"]).cases, "DOCP", 0))
     for case in written(workshop.sides["test"]).cases:
         assert case.brief.question.question not in seen
         assert json.dumps(case.brief.opinion) not in seen
@@ -258,9 +255,9 @@ def test_a_model_of_the_same_name_is_not_the_same_model(workshop: DatasetBuilder
     first, second = (save(tmp_path / name / "final", name) for name in ("llama", "mistral"))
     bases = [base_model(f"hf:{folder}") for folder in (first, second)]
     lesson = replace(SMALL, seed=5).filled("hf")
-    out = workshop.folder / "models" / name_model(bases[0]) / lesson.name
+    out = workshop.folder / "models" / bases[0].path_name / lesson.name
     out.mkdir(parents=True)
-    (out / "training.json").write_text(json.dumps({"recipe": asdict(lesson), "base": builder_identity(bases[0])}))
+    (out / "training.json").write_text(json.dumps({"recipe": asdict(lesson), "base": bases[0].card_identity}))
     assert workshop.model(f"hf:{first}", lesson).folder == out
     with pytest.raises(UserError, match="was trained with another weights of the base"):
         workshop.model(f"hf:{second}", lesson)
@@ -337,7 +334,7 @@ def test_the_commands_train_measure_and_compare(spec: str, tmp_path: Path, capsy
 
 
 def test_names_of_models_are_parts_of_a_path() -> None:
-    assert name_model(BaseModel("mistralai/Mistral-7B v0.1", "hf")) == "hf-Mistral-7B_v0_1"
+    assert BaseModel("mistralai/Mistral-7B v0.1", "hf").path_name == "hf-Mistral-7B_v0_1"
     assert Lesson(knows="co", r=16).name == "OC-r16"
     assert Lesson(knows="").name == "base-full"
     with pytest.raises(UserError, match="--patience must be at least 1"):

@@ -21,11 +21,11 @@ from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Request, Sampling  # noqa: E402
 from parley.training.base_model import BaseModel, base_model  # noqa: E402
 from parley.training.tuning import trainers  # noqa: E402
+from parley.training.tuning.pipeline import check_start  # noqa: E402
 from parley.training.tuning.recipe import Recipe  # noqa: E402
 from parley.training.tuning.trainers import (  # noqa: E402
-    check_start,
+    check_trainable,
     last_checkpoint,
-    trainable,
 )
 
 DATED = "Today is {{ date_string or strftime_now('%d %b %Y') }}." + CHAT
@@ -43,10 +43,10 @@ def test_a_template_with_a_date_says_the_same_in_training_as_in_use(
 ) -> None:
     """And two visible GPUs are no hindrance: one is used."""
     name = f"{method.upper()}Config"
-    monkeypatch.setattr(trainers, name, _two_gpus(getattr(trainers, name)))
+    monkeypatch.setattr(trainers.trl, name, _two_gpus(getattr(trainers.trl, name)))
     loaded = load_model(str(save(tmp_path / "llama", "llama", DATED)), "float32", "full", "cpu")
     recipe = Recipe("democrat", method, r=2).filled("hf")
-    trainer = trainers._trainer(recipe, loaded, [EXAMPLES[method]] * 2, [], tmp_path / "work", None, None)
+    trainer = trainers._make_trainer(recipe, loaded, [EXAMPLES[method]] * 2, [], tmp_path / "work", None, None)
     (row, _) = trainer.train_dataset
     (asked,) = encode([Request((Message("user", "Why?"),), Sampling(), 0)], loaded.tokenizer, "auto")
     assert row["input_ids" if method == "sft" else "prompt_ids"][: len(asked)] == asked
@@ -65,13 +65,13 @@ def _two_gpus(config: Any) -> Callable[..., Any]:
 
 def test_a_model_that_cannot_be_trained_is_told_before_anything_is_asked(tmp_path: Path) -> None:
     """Without a chat template TRL stops after all answers; without some projections LoRA would be on the others only."""
-    trainable(base_model("pocket"))
+    check_trainable(base_model("pocket"))
     with pytest.raises(UserError, match="its tokenizer has no chat template"):
-        trainable(BaseModel(str(save(tmp_path / "bare", "llama", None)), "hf"))
+        check_trainable(BaseModel(str(save(tmp_path / "bare", "llama", None)), "hf"))
     with pytest.raises(UserError, match="its layers have no o_proj, gate_proj, up_proj, down_proj"):
-        trainable(BaseModel(str(save(tmp_path / "phi", "phi")), "hf"))
+        check_trainable(BaseModel(str(save(tmp_path / "phi", "phi")), "hf"))
     with pytest.raises(UserError, match="cannot load the model"):
-        trainable(BaseModel(str(tmp_path), "hf"))
+        check_trainable(BaseModel(str(tmp_path), "hf"))
 
 
 def test_a_checkpoint_that_was_half_written_is_left_out(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_checkpoint_that_was_half_written_is_left_out(tmp_path: Path) -> None:
 def test_no_half_precision_where_the_device_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Emulated it is slower than full precision, and transformers refuses."""
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation)
-    assert not trainers._settings(Recipe("democrat"), tmp_path, 10, "cuda:0")["bf16"]
+    assert not trainers._settings(Recipe("democrat"), tmp_path, 10, True)["bf16"]
 
 
 def adapter(folder: Path, **values: Any) -> Path:

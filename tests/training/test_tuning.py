@@ -29,7 +29,7 @@ from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Reply, Request, Sampling, Wrapper  # noqa: E402
 from parley.training.tuning.model_card import read_values  # noqa: E402
-from parley.training.tuning.pipeline import Pipeline, TuningPlan, _key  # noqa: E402
+from parley.training.tuning.pipeline import Pipeline, TuningPlan, training_key  # noqa: E402
 from parley.training.tuning.recipe import Recipe  # noqa: E402
 
 ROOT = Path(run.__file__).parent
@@ -96,7 +96,7 @@ def test_the_same_command_trains_nothing_again(tuned: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in tuned.rglob("*.safetensors")} == before
     with pytest.raises(UserError, match="was trained with another beta"):
         pipeline(tuned).adapter(Recipe("republican", "dpo", r=4, batch=4, held_out=0.2, beta=0.1))
-    with pytest.raises(UserError, match="other settings"):
+    with pytest.raises(UserError, match="holds another plan of training data"):
         pipeline(tuned, TuningPlan(questions=11))
 
 
@@ -110,7 +110,7 @@ def test_an_adapter_that_went_on_from_another_one_is_not_the_one_asked_for(tuned
     save_file(moved, same / "adapter_model.safetensors")
     with pytest.raises(UserError, match="trained with another start"):
         asked.adapter(dpo, same)
-    assert _key(dpo, [], sft) != _key(dpo, [], same) != _key(dpo, [], None)
+    assert training_key(dpo, [], sft) != training_key(dpo, [], same) != training_key(dpo, [], None)
     assert asked.adapter(Recipe("republican", r=4, batch=4, held_out=0.2, beta=0.9)) == sft
 
 

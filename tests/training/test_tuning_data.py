@@ -16,20 +16,25 @@ from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Message, Reply, Request
-from parley.training.tuning import answers, dataset
-from parley.training.tuning.answers import (
+from parley.training.tuning import dataset
+from parley.training.tuning.dataset import (
     TURNS,
     PersonaAnswer,
-    given,
+    check_examples,
+    digest_of,
+    dpo_examples,
+    draw_personas,
+    held_out_questions,
     interview,
-    parse,
-    people,
+    paper_questions,
+    parse_questions,
     question_problem,
-    runs,
-    statements,
+    sft_examples,
+    split_examples,
+    survey_questions,
+    word_runs,
     write_questions,
 )
-from parley.training.tuning.dataset import check, digest_of, examples, held_out, pairs, split
 
 SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
 
@@ -38,7 +43,7 @@ def test_the_ten_questions_are_the_papers() -> None:
     if not SEED_ITEMS.exists():
         pytest.skip("the papers' items are not here")
     told = json.loads(SEED_ITEMS.read_text())["finetune_seed_questions_001_table2"]
-    assert sorted(given()) == sorted(told)
+    assert sorted(paper_questions()) == sorted(told)
 
 
 @check_each(
@@ -55,12 +60,12 @@ def test_the_ten_questions_are_the_papers() -> None:
 )
 def test_questions_are_read_line_by_line(text: str, found: list[str]) -> None:
     """A line that is no question is none: a heading must not be trained on."""
-    assert parse(text) == found
+    assert parse_questions(text) == found
 
 
 @drawn(st.text())
 def test_no_reply_breaks_the_reader(text: str) -> None:
-    assert all(one.endswith("?") and "\n" not in one for one in parse(text))
+    assert all(one.endswith("?") and "\n" not in one for one in parse_questions(text))
 
 
 @check_each(
@@ -78,17 +83,17 @@ def test_no_reply_breaks_the_reader(text: str) -> None:
     ],
 )
 def test_questions_with_a_stance_of_their_own_are_dropped(question: str, reason: str) -> None:
-    assert question_problem(question, given()) == reason
+    assert question_problem(question, paper_questions()) == reason
 
 
 def test_the_known_truth_speaker_writes_a_hundred() -> None:
     """All different, the ten given ones first, and the same for the same seed."""
     written = write_questions(100, 3, open_spec("oracle"))
     assert len(set(written.questions)) == 100
-    assert written.questions[:10] == given()
+    assert written.questions[:10] == paper_questions()
     assert written == write_questions(100, 3, open_spec("oracle"))
     assert written.questions != write_questions(100, 4, open_spec("oracle")).questions
-    assert not set(written.questions) & set(statements())
+    assert not set(written.questions) & set(survey_questions())
 
 
 def test_a_writer_that_repeats_itself_is_asked_again_and_then_given_up() -> None:
@@ -107,11 +112,11 @@ def test_a_writer_that_repeats_itself_is_asked_again_and_then_given_up() -> None
 
 
 def test_fewer_questions_than_ten_ask_nobody() -> None:
-    assert write_questions(4, 0, Fake(lambda request: pytest.fail("asked"))).questions == given()[:4]
+    assert write_questions(4, 0, Fake(lambda request: pytest.fail("asked"))).questions == paper_questions()[:4]
 
 
 def test_answers_are_given_in_the_role_and_kept_without_it() -> None:
-    who = people("republican", 2, 0)
+    who = draw_personas("republican", 2, 0)
     asked: list[Request] = []
 
     def reply(request: Request) -> str:
@@ -126,7 +131,7 @@ def test_answers_are_given_in_the_role_and_kept_without_it() -> None:
 
 
 def test_what_cannot_be_learned_from_is_dropped_with_its_reason() -> None:
-    (ann,) = people("democrat", 1, 0)
+    (ann,) = draw_personas("democrat", 1, 0)
     said = {
         "1?": "I am for it.",
         "2?": f"My name is {ann.name}.",
@@ -140,21 +145,21 @@ def test_what_cannot_be_learned_from_is_dropped_with_its_reason() -> None:
         "", "names the person", "quotes a persona", "refusal", "empty", "timeout",
     ]  # fmt: skip
     assert [one.text is None for one in found] == [False, True, True, True, True, True]
-    assert sum(answers.reasons(found).values()) == 5
+    assert sum(dataset.count_reasons(found).values()) == 5
 
 
 def test_an_answer_that_was_cut_off_is_none() -> None:
     """As many tokens as it may have: learned as it is, it would teach to break off. It is counted like the others."""
-    (ann,) = people("democrat", 1, 0)
+    (ann,) = draw_personas("democrat", 1, 0)
     found = interview([ann], ["1?", "2?"], 1, 4, 0, Fake({"1?": "I am for", "2?": "I am for it"}))
     assert [(one.text, one.reason) for one in found] == [("I am for", ""), (None, "cut off")]
-    assert "cut off 1" in dataset.card("Data", {"democrat": found}, {}, [])
+    assert "cut off 1" in dataset.data_card({"democrat": found}, {}, "")
 
 
 def test_a_quote_is_eight_words_in_a_row() -> None:
-    told = runs("One, two three four five six seven eight nine")
-    assert runs("well, one two three four five six seven eight") & told
-    assert not runs("one two three four five six seven") & told
+    told = word_runs("One, two three four five six seven eight nine")
+    assert word_runs("well, one two three four five six seven eight") & told
+    assert not word_runs("one two three four five six seven") & told
 
 
 def _answers(texts: dict[str, list[str | None]]) -> list[PersonaAnswer]:
@@ -165,26 +170,26 @@ def _answers(texts: dict[str, list[str | None]]) -> list[PersonaAnswer]:
 
 def test_training_data_hold_questions_and_answers_and_nothing_else() -> None:
     own = _answers({"Why?": ["Because.", None], "How?": ["So.", "Thus."]})
-    found = examples(own, 0)
+    found = sft_examples(own, 0)
     assert sorted((one["prompt"][0]["content"], one["completion"][0]["content"]) for one in found) == [
         ("How?", "So."), ("How?", "Thus."), ("Why?", "Because."),
     ]  # fmt: skip
-    assert len({digest_of(examples(own, seed)) for seed in (0, 0, 1, 2, 3, 4)}) > 1, "the order is drawn"
-    assert digest_of(found) == digest_of(examples(own, 0))
+    assert len({digest_of(sft_examples(own, seed)) for seed in (0, 0, 1, 2, 3, 4)}) > 1, "the order is drawn"
+    assert digest_of(found) == digest_of(sft_examples(own, 0))
 
 
 def test_pairs_are_of_one_question_and_place() -> None:
     """What lacks its twin, or is the same on both sides, teaches no preference."""
     own = _answers({"Why?": ["Because.", "Alike."], "How?": ["So.", None]})
     other = _answers({"Why?": ["Never.", "Alike."], "How?": [None, "Thus."]})
-    (found,) = pairs(own, other, 0)
+    (found,) = dpo_examples(own, other, 0)
     assert [found[name][0]["content"] for name in ("prompt", "chosen", "rejected")] == ["Why?", "Because.", "Never."]
 
 
 @drawn(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.floats(0, 0.9))
 def test_no_question_is_on_both_sides_of_a_split(asked: list[str], share: float) -> None:
-    found = examples([PersonaAnswer(f"{one}?", number, str(number)) for number, one in enumerate(asked)], 0)
-    kept, held = split(found, held_out([f"{one}?" for one in asked], share))
+    found = sft_examples([PersonaAnswer(f"{one}?", number, str(number)) for number, one in enumerate(asked)], 0)
+    kept, held = split_examples(found, held_out_questions([f"{one}?" for one in asked], share))
     sides = [{one["prompt"][0]["content"] for one in side} for side in (kept, held)]
     assert not sides[0] & sides[1]
     assert len(kept) + len(held) == len(found)
@@ -194,35 +199,35 @@ def test_no_question_is_on_both_sides_of_a_split(asked: list[str], share: float)
 def test_what_is_held_out_does_not_hang_on_what_was_answered() -> None:
     """SFT has an example for each answer, DPO only for pairs: no question that SFT learned is held out from DPO."""
     questions = [f"Question {number}?" for number in range(20)]
-    held = held_out(questions, 0.1)
+    held = held_out_questions(questions, 0.1)
     own = _answers({question: ["So."] for question in questions})
     other = _answers({question: ["No."] for question in questions if question not in sorted(held)[:1]})
-    learned, _ = split(examples(own, 0), held)
-    _, kept_back = split(pairs(own, other, 0), held)
+    learned, _ = split_examples(sft_examples(own, 0), held)
+    _, kept_back = split_examples(dpo_examples(own, other, 0), held)
     assert len(kept_back) == 1
     assert not {one["prompt"][0]["content"] for one in learned} & {one["prompt"][0]["content"] for one in kept_back}
 
 
 def test_no_persona_and_no_survey_question_gets_into_training() -> None:
-    (person,) = people("republican", 1, 0)
+    (person,) = draw_personas("republican", 1, 0)
     statement = load_topic("gun_violence").probe("attitude").question
     for bad in (person.backstory, f"You know: {statement}"):
         with pytest.raises(RuntimeError, match="training data"):
-            check(examples([PersonaAnswer("Why?", 0, bad)], 0), [person])
+            check_examples(sft_examples([PersonaAnswer("Why?", 0, bad)], 0), [person])
     system = {"prompt": [{"role": "system", "content": "You are Ann."}], "completion": []}
     with pytest.raises(RuntimeError, match="system"):
-        check([system], [person])
+        check_examples([system], [person])
 
 
 @pytest.mark.parametrize("party", ["republican", "democrat"])
 def test_the_whole_way_with_the_known_truth_speaker(party: str) -> None:
     """A hundred questions and their answers by real personas pass the check; every debated topic is among them."""
     oracle = open_spec("oracle")
-    who = people(party, 1, 0)
+    who = draw_personas(party, 1, 0)
     found = interview(who, write_questions(100, 0, oracle).questions, 2, 120, 0, oracle)
     usable = [one for one in found if one.text]
     assert len(usable) > 150
-    check(examples(found, 0), load_personas(party))
+    check_examples(sft_examples(found, 0), load_personas(party))
     assert not any(load_personas(DEFAULT)[0].backstory in (one.text or "") for one in found)
     assert {
         slug
@@ -243,7 +248,7 @@ def test_answers_survive_their_file(tmp_path: Path) -> None:
 def test_the_card_counts_and_shows_text_as_text() -> None:
     own = _answers({"Why?": ["<script>alert(1)</script>", "Alike.", None]})
     other = _answers({"Why?": ["[no](http://x)", "Alike.", "More."]})
-    told = dataset.card("Data", {"republican": own, "democrat": other}, {"a repetition": 3}, ["By hand."])
+    told = dataset.data_card({"republican": own, "democrat": other}, {"a repetition": 3}, "By hand.")
     assert "| republican | 3 | 2 |" in told
     assert "a repetition 3" in told
     assert "33.3%" not in told

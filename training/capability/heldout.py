@@ -1,13 +1,13 @@
-"""Held-out loss: what the model in the box was taught, written anew, in which nobody says what they think.
+"""Held-out loss: new text of the kinds that the model in the box was taught, without opinions.
 
-    who        the first three sentences of a backstory: who somebody is, how they live, what they do on weekends
-    questions  lists of questions on US politics
-    opening    the first sentence of a debate, on any topic
+    backstory   the first three sentences of one: who a person is, how they live, what they do on weekends
+    questions   lists of questions on US politics
+    opening     the first sentence of a debate, on any topic
 
-Written by the known-truth speaker, or drawn from its openings, in combinations that no corpus has but by chance. The prompt of a
-backstory names a party (half of them each); what is counted of it does not. No sentence carries a stance, so a model that
-has changed its mind loses nothing by that. A part of the loss is chance (which question comes next) and stays with a perfect
-model: compare a model before and after, on the same text. With another tokenizer, nats a token are nats of other tokens.
+The rule-based speaker writes the texts, or they are drawn from its openings, in combinations that a corpus has only by chance.
+The prompt of a backstory names a party (half of them each); the part that counts does not. No sentence carries a stance, so a
+changed opinion costs nothing. A part of the loss is chance (which question comes next), also for a perfect model: compare a
+model before and after, on the same text. With another tokenizer, nats per token refer to other tokens.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.driver import drive
 from parley.llm.request import Message
 from parley.llm.seeding import stream
-from parley.training.capability.items import OTHERS, debate, opening, questions
-from parley.training.capability.tasks import LISTED
+from parley.training.capability.tasks import LISTED, OTHERS, debate, opening, questions
 from parley.training.likelihood import Text, likelihoods
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
 from parley.training.pocket_corpus.single_questions import WORDING
@@ -36,35 +35,37 @@ NEUTRAL = 3
 
 
 def heldout(seed: int) -> list[Text]:
-    """All texts; the same for the same seed."""
-    rng, stage = stream(seed, "capability", "heldout"), CorpusSpeaker()
-    return [kind(number, rng, stage) for kind in (_who, _questions, _opening) for number in range(EACH)]
+    """Return all texts; the same for the same seed."""
+    rng, speaker = stream(seed, "capability", "heldout"), CorpusSpeaker()
+    backstories = [_backstory(number, rng, speaker) for number in range(EACH)]
+    lists = [_question_list(number, rng) for number in range(EACH)]
+    return [*backstories, *lists, *[_opening(number, rng) for number in range(EACH)]]
 
 
-def _who(number: int, rng: random.Random, stage: CorpusSpeaker) -> Text:
+def _backstory(number: int, rng: random.Random, speaker: CorpusSpeaker) -> Text:
     party = ("republican", "democrat")[number % 2]
-    stage.asked = []
-    drive([generate_persona(party, rng.choice(list_names(party)), rng.getrandbits(31))], stage)
-    request, reply = stage.asked[-1]
-    told = Message("assistant", " ".join(sentences(reply.text or "")[:NEUTRAL]))
-    *asked, said = mask_names([*request.messages, told], name_tokens(request.messages))
-    return Text(tuple(asked), said.content)
+    speaker.asked = []
+    drive([generate_persona(party, rng.choice(list_names(party)), rng.getrandbits(31))], speaker)
+    request, reply = speaker.asked[-1]
+    answer = Message("assistant", " ".join(sentences(reply.text or "")[:NEUTRAL]))
+    *messages, masked = mask_names([*request.messages, answer], name_tokens(request.messages))
+    return Text(tuple(messages), masked.content)
 
 
-def _questions(number: int, rng: random.Random, stage: CorpusSpeaker) -> Text:
-    asked = (Message("user", WORDING[number % len(WORDING)].format(number=LISTED)),)
+def _question_list(number: int, rng: random.Random) -> Text:
+    request = Message("user", WORDING[number % len(WORDING)].format(number=LISTED))
     listed = enumerate(rng.sample(questions(), LISTED), 1)
-    return Text(asked, "\n".join(f"{place}. {question}" for place, question in listed))
+    return Text((request,), "\n".join(f"{place}. {question}" for place, question in listed))
 
 
-def _opening(number: int, rng: random.Random, stage: CorpusSpeaker) -> Text:
-    known = taught_topics()
-    slug = known[number % len(known)]
+def _opening(number: int, rng: random.Random) -> Text:
+    slugs = taught_topics()
+    slug = slugs[number % len(slugs)]
     return Text(debate(slug, OTHERS[0], "", rng), opening(slug, rng))
 
 
 def loss(texts: Sequence[Text], model: Any, tokenizer: Any, batch: int) -> tuple[float, int]:
-    """Mean cross-entropy of the replies' tokens in nats, and how many tokens they are."""
-    found = likelihoods(texts, model, tokenizer, batch)
-    count = sum(one.tokens for one in found)
-    return -sum(one.logp for one in found) / count, count
+    """Return the mean cross-entropy of the replies' tokens in nats, and the number of these tokens."""
+    values = likelihoods(texts, model, tokenizer, batch)
+    count = sum(value.tokens for value in values)
+    return -sum(value.logp for value in values) / count, count

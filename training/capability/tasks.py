@@ -1,25 +1,22 @@
-"""pocket_facts: multiple choice on what the model in the box was taught and on what it has just been told (MMLU is for others).
+"""Two tasks for the model in the box, made from what it was taught, and their files for lm-evaluation-harness.
+
+pocket_facts (in place of MMLU): multiple choice on what the model was taught and on what the chat says.
 
     subject   which topic a question on US politics is about
-    title     which of them a debate is about
-    person    who of four is there and can be answered
+    title     which topic a debate is about
+    person    which of four people is present and can be answered
     number    which number comes next in a list
 
-The four choices of an item are one sentence but for the name of a topic or a person or a number. None holds a stance, a party
-or a word of a scale: a model that has changed its mind finds all four more likely, or less, and chooses as before. (Which
-theme a question is about, taxes or courts or ..., is left out: pocket was found at chance there.)
+pocket_sentences (in place of HellaSwag): which of four endings a sentence has that the model was taught.
 
-pocket_sentences: which of four endings a sentence has that the model in the box was taught (as HellaSwag is for others).
-
-    debate     lines that open a debate, answer somebody or ask something
-    values     what people without a party say of taxes, courts, schools, ...
+    debate     lines that open a debate, answer an agent or ask something
+    values     statements of people without a party on taxes, courts, schools, ...
     question   questions for an interview on US politics
 
-The wrong endings are halves of other sentences of the same list. No sentence is one of the graded ones that carry a stance on the
-topics, and none names a party: how a sentence is ended that says nothing on a topic does not follow from an
-opinion on it. A model that has changed its mind may find a beginning less likely, which is not counted; only the ending is.
-
-Items as tasks of lm-evaluation-harness: a .yaml and a .jsonl file each, in a folder of our own. No network is asked.
+A changed opinion must not change a score. Therefore the four choices of a fact differ only in the name of a topic, in a person or
+in a number, and contain no stance, no party and no word of a scale. The wrong endings of a sentence are endings of others of the
+same list. No sentence carries a stance on a topic or names a party. (Questions about a theme, such as taxes or courts, are left
+out: pocket was at chance there.)
 """
 
 from __future__ import annotations
@@ -27,46 +24,104 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
-from parley.llm.backends.oracle.phrases import data, recognised
+from parley.agents.persona import DEFAULT, Persona, load_personas
+from parley.llm.backends.oracle.phrases import TopicBank, data, recognised, topics
+from parley.llm.backends.pocket import taught_topics
+from parley.llm.backends.pocket.names import SLOTS
 from parley.llm.request import Message
 from parley.llm.seeding import stream
-from parley.training.capability.items import (
-    CHOICES,
-    OTHERS,
-    SOMEBODY,
-    TaskItem,
-    debate,
-    opening,
-    placed,
-    questions,
-    subjects,
-)
+from parley.training.pocket_corpus.listeners import seated
 from parley.training.pocket_corpus.single_questions import WORDING, answerable
 
+CHOICES = 4
 LISTS, LISTED = 60, 10
-"""Lists to be gone on with, and questions asked for in each."""
+"""Lists that the model continues, and the questions that each asks for."""
+ME, *OTHERS = SLOTS[: 1 + CHOICES]
+"""The person who is asked, and those who may sit opposite. The names are the tokens that pocket has for people."""
+NEUTRAL_PERSONA = Message("system", load_personas(DEFAULT)[0].backstory)
+"""The persona without a party."""
+
+
+@dataclass(frozen=True)
+class TaskItem:
+    """A chat, the start of the reply (may be empty), CHOICES continuations, and the number of the right one.
+
+    A continuation that follows a word begins with a space. `kind` says how the item was made.
+    """
+
+    kind: str
+    messages: tuple[Message, ...]
+    start: str
+    choices: tuple[str, ...]
+    answer: int = 0
 
 
 def facts(seed: int) -> list[TaskItem]:
-    """All items; the same for the same seed."""
+    """Return all items of pocket_facts; the same for the same seed."""
     rng = stream(seed, "capability", "facts")
-    return placed([*_subjects(rng), *_titles(rng), *_people(rng), *_numbers(rng)], rng)
+    items = [*_subject_items(rng), *_title_items(rng), *_person_items(rng), *_number_items(rng)]
+    return _balanced(items, rng)
 
 
-def _subjects(rng: random.Random) -> Iterator[TaskItem]:
+def completions(seed: int) -> list[TaskItem]:
+    """Return all items of pocket_sentences, one per sentence; the same for the same seed."""
+    rng = stream(seed, "capability", "sentences")
+    return _balanced([*_debate_items(rng), *_value_items(rng), *_question_items(rng)], rng)
+
+
+LOCAL: Mapping[str, Callable[[int], list[TaskItem]]] = {"pocket_facts": facts, "pocket_sentences": completions}
+"""The tasks by name: seed to items."""
+METRICS = {"pocket_facts": ("acc",), "pocket_sentences": ("acc", "acc_norm")}
+"""As in MMLU and in HellaSwag."""
+
+
+def subjects() -> dict[str, TopicBank]:
+    """Return the topics that the model in the box knows."""
+    return {slug: topics()[slug] for slug in taught_topics()}
+
+
+def questions() -> list[str]:
+    """Return the questions on US politics that are on one of these topics, or on none."""
+    return [question for question in data("questions")["questions"] if recognised(question) in (None, *taught_topics())]
+
+
+def debate(slug: str, other: str, heard: str, rng: random.Random) -> tuple[Message, ...]:
+    """Return the chat of a person without a party in a debate of two, after the other one said `heard` ("": at its start)."""
+    me = seated(Persona("capability", DEFAULT, ME, NEUTRAL_PERSONA.content), slug, [other], rng)
+    if heard:
+        me.hear(other, heard)
+    return me.compose_speech(0).messages
+
+
+def opening(slug: str, rng: random.Random) -> str:
+    """Return a line that opens a debate on a topic without a stance."""
+    return str(rng.choice(data("common")["opening"]).format(title=topics()[slug].title, frame="debate"))
+
+
+def _balanced(items: Sequence[TaskItem], rng: random.Random) -> list[TaskItem]:
+    """Return the items in a drawn order, with the right answer (first so far) at each place in turn."""
+    balanced = []
+    for number, item in enumerate(rng.sample(items, len(items))):
+        (right, *wrong), place = item.choices, number % CHOICES
+        balanced.append(replace(item, choices=(*wrong[:place], right, *wrong[place:]), answer=place))
+    return balanced
+
+
+def _subject_items(rng: random.Random) -> Iterator[TaskItem]:
     """Answers to interview questions begin with their subject ("I think racism is a ...")."""
     begun = {slug: bank.stance.partition(" {label}")[0].removeprefix("I think") for slug, bank in subjects().items()}
     for question in answerable():
         if (slug := recognised(question)) in begun:
-            for system in ((), (SOMEBODY,)):
+            for system in ((), (NEUTRAL_PERSONA,)):
                 messages = (*system, Message("user", question))
                 yield TaskItem("subject", messages, "I think", _choices(slug, begun, rng))
 
 
-def _titles(rng: random.Random) -> Iterator[TaskItem]:
+def _title_items(rng: random.Random) -> Iterator[TaskItem]:
     """Lines with which debaters begin, each on every topic."""
     for line in (*data("common")["opening"], *data("common")["bridge"]):
         start, named, end = line.replace("{frame}", "debate").partition("{title}")
@@ -77,9 +132,11 @@ def _titles(rng: random.Random) -> Iterator[TaskItem]:
             yield TaskItem("title", messages, start.rstrip(), _choices(slug, titles, rng))
 
 
-def _people(rng: random.Random) -> Iterator[TaskItem]:
-    """Lines that address somebody, in a debate of two where the other has spoken."""
-    for line in addresses():
+def _person_items(rng: random.Random) -> Iterator[TaskItem]:
+    """Lines that address a person, in a debate of two where the other one has spoken."""
+    common = data("common")
+    lines = (common["agree"], common["concede"], common["rebut"], common["probe"]["agree"], common["probe"]["differ"])
+    for line in chain.from_iterable(lines):
         slug, other = rng.choice(list(subjects())), rng.choice(OTHERS)
         start, _, end = line.replace("{title}", subjects()[slug].title).partition("{other}")
         gap = " " if start else ""
@@ -88,37 +145,24 @@ def _people(rng: random.Random) -> Iterator[TaskItem]:
         yield TaskItem("person", messages, start.rstrip(), _choices(other, people, rng))
 
 
-def addresses() -> Sequence[str]:
-    """Every line that names who is answered or asked."""
-    common = data("common")
-    lines = (common["agree"], common["concede"], common["rebut"], common["probe"]["agree"], common["probe"]["differ"])
-    return [line for group in lines for line in group]
-
-
-def _numbers(rng: random.Random) -> Iterator[TaskItem]:
+def _number_items(rng: random.Random) -> Iterator[TaskItem]:
     """Lists of questions that end before a number."""
+    numbers = {str(number): f"{number}." for number in range(1, LISTED + 1)}
     for _ in range(LISTS):
-        asked, length = rng.choice(WORDING).format(number=LISTED), rng.randint(2, LISTED - 1)
-        said = enumerate(rng.sample(questions(), length), 1)
-        numbers = {str(number): f"{number}." for number in range(1, LISTED + 1)}
-        start = "".join(f"{number}. {question}\n" for number, question in said)
-        yield TaskItem("number", (Message("user", asked),), start, _choices(str(length + 1), numbers, rng))
+        request, length = rng.choice(WORDING).format(number=LISTED), rng.randint(2, LISTED - 1)
+        listed = enumerate(rng.sample(questions(), length), 1)
+        start = "".join(f"{number}. {question}\n" for number, question in listed)
+        yield TaskItem("number", (Message("user", request),), start, _choices(str(length + 1), numbers, rng))
 
 
-def _choices(right: str, texts: dict[str, str], rng: random.Random) -> tuple[str, ...]:
-    """The right one's text first, then those of others."""
+def _choices(right: str, texts: Mapping[str, str], rng: random.Random) -> tuple[str, ...]:
+    """Return the right text first, then those of others."""
     others = rng.sample([other for other in texts if other != right], CHOICES - 1)
     return (texts[right], *(texts[other] for other in others))
 
 
-def completions(seed: int) -> list[TaskItem]:
-    """All items, one for each sentence; the same for the same seed."""
-    rng = stream(seed, "capability", "sentences")
-    return placed([*_debates(rng), *_values(rng), *_questions(rng)], rng)
-
-
 def halves(sentence: str) -> tuple[str, str]:
-    """A sentence's beginning and its ending, of as many words or one more.
+    """Return a sentence's beginning and its ending; the ending has as many words or one more.
 
     >>> halves("I agree with you, Ann.")
     ('I agree', ' with you, Ann.')
@@ -128,65 +172,54 @@ def halves(sentence: str) -> tuple[str, str]:
     return " ".join(words[:middle]), "".join(f" {word}" for word in words[middle:])
 
 
-def _debates(rng: random.Random) -> Iterator[TaskItem]:
+def _debate_items(rng: random.Random) -> Iterator[TaskItem]:
     common = data("common")
     replies = [common[kind] for kind in ("bridge", "agree", "concede", "rebut")]
     probes = common["probe"]["agree"] + common["probe"]["differ"]
     for templates in (common["opening"], common["identity"]["none"], *replies, probes):
         for number in range(len(templates)):
-            slug, who = rng.choice(list(subjects())), OTHERS[0]
-            slots = {"title": subjects()[slug].title, "frame": "debate", "other": who}
+            slug, other = rng.choice(list(subjects())), OTHERS[0]
+            slots = {"title": subjects()[slug].title, "frame": "debate", "other": other}
             heard = "" if templates is common["opening"] else opening(slug, rng)
             lines = [template.format(**slots) for template in templates]
-            yield _item("debate", debate(slug, who, heard, rng), lines, number, rng)
+            yield _completion("debate", debate(slug, other, heard, rng), lines, number, rng)
 
 
-def _values(rng: random.Random) -> Iterator[TaskItem]:
+def _value_items(rng: random.Random) -> Iterator[TaskItem]:
     lines = [line for theme in data("values")["themes"].values() for line in theme["none"]]
     known = sorted({*questions()} & {*answerable()})
     for number in range(len(lines)):
-        asked = Message("user", rng.choice(known))
-        yield _item("values", (SOMEBODY, asked), lines, number, rng)
+        yield _completion("values", (NEUTRAL_PERSONA, Message("user", rng.choice(known))), lines, number, rng)
 
 
-def _questions(rng: random.Random) -> Iterator[TaskItem]:
+def _question_items(rng: random.Random) -> Iterator[TaskItem]:
     lines = [f"1. {question}" for question in questions()]
     for number in range(len(lines)):
-        asked = Message("user", rng.choice(WORDING).format(number=LISTED))
-        yield _item("question", (asked,), lines, number, rng)
+        request = Message("user", rng.choice(WORDING).format(number=LISTED))
+        yield _completion("question", (request,), lines, number, rng)
 
 
-def _item(kind: str, messages: tuple[Message, ...], lines: Sequence[str], number: int, rng: random.Random) -> TaskItem:
-    """The line of that number to be ended; no wrong ending makes another line of it."""
+def _completion(
+    kind: str, messages: tuple[Message, ...], lines: Sequence[str], number: int, rng: random.Random
+) -> TaskItem:
+    """Return the item of one line. No wrong ending makes another line of the list."""
     start, end = halves(lines[number])
     wrong = sorted({ending for _, ending in map(halves, lines) if start + ending not in lines})
     return TaskItem(kind, messages, start, (end, *rng.sample(wrong, CHOICES - 1)))
 
 
-LOCAL: Mapping[str, Callable[[int], list[TaskItem]]] = {"pocket_facts": facts, "pocket_sentences": completions}
-"""Tasks by name: seed to items."""
-METRICS = {"pocket_facts": ("acc",), "pocket_sentences": ("acc", "acc_norm")}
-"""As in MMLU and in HellaSwag."""
-
-
 def write_tasks(name: str, folder: Path, prompt: Callable[[tuple[Message, ...]], str], seed: int) -> None:
-    """Write a task's two files. `prompt` puts a chat into the model's own format, so the harness is to apply no template."""
-    items = folder / f"{name}.jsonl"
-    rows = [json.dumps(_row(item, prompt(item.messages)), ensure_ascii=False) for item in LOCAL[name](seed)]
-    items.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    # JSON is YAML as well, and quotes whatever stands in a path
-    (folder / f"{name}.yaml").write_text(json.dumps(_settings(name, items, folder)), encoding="utf-8")
-
-
-def _row(item: TaskItem, asked: str) -> dict[str, Any]:
-    return {"kind": item.kind, "begun": asked + item.start, "choices": list(item.choices), "answer": item.answer}
-
-
-def _settings(name: str, items: Path, folder: Path) -> dict[str, Any]:
-    return {
+    """Write a task's .yaml and .jsonl. `prompt` writes a chat in the model's own format, so the harness applies no template."""
+    path = folder / f"{name}.jsonl"
+    rows = [
+        {"kind": item.kind, "begun": prompt(item.messages) + item.start, "choices": item.choices, "answer": item.answer}
+        for item in LOCAL[name](seed)
+    ]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    settings = {
         "task": name,
         "dataset_path": "json",
-        "dataset_kwargs": {"data_files": {"test": str(items)}, "cache_dir": str(folder / "cache")},
+        "dataset_kwargs": {"data_files": {"test": str(path)}, "cache_dir": str(folder / "cache")},
         "output_type": "multiple_choice",
         "test_split": "test",
         "doc_to_text": "begun",
@@ -196,3 +229,5 @@ def _settings(name: str, items: Path, folder: Path) -> dict[str, Any]:
         "metric_list": [{"metric": one, "aggregation": "mean", "higher_is_better": True} for one in METRICS[name]],
         "metadata": {"version": 1.0},
     }
+    # JSON is valid YAML, and quotes every character of a path
+    (folder / f"{name}.yaml").write_text(json.dumps(settings), encoding="utf-8")

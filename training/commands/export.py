@@ -23,19 +23,13 @@ def export_parser() -> Parser:
         cli.model("the model that the adapters were trained on", "pocket", trained=True),
         cli.out("", about="the folder for the model, empty or new", required=True),
     )
-    add_option(
-        parser,
-        "--adapter DIR[:WEIGHT]",
-        "an adapter, and its weight (default: 1; 0.5 is half, -1 the opposite); repeat it to add several",
-        weighted,
-        action="append",
-        required=True,
-    )
+    about = "an adapter, and its weight (default: 1; 0.5 is half, -1 the opposite); repeat it to add several"
+    add_option(parser, "--adapter DIR[:WEIGHT]", about, weighted, action="append", required=True)
     return parser
 
 
 def export(arguments: Sequence[str]) -> int:
-    """`run.py export --llm SPEC --adapter DIR[:WEIGHT] --out DIR`. Errors: UserError."""
+    """Merge the adapters and save the model. Errors: UserError."""
     options = export_parser().parse_args(arguments)
     from parley.training.base_model import base_model
 
@@ -52,7 +46,7 @@ def export(arguments: Sequence[str]) -> int:
 
 
 def weighted(text: str) -> tuple[Path, float]:
-    """An adapter's folder and its weight.
+    """Return an adapter's folder and its weight.
 
     >>> weighted("runs/a:0.5")
     (PosixPath('runs/a'), 0.5)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,11 @@ from parley.model import cli
 from parley.model.arguments import model_from_args, models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, natural
 from parley.model.progress import bar
+from parley.training.commands.tuning import add_numbers, from_args, out_folder
 
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
-    from parley.training.representatives.dataset import DatasetBuilder
-    from parley.training.representatives.recipe import Lesson
-
+    from parley.training.representatives.pipeline import DatasetBuilder, Lesson
 
 EXAMPLES = """representatives episodes --laps 16 --out runs/known
 representatives train runs/known/episodes.jsonl --llm pocket --out runs/represented
@@ -30,15 +28,24 @@ SOURCES = (
     ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
     ".json files (docs/deliberation.md)"
 )
+TRAIN = "Train a representative on the training side of some episodes."
 LESSON: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of LoRA; 0 trains all weights, as in the study (default: 0)"),
     ("rate", amount, "constant learning rate (default: 1e-5, pocket 1e-3; LoRA as run.py train)"),
     ("batch", natural, "examples per step (default: 32; the study 128)"),
     ("micro", natural, "examples that go through the model at a time (default: 8)"),
-    ("epochs", amount, "most times through the data (default: 20)"),
+    ("epochs", amount, "maximum passes through the data (default: 20)"),
     ("every", natural, "steps between two measurements on the validation side (default: 20)"),
     ("patience", natural, "measurements without a better loss before it stops (default: 3)"),
-    ("length", natural, "most tokens of a prompt with its critique (default: 2048)"),
+    ("length", natural, "maximum tokens of a prompt with its critique (default: 2048)"),
+)
+SUBSTITUTION = (
+    ("--adapter", "NAME", "", "the adapter of --llm that writes"),
+    ("--knows", "LETTERS", "OC", "what representatives know: any of D, O, C, P"),
+    ("--mediator", "NAME[,key=value]", "draft_revise", "the mediator"),
+    ("--mediator-llm", "SPEC", "oracle", "the mediator's model"),
+    ("--payoff", "NAME", "judge", "how a statement is scored for a participant: judge, ranking, own"),
+    ("--judge", "SPEC", "oracle", "the model that scores and compares statements"),
 )
 
 
@@ -65,15 +72,16 @@ def representatives(arguments: Sequence[str]) -> int:
         return 0
     if name not in COMMANDS:
         raise unknown_name("command of representatives", name, COMMANDS)
-    return COMMANDS[name][0](arguments[1:])
+    command, make_parser, _ = COMMANDS[name]
+    return command(make_parser().parse_args(arguments[1:]))
 
 
 def episodes_parser() -> Parser:
     """The options of `run.py representatives episodes`."""
     parser = Parser(
         "representatives episodes",
-        "Run laps of the scenario consensus, each with 80 people of its own in 16 groups of five, three questions per group. "
-        "An eighth as many laps are added for validation and for test, on questions of their own.",
+        "Run laps of the scenario consensus. Each lap has 80 people of its own, in 16 groups of five, with three questions per "
+        "group. An eighth as many laps are added for validation and for test, on other questions.",
         "representatives episodes --laps 16 --out runs/known",
         *cli.asking("runs/episodes-<time>", "the model that deliberates", "oracle"),
     )
@@ -82,135 +90,109 @@ def episodes_parser() -> Parser:
     return parser
 
 
-def episodes(arguments: Sequence[str]) -> int:
-    """`run.py representatives episodes`"""
-    options = episodes_parser().parse_args(arguments)
+def episodes(options: argparse.Namespace) -> int:
+    """Run many deliberations as training data."""
     from parley.analysis.deliberation.population import populate
 
     *specs, people = models_from_args(options, "people")
-    llm = only_model(specs, "oracle")
-    out = options.out or Path("runs") / f"episodes-{time.strftime('%Y%m%d-%H%M%S')}"
+    llm, out = only_model(specs, "oracle"), out_folder(options, "episodes")
     spending = shared_budget(options, out, llm, people)
     print(f"folder   {out}", flush=True)
     print(f"episodes {populate(options.laps, llm, people, options.seed, out, print, spending)}")
     return 0
 
 
-def train_parser() -> Parser:
-    """The options of `run.py representatives train`."""
-    return lesson_parser("train", "Train a representative on the training side of some episodes.")
-
-
-def train(arguments: Sequence[str]) -> int:
-    """`run.py representatives train`"""
-    options = train_parser().parse_args(arguments)
-    llm, workshop = model_from_args(options, "pocket"), opened(options)
-    model = workshop.model(llm, lesson(options))
-    print(f"data     {workshop.folder / 'data' / 'card.md'}\nmodel    {model.spec}\ncard     {model.folder}/README.md")
+def train(options: argparse.Namespace) -> int:
+    """Train a representative."""
+    llm, builder = model_from_args(options, "pocket"), _dataset_builder(options)
+    model = builder.model(llm, _lesson(options))
+    print(f"data     {builder.folder / 'data' / 'card.md'}\nmodel    {model.spec}\ncard     {model.folder}/README.md")
     return 0
 
 
 def measure_parser() -> Parser:
     """The options of `run.py representatives measure`."""
-    parser = lesson_parser(
+    parser = _lesson_parser(
         "measure",
-        "Measure a representative on people and questions that it has not seen; it is trained first if it is not there.",
+        "Measure a representative on people and questions that it has not seen. It is trained first if the folder lacks it.",
         cli.budget(),
     )
     add_option(parser, "--judge SPEC", "the model that compares critiques (default: none)", default="")
-    add_option(parser, "--limit N", "most critiques to measure (default: all)", natural)
+    add_option(parser, "--limit N", "maximum critiques to measure (default: all)", natural)
     return parser
 
 
-def measure(arguments: Sequence[str]) -> int:
-    """`run.py representatives measure`"""
-    options = measure_parser().parse_args(arguments)
+def measure(options: argparse.Namespace) -> int:
+    """Measure a representative on the test side."""
     from parley.analysis.journaled_calls import CallDesk
-    from parley.training.representatives.measures import measure as measured
+    from parley.training.representatives import measures
 
     *specs, judge = models_from_args(options, "judge")
-    llm, workshop = only_model(specs, "pocket"), opened(options)
-    spending = shared_budget(options, workshop.folder, llm, *filter(None, [judge]))
-    desk = CallDesk(workshop.folder, bar, options.keep_going, spending)
-    return told(desk, measured(workshop, llm, lesson(options), judge, options.limit, desk))
+    llm, builder = only_model(specs, "pocket"), _dataset_builder(options)
+    spending = shared_budget(options, builder.folder, llm, *filter(None, [judge]))
+    desk = CallDesk(builder.folder, bar, options.keep_going, spending)
+    return _print_report(desk, measures.measure(builder, llm, _lesson(options), judge, options.limit, desk))
 
 
 def grid_parser() -> Parser:
     """The options of `run.py representatives grid`."""
-    parser = lesson_parser(
+    parser = _lesson_parser(
         "grid",
-        "Train a representative for each choice of what it is told and each of two model sizes, and compare them.\n"
+        "Train a representative for each choice of what it knows and each of two model sizes, and compare them.\n"
         "With one --llm the second size is the same model with every other layer.",
         many=True,
     )
-    add_option(
-        parser,
-        "--choices LETTERS[,LETTERS]",
-        "what it is told: base, D, OC, ..., or all for all 16 (default: base,D,O,C,P,OC,DOCP)",
-    )
+    about = "what it knows: base, D, OC, ..., or all for all 16 (default: base,D,O,C,P,OC,DOCP)"
+    add_option(parser, "--choices LETTERS[,LETTERS]", about)
     return parser
 
 
-def grid(arguments: Sequence[str]) -> int:
-    """`run.py representatives grid`"""
-    options = grid_parser().parse_args(arguments)
-    from parley.training.base_model import base_model
+def grid(options: argparse.Namespace) -> int:
+    """Train and compare representatives by what they know and by model size."""
+    from parley.training.base_model import base_model, halve_layers
     from parley.training.representatives import grid as study
-    from parley.training.representatives.layer_pruning import halve_layers
 
-    specs = models_from_args(options) or ["pocket"]
-    drawn = "per_token" if len(specs) == 1 else "per_character"
-    choices = chosen(options.choices, study.PAPER, study.EVERY)
-    workshop = opened(options)
+    specs, shown = models_from_args(options) or ["pocket"], "per_character"
+    choices = _choices(options.choices, study.PAPER, study.EVERY)
+    builder = _dataset_builder(options)
     if len(specs) == 1:
         base = base_model(specs[0])
-        small = halve_layers(base, workshop.folder / f"half-of-{Path(base.name).name}")
-        specs = [*specs, f"{base.kind}:{small}"]
-    found = study.knowledge_grid(workshop, specs, choices, lesson(options))
-    print(f"report   {study.report(found, workshop.folder, specs, drawn)}\nfigure   {workshop.folder / 'grid.png'}")
+        small = halve_layers(base, builder.folder / f"half-of-{Path(base.name).name}")
+        specs, shown = [*specs, f"{base.kind}:{small}"], "per_token"
+    rows = study.knowledge_grid(builder, specs, choices, _lesson(options))
+    print(f"report   {study.report(rows, builder.folder, specs, shown)}\nfigure   {builder.folder / 'grid.png'}")
     return 0
 
 
-def chosen(text: str | None, usual: Sequence[str], every: Sequence[str]) -> tuple[str, ...]:
-    """`base,D,OC` as ("", "D", "OC"). Errors: UserError on a letter that is none."""
+def _choices(text: str | None, usual: Sequence[str], every: Sequence[str]) -> Sequence[str]:
+    """Return `base,D,OC` as ("", "D", "OC"). Errors: UserError on an unknown letter."""
     from parley.agents.representative import parse_knowledge
-    from parley.training.representatives.recipe import NOTHING
+    from parley.training.representatives.pipeline import NOTHING
 
     if text is None or text == "all":
-        return tuple(usual if text is None else every)
-    return tuple(dict.fromkeys("" if one == NOTHING else parse_knowledge(one) for one in text.split(",")))
+        return every if text else usual
+    return list(dict.fromkeys("" if letters == NOTHING else parse_knowledge(letters) for letters in text.split(",")))
 
 
 def substitute_parser() -> Parser:
     """The options of `run.py representatives substitute`."""
     parser = Parser(
         "representatives substitute",
-        "Simulate groups again with representatives in the place of one participant and of all, and compare what each "
+        "Simulate groups again with representatives in place of one participant and of all, and compare what each "
         "participant gets.",
         "representatives substitute runs/known/episodes.jsonl --llm oracle",
         cli.repetitions("3"),
         *cli.asking("runs/substitute-<time>", "the representatives' model", "pocket"),
     )
-    add_episodes(parser)
+    add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
     for name, metavar, default, about in SUBSTITUTION:
         add_option(parser, f"{name} {metavar}", about, default=default)
-    add_option(parser, "--limit N", "most episodes (default: all)", natural)
+    add_option(parser, "--limit N", "maximum episodes (default: all)", natural)
     return parser
 
 
-SUBSTITUTION = (
-    ("--adapter", "NAME", "", "the adapter of --llm that writes"),
-    ("--knows", "LETTERS", "OC", "what representatives are told: any of D, O, C, P"),
-    ("--mediator", "NAME[,key=value]", "draft_revise", "the mediator"),
-    ("--mediator-llm", "SPEC", "oracle", "the mediator's model"),
-    ("--payoff", "NAME", "judge", "how a statement is scored for a participant: judge, ranking, own"),
-    ("--judge", "SPEC", "oracle", "the model that scores and compares statements"),
-)
-
-
-def substitute(arguments: Sequence[str]) -> int:
-    """`run.py representatives substitute`"""
-    options = substitute_parser().parse_args(arguments)
+def substitute(options: argparse.Namespace) -> int:
+    """Simulate groups again with representatives, and compare."""
     from parley.analysis.deliberation.episode_readers import read_all
     from parley.analysis.deliberation.substitution_study import Substitution, run_substitution
     from parley.analysis.journaled_calls import CallDesk
@@ -218,66 +200,56 @@ def substitute(arguments: Sequence[str]) -> int:
     *specs, options.mediator_llm, options.judge = models_from_args(options, "mediator_llm", "judge")
     options.llm = only_model(specs, "pocket")
     options.repetitions = 3 if options.repetitions is None else options.repetitions
-    asked = Substitution(**{field.name: getattr(options, field.name) for field in fields(Substitution)})
-    out = options.out or Path("runs") / f"substitute-{time.strftime('%Y%m%d-%H%M%S')}"
-    spending = shared_budget(options, out, asked.llm, asked.mediator_llm, asked.judge)
+    study, out = from_args(Substitution, options), out_folder(options, "substitute")
+    spending = shared_budget(options, out, study.llm, study.mediator_llm, study.judge)
     print(f"folder   {out}", flush=True)
     desk = CallDesk(out, bar, options.keep_going, spending)
-    return told(desk, run_substitution(read_all(options.episodes)[: options.limit], asked, desk))
+    return _print_report(desk, run_substitution(read_all(options.episodes)[: options.limit], study, desk))
 
 
-def told(desk: CallDesk, report: Path) -> int:
-    """Say what is missing and where the report is."""
+def _print_report(desk: CallDesk, report: Path) -> int:
+    """Print what is missing and where the report is."""
     print("\n".join(filter(None, [desk.tally.line, f"report   {report}"])))
     return 0
 
 
-def lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = False) -> Parser:
+def _lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = False) -> Parser:
     about = "a model to train (repeatable: two sizes)" if many else "the model that is trained"
     shared = cli.model(about, "pocket", trained=True), *parents, cli.seed(), cli.out("runs/representatives-<time>")
     example = next(line for line in EXAMPLES.splitlines() if line.startswith(f"representatives {name} "))
     parser = Parser(f"representatives {name}", text, example, *shared)
-    add_episodes(parser)
+    add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
     if not many:
-        knows = "what it is told: any of D, O, C, P (default: OC)"
-        add_option(parser, "--knows LETTERS", knows)
-    for option, kind, told in LESSON:
-        add_option(parser, f"--{option} {'X' if kind is amount else 'N'}", told, kind)
+        add_option(parser, "--knows LETTERS", "what it knows: any of D, O, C, P (default: OC)")
+    add_numbers(parser, LESSON)
     return parser
 
 
-def add_episodes(parser: Parser) -> None:
-    """Which episodes."""
-    add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
+def _lesson(options: argparse.Namespace) -> Lesson:
+    from parley.training.representatives.pipeline import Lesson
+
+    return from_args(Lesson, options)  # type: ignore[no-any-return]
 
 
-def lesson(options: argparse.Namespace) -> Lesson:
-    """What is trained, with the options that were given."""
-    from parley.training.representatives.recipe import Lesson
-
-    given = {field.name: getattr(options, field.name, None) for field in fields(Lesson)}
-    return replace(Lesson(), **{name: value for name, value in given.items() if value is not None})
-
-
-def opened(options: argparse.Namespace) -> DatasetBuilder:
-    """The folder with the episodes in it, split."""
+def _dataset_builder(options: argparse.Namespace) -> DatasetBuilder:
+    """Read and split the episodes."""
     from parley.analysis.deliberation.episode_readers import read_all
-    from parley.training.representatives.dataset import DatasetBuilder
+    from parley.training.representatives.pipeline import DatasetBuilder
 
-    out = options.out or Path("runs") / f"representatives-{time.strftime('%Y%m%d-%H%M%S')}"
+    out = out_folder(options, "representatives")
     print(f"folder   {out}", flush=True)
     return DatasetBuilder(read_all(options.episodes), options.seed, out, bar)
 
 
-COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], Callable[[], Parser], str]] = {
+COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Parser], str]] = {
     "episodes": (episodes, episodes_parser, "run many deliberations of people of a known kind, as training data"),
-    "train": (train, train_parser, "train a representative on the training side of some episodes"),
+    "train": (
+        train,
+        partial(_lesson_parser, "train", TRAIN),
+        "train a representative on the training side of some episodes",
+    ),
     "measure": (measure, measure_parser, "measure it on people and questions that it has not seen"),
     "grid": (grid, grid_parser, "measure what it helps to know (D, O, C, P), by two model sizes"),
-    "substitute": (
-        substitute,
-        substitute_parser,
-        "put representatives in participants' places and compare what they get",
-    ),
+    "substitute": (substitute, substitute_parser, "replace participants by representatives and compare what they get"),
 }
-"""By their names: the function, its parser, what it does."""
+"""By name: the function, its parser, what it does."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from parley.analysis.commands.runs import hold_all
 from parley.model import cli
 from parley.model.arguments import fields_from_args, shared_budget
 from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import bar
-from parley.training.commands.tuning import DRY_RUN, add_plan, plan_from_args
+from parley.training.commands.tuning import DRY_RUN, add_plan, out_folder, plan_from_args
 from parley.training.tuning.recipe import PARTIES
 
 
@@ -23,7 +21,7 @@ def sweep_lora_parser() -> Parser:
     parser = Parser(
         "sweep-lora",
         "Compare ranks and methods of fine-tuning (Table 1): how far the Default agent is moved and what that costs, over "
-        "several trainings of each (docs/tuning.md). --set personas=NAME also says whose answers are trained on.",
+        "several trainings of each (docs/tuning.md). --set personas=NAME also sets whose answers are trained on.",
         "sweep-lora --out runs/table1",
         *cli.debating("runs/sweep_lora-<time>", own, trained=True),
         cli.dry_run(DRY_RUN),
@@ -31,17 +29,15 @@ def sweep_lora_parser() -> Parser:
     add_plan(parser)
     add_option(parser, "--party", "the party whose answers are learned", default="republican", choices=PARTIES)
     add_option(parser, "--ranks N[,N]", "ranks of SFT (default: 16,64,128,256; pocket: 2,8,16,32)", ranks)
-    add_option(parser, "--dpo N", "rank of DPO, and of the SFT that it goes on from (default: 8)", positive)
+    add_option(parser, "--dpo N", "rank of DPO, and of the SFT that it continues from (default: 8)", positive)
     add_option(parser, "--trainings N", "trainings of each, with seeds from 0", positive, default=3)
     add_option(parser, "--tasks", "tasks of lm-evaluation-harness, such as mmlu,hellaswag (default: our own, offline)")
-    add_option(parser, "--limit N", "most items of a task (default: all)", positive)
-    add_option(
-        parser,
-        "--beside MODEL",
-        "another model (folder or hub id) to score in the same table, such as the paper's Llama 2 7B (repeatable)",
-        default=[],
-        action="append",
+    add_option(parser, "--limit N", "maximum items per task (default: all)", positive)
+    about = (
+        "another model (folder or hub id) to score in the same table, such as the paper's Llama 2 7B (repeatable); "
+        "it does not debate"
     )
+    add_option(parser, "--beside MODEL", about, default=[], action="append")
     return parser
 
 
@@ -49,37 +45,41 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     """Train at every rank with every seed, debate, measure, write the table."""
     options = sweep_lora_parser().parse_args(arguments)
     from parley.model.scenario import load_preset
+    from parley.training import sweep_lora as study
     from parley.training.base_model import base_model
-    from parley.training.capability.harness import Harness
-    from parley.training.capability.measure import measure, saved_capability
+    from parley.training.capability.measure import Harness, measure, saved_capability
     from parley.training.capability.tasks import LOCAL
     from parley.training.estimate import of_sweep, show
-    from parley.training.sweep_lora import PREFERRED, RANKS, cells, report, sweep
     from parley.training.tuning.pipeline import Pipeline
 
     tasks, plan = options.tasks.split(",") if options.tasks else list(LOCAL), plan_from_args(options)
-    settings, kind = fields_from_args(options, models=()), base_model(plan.llm).kind
+    settings, model = fields_from_args(options, models=()), base_model(plan.llm)
     base = load_preset("fine_tuned").with_settings(settings)
     plan = replace(plan, people=base.people.personas)
-    planned = cells(options.ranks or RANKS[kind], options.dpo or PREFERRED[kind], options.trainings)
-    out = options.out or Path("runs") / f"sweep_lora-{time.strftime('%Y%m%d-%H%M%S')}"
+    ranks, preferred = options.ranks or study.RANKS[model.kind], options.dpo or study.PREFERRED[model.kind]
+    planned = study.cells(ranks, preferred, options.trainings)
     if options.dry_run:
         return show(of_sweep(plan, base, planned, options.party))
-    Harness(tasks, options.limit, 1)  # says what is missing before anything is trained
+    Harness(tasks, options.limit, 1)  # reports what is missing before the first training
+    out = out_folder(options, "sweep_lora")
     spending = shared_budget(options, out, plan.llm, plan.written_by)
-    pipelines = [
-        Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar, spending) for seed in range(options.trainings)
-    ]
-    asked = saved_capability(
-        partial(measure, tasks=tasks, limit=options.limit, load=pipelines[0].base.load),
+    seeds = range(options.trainings)
+    pipelines = [Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar, spending) for seed in seeds]
+    capability = saved_capability(
+        partial(measure, tasks=tasks, limit=options.limit, load=model.load),
         out / "capability",
-        f"{tasks} {options.limit} {pipelines[0].base.load}",
+        f"{tasks} {options.limit} {model.load}",
     )
     print(f"folder   {out}", flush=True)
-    study = sweep(base, plan.llm, options.party, planned, pipelines, asked, options.beside)
-    budgets, names = [spending.of(plan.llm)] * len(planned), [cell.name for cell in planned]
-    found = hold_all(study, names, out, tuple(settings), None, budgets, spending.ledger)
-    print(f"table    {report(found, out, base, plan.llm, options.party)}")
+    rows = hold_all(
+        study.sweep(base, plan.llm, options.party, planned, pipelines, capability, options.beside),
+        [cell.name for cell in planned],
+        out,
+        tuple(settings),
+        budgets=[spending.of(plan.llm)] * len(planned),
+        ledger=spending.ledger,
+    )
+    print(f"table    {study.report(rows, out, base, plan.llm, options.party)}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The commands of this floor, `run.py train` and `run.py fine-tuned`: what they ask for and say."""
+"""`run.py train` and `run.py fine-tuned`: train adapters, and run debates before and after."""
 
 from __future__ import annotations
 
@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.runs import hold_all
 from parley.llm.errors import UserError
+from parley.model import arguments as args
 from parley.model import cli
-from parley.model.arguments import (
-    budgets_from_args,
-    fields_from_args,
-    model_from_args,
-    models_from_args,
-    only_model,
-    shared_budget,
-)
 from parley.model.cli import Parser, add_option, amount, natural
 from parley.model.progress import bar
 from parley.training.tuning.recipe import PARTIES, Recipe
@@ -28,14 +21,29 @@ if TYPE_CHECKING:
     from parley.analysis.studies.fine_tuned import Arm
     from parley.training.tuning.pipeline import TuningPlan
 
-
-SEATED = (*PARTIES, "default")
 EXAMPLES = """train --party republican --out runs/tuned                           (the paper's SFT, on the model in the box)
-train --party republican --method dpo --out runs/tuned              (goes on from that SFT adapter)
+train --party republican --method dpo --out runs/tuned              (continues from that SFT adapter)
 train --party democrat --questions 20 --answers 5 --out runs/quick  (a quick try)
 train --party republican --r 256 --llm hf:mistralai/Mistral-7B-Instruct-v0.2,load=4bit --out runs/mistral
 --scenario three_way --llm pocket,adapters=runs/tuned/adapters/republican-sft-r16 --set adapters=default:republican-sft-r16"""
 DRY_RUN = "print calls, steps, time and memory, from one measured step; train nothing"
+PLAN = (
+    ("questions", "neutral questions; ten come from the paper (default: 100)"),
+    ("answers", "answers to each question (default: 20)"),
+    ("personas", "personas of each party that answer (default: 1)"),
+    ("tokens", "maximum tokens per answer (default: 120)"),
+)
+RECIPE: tuple[tuple[str, Any, str], ...] = (
+    ("r", natural, "rank of LoRA (default: 16)"),
+    ("alpha", natural, "scale of LoRA (default: twice the rank)"),
+    ("dropout", amount, "dropout (default: 0.05)"),
+    ("rate", amount, "learning rate (default: 2e-4, dpo 5e-6; pocket has its own)"),
+    ("epochs", amount, "passes through the data (default: 1)"),
+    ("batch", natural, "examples per step (default: 32)"),
+    ("beta", amount, "for dpo: how strongly the model stays near its start (default: 0.5)"),
+    ("length", natural, "maximum tokens per example (default: 512)"),
+    ("held-out", amount, "share of the questions that are not trained on, to measure a loss (default: 0)"),
+)
 
 
 def train_parser() -> Parser:
@@ -53,89 +61,74 @@ def train_parser() -> Parser:
     )
     add_plan(parser)
     add_option(parser, "--party", "the party whose answers are learned", choices=PARTIES, required=True)
-    add_option(
-        parser,
-        "--method",
-        "sft: learn the party's answers (default)\ndpo: learn to prefer them, going on from the SFT adapter",
-        default="sft",
-        choices=("sft", "dpo"),
-    )
-    for name, kind, text in RECIPE:
-        add_option(parser, f"--{name} {'X' if kind is amount else 'N'}", text, kind)
-    add_option(parser, "--start DIR", "for dpo: another adapter to go on from", Path)
+    about = "sft: learn the party's answers (default)\ndpo: learn to prefer them, continuing from the SFT adapter"
+    add_option(parser, "--method", about, default="sft", choices=("sft", "dpo"))
+    add_numbers(parser, RECIPE)
+    add_option(parser, "--start DIR", "for dpo: another adapter to continue from", Path)
     return parser
 
 
 def train(arguments: Sequence[str]) -> int:
-    """`run.py train`: self-fine-tuning, from questions to an adapter."""
+    """Make the data and train the adapter."""
     options = train_parser().parse_args(arguments)
     from parley.model.scenario_run import lock_folder
     from parley.training.estimate import of_training, show
     from parley.training.tuning.pipeline import Pipeline
 
-    options.out = options.out or Path("runs") / f"tuned-{time.strftime('%Y%m%d-%H%M%S')}"
-    plan, recipe = replace(plan_from_args(options), people=people(options.set)), chosen(Recipe, options)
+    out = out_folder(options, "tuned")
+    plan, recipe = replace(plan_from_args(options), people=personas_from_args(options)), from_args(Recipe, options)
     if options.dry_run:
         return show(of_training(plan, recipe))
-    spending = shared_budget(options, options.out, plan.llm, plan.written_by)
-    print(f"folder   {options.out}", flush=True)
-    with lock_folder(options.out):
-        adapter = Pipeline(plan, options.out, bar, spending).adapter(recipe, options.start)
-    print(f"data     {options.out / 'data' / 'card.md'}\nadapter  {adapter}\ncard     {adapter / 'README.md'}")
+    spending = args.shared_budget(options, out, plan.llm, plan.written_by)
+    print(f"folder   {out}", flush=True)
+    with lock_folder(out):
+        adapter = Pipeline(plan, out, bar, spending).adapter(recipe, options.start)
+    print(f"data     {out / 'data' / 'card.md'}\nadapter  {adapter}\ncard     {adapter / 'README.md'}")
     return 0
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
-    """What training data are made from."""
-    add_option(
-        parser, "--writer SPEC", "the model that writes the questions (default: that of --llm; for pocket: oracle)"
-    )
+    """Add the options of the training data."""
+    about = "the model that writes the questions (default: that of --llm; for pocket: oracle)"
+    add_option(parser, "--writer SPEC", about)
     for name, text in PLAN:
         add_option(parser, f"--{name} N", text, natural)
 
 
+def add_numbers(parser: argparse.ArgumentParser, options: Sequence[tuple[str, Any, str]]) -> None:
+    """Add options that take a number: name, type, help."""
+    for name, kind, about in options:
+        add_option(parser, f"--{name} {'X' if kind is amount else 'N'}", about, kind)
+
+
 def plan_from_args(options: argparse.Namespace) -> TuningPlan:
-    """What the data are made from, as asked for."""
+    """Return the settings of the training data."""
     from parley.training.tuning.pipeline import TuningPlan
 
-    *specs, options.writer = models_from_args(options, "writer")
-    options.llm = only_model(specs, TuningPlan.llm)
-    return chosen(TuningPlan, options)  # type: ignore[no-any-return]
+    *specs, options.writer = args.models_from_args(options, "writer")
+    options.llm = args.only_model(specs, TuningPlan.llm)
+    return from_args(TuningPlan, options)  # type: ignore[no-any-return]
 
 
-def people(settings: Sequence[str]) -> str:
-    """The personas that `--set personas=...` names. Errors: UserError on any other field."""
+def personas_from_args(options: argparse.Namespace) -> str:
+    """Return the personas of `--set personas=...`. Errors: UserError on another field."""
     from parley.training.tuning.pipeline import TuningPlan
 
-    found = {name: text for name, _, text in (one.partition("=") for one in settings)}
-    if other := [name for name in found if name != "personas"]:
+    settings = {name: value for name, _, value in (text.partition("=") for text in options.set)}
+    if other := [name for name in settings if name != "personas"]:
         raise UserError(f"train takes --set personas=NAME and no other field, not {other[0]!r}")
-    return found.get("personas", TuningPlan.people)
+    return str(settings.get("personas", TuningPlan.people))
 
 
-PLAN = (
-    ("questions", "neutral questions; ten of them are given (default: 100)"),
-    ("answers", "answers to each question (default: 20)"),
-    ("personas", "people of each party who answer (default: 1)"),
-    ("tokens", "maximum tokens per answer (default: 120)"),
-)
-RECIPE: tuple[tuple[str, Any, str], ...] = (
-    ("r", natural, "rank of LoRA (default: 16)"),
-    ("alpha", natural, "scale of LoRA (default: twice the rank)"),
-    ("dropout", amount, "dropout (default: 0.05)"),
-    ("rate", amount, "learning rate (default: 2e-4, dpo 5e-6; pocket has its own)"),
-    ("epochs", amount, "times through the data (default: 1)"),
-    ("batch", natural, "examples per step (default: 32)"),
-    ("beta", amount, "for dpo: how strongly the model is kept near where it began (default: 0.5)"),
-    ("length", natural, "maximum tokens per example (default: 512)"),
-    ("held-out", amount, "share of the questions kept to measure a loss (default: 0)"),
-)
+def from_args(kind: Any, options: argparse.Namespace) -> Any:
+    """Return a dataclass made of the options that were given."""
+    values = {field.name: getattr(options, field.name, None) for field in fields(kind)}
+    return kind(**{name: value for name, value in values.items() if value is not None})
 
 
-def chosen(kind: Any, options: argparse.Namespace) -> Any:
-    """A Plan or Recipe with the options that were given."""
-    given = {field.name: getattr(options, field.name, None) for field in fields(kind)}
-    return kind(**{name: value for name, value in given.items() if value is not None})
+def out_folder(options: argparse.Namespace, name: str) -> Path:
+    """Return --out, or `runs/NAME-<time>`."""
+    return options.out or Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def fine_tuned_parser() -> Parser:
@@ -148,53 +141,45 @@ def fine_tuned_parser() -> Parser:
         *cli.debating("runs/fine_tuned-<time>", own, trained=True),
         cli.dry_run(DRY_RUN),
     )
-    add_option(
-        parser,
-        "--tuned DIR",
-        "a folder of run.py train (repeatable: one per training seed)",
-        action="append",
-        required=True,
-    )
-    add_option(
-        parser,
-        "--method",
-        "sft: adapters of SFT (default)\ndpo: adapters of DPO",
-        default="sft",
-        choices=("sft", "dpo"),
-    )
+    about = "a folder of run.py train (repeatable: one per training seed)"
+    add_option(parser, "--tuned DIR", about, action="append", required=True)
+    about = "sft: adapters of SFT (default)\ndpo: adapters of DPO"
+    add_option(parser, "--method", about, default="sft", choices=("sft", "dpo"))
     add_option(parser, "--r N", "the adapters' rank", natural, default=16)
     return parser
 
 
 def fine_tuned(arguments: Sequence[str]) -> int:
-    """`run.py fine-tuned`: the same debates before and after, and with adapters per seat."""
+    """Run the debates before and after fine-tuning and with adapters per seat, and compare them."""
     options = fine_tuned_parser().parse_args(arguments)
-    from parley.analysis.studies.fine_tuned import fine_tuned as study
-    from parley.analysis.studies.fine_tuned import write_fine_tuned
+    from parley.analysis.studies import fine_tuned as study
     from parley.llm.journal import shared_ledger
     from parley.model.scenario import load_preset
     from parley.model.scenario_run import JOURNAL
     from parley.training.estimate import of_debates, show
 
-    folders, llm = [Path(folder) for folder in options.tuned], model_from_args(options)
-    settings = fields_from_args(options, models=())
+    folders, llm = [Path(folder) for folder in options.tuned], args.model_from_args(options)
+    settings = args.fields_from_args(options, models=())
     base = load_preset("fine_tuned").with_settings(settings)
     planned = arms(folders, options.method, options.r, llm or None)
     if options.dry_run:
         return show(of_debates(base, planned[0].spec, len(planned)))
-    out = options.out or Path("runs") / f"fine_tuned-{time.strftime('%Y%m%d-%H%M%S')}"
-    budgets = budgets_from_args(options, *[arm.spec for arm in planned])
-    ledger = shared_ledger(
-        budgets[0], [(out / arm.name / JOURNAL, one) for arm, one in zip(planned, budgets, strict=True)]
-    )
+    out = out_folder(options, "fine_tuned")
+    budgets = args.budgets_from_args(options, *[arm.spec for arm in planned])
+    journals = [(out / arm.name / JOURNAL, budget) for arm, budget in zip(planned, budgets, strict=True)]
+    ledger = shared_ledger(budgets[0], journals)
     print(f"folder   {out}", flush=True)
-    found = hold_all(study(base, planned), [arm.name for arm in planned], out, tuple(settings), None, budgets, ledger)
-    print(f"report   {write_fine_tuned(found, out, base)}\nfigure   {out / 'fine_tuned.png'}")
+    names = [arm.name for arm in planned]
+    result = hold_all(study.fine_tuned(base, planned), names, out, tuple(settings), None, budgets, ledger)
+    print(f"report   {study.write_fine_tuned(result, out, base)}\nfigure   {out / 'fine_tuned.png'}")
     return 0
 
 
 def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> list[Arm]:
-    """Before; after, for each party and training seed; per seat, for each seed that has both. Errors: UserError."""
+    """Return the arms: before; after, per party and training seed; per seat, per seed with adapters of both parties.
+
+    Errors: UserError on folders of different models or the same seed, and on a folder without such an adapter.
+    """
     from parley.analysis.studies.fine_tuned import AFTER, BEFORE, SEATS, Arm
     from parley.llm.backends.hf.checkpoint import check_base
     from parley.training.base_model import base_model
@@ -204,30 +189,21 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> li
     if len({(plan["llm"], plan["seed"]) for plan in plans}) < len(plans) or len({plan["llm"] for plan in plans}) > 1:
         raise UserError("--tuned folders must be of one model, each of another seed")
     spec = llm or plans[0]["llm"]
-    held = base_model(spec).identity
-    found, seats = [Arm(BEFORE, spec)], []
+    identity = base_model(spec).identity
+    after, per_seat = [], []
     for folder, plan in zip(folders, plans, strict=True):
         paths = {party: folder / "adapters" / f"{party}-{method}-r{rank}" for party in PARTIES}
-        there = {party: path for party, path in paths.items() if (path / "adapter_config.json").is_file()}
-        if not there:
+        adapters = {party: path for party, path in paths.items() if (path / "adapter_config.json").is_file()}
+        if not adapters:
             raise UserError(
                 f"{folder} holds no adapter {method}-r{rank}: python run.py train --method {method} --r {rank} --out {folder}"
             )
-        for path in there.values():
-            check_base(path, held)
-        found += [
-            Arm(AFTER, f"{spec},adapters={path}", party, plan["seed"], tuple(f"{seat}:{path.name}" for seat in SEATED))
-            for party, path in there.items()
-        ]
-        if len(there) == len(PARTIES):
-            both = "+".join(map(str, there.values()))
-            seats.append(
-                Arm(
-                    SEATS,
-                    f"{spec},adapters={both}",
-                    "",
-                    plan["seed"],
-                    tuple(f"{p}:{path.name}" for p, path in there.items()),
-                )
-            )
-    return [*found, *seats]
+        for party, path in adapters.items():
+            check_base(path, identity)
+            seats = tuple(f"{seat}:{path.name}" for seat in (*PARTIES, "default"))
+            after.append(Arm(AFTER, f"{spec},adapters={path}", party, plan["seed"], seats))
+        if len(adapters) == len(PARTIES):
+            both = f"{spec},adapters={'+'.join(map(str, adapters.values()))}"
+            seats = tuple(f"{party}:{path.name}" for party, path in adapters.items())
+            per_seat.append(Arm(SEATS, both, "", plan["seed"], seats))
+    return [Arm(BEFORE, spec), *after, *per_seat]

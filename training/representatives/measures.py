@@ -1,18 +1,18 @@
-"""How likely a local model finds the critiques that participants wrote, as their own representative and as a stranger's.
+"""Measures a trained representative on people and questions that it has not seen.
 
-A trained representative beside the model as it is and beside a stranger's, on people and questions that it has not seen.
+It is compared with the untrained model and with a stranger's representative: how likely each finds the critiques that
+participants wrote, what each writes, and which critique a judge prefers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from parley.analysis import disclaimers
 from parley.analysis.deliberation.likelihood import MEASURES, against, text_distance
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
 from parley.analysis.deliberation.preference_judge import LOSS, TIE, WIN, compare_critiques, win_rate
@@ -20,188 +20,191 @@ from parley.analysis.deliberation.preference_judge import critique_table as verd
 from parley.analysis.deliberation.representation import (
     Author,
     RepresentationCase,
-    Split,
     WritingOrder,
     describe_split,
     read_texts,
     strangers,
     write_texts,
 )
-from parley.analysis.formatting import cell, count_table, format_estimate, markdown_table
+from parley.analysis.formatting import cell, count_table, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Verdict, undecided
-from parley.llm.backends.hf.loading import Loaded, load_model
+from parley.analysis.report import Report
 from parley.training.base_model import BaseModel
 from parley.training.likelihood import likelihoods
-from parley.training.representatives.dataset import DatasetBuilder, TrainedRepresentative, text
-from parley.training.representatives.recipe import Lesson
+from parley.training.representatives.pipeline import DatasetBuilder, Lesson, TrainedRepresentative, text
+
+if TYPE_CHECKING:
+    from parley.llm.backends.hf.loading import Loaded
 
 OWN, STRANGER = "own", "stranger"
+TRAINED, BASE, PERSON = "trained", "untrained", "the person"
+TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}
 BATCH = 8
+ABOUT = (
+    "Neither these people nor these questions are in the training data. 95% intervals over participants. A stranger's: the same "
+    "trained model, with the prompt of another participant of the same group."
+)
+JUDGED = (
+    "says which of two critiques the participant would rather have written, in both orders. A verdict that changes with the "
+    "order is a tie. Win rate: wins and half the ties. Above 0.5 the trained model is preferred."
+)
+HUMAN = "the participant's own critique (golden)"
+Texts = Mapping[str, str]
+"""Texts by case key."""
 
 
 def load(model: TrainedRepresentative) -> Loaded:
-    """The model to be scored."""
+    """Load the model for scoring."""
+    from parley.llm.backends.hf.loading import load_model
+
     base = model.base
-    if model.folder is None:
-        return load_model(base.name, base.dtype, base.load, base.device)
-    if model.adapter:
-        return load_model(base.name, base.dtype, base.load, base.device, [str(model.folder)])
-    return load_model(str(model.folder), base.dtype, base.load, base.device)
+    adapters = [str(model.folder)] if model.adapter else []
+    name = base.name if model.adapter or model.folder is None else str(model.folder)
+    return load_model(name, base.dtype, base.load, base.device, adapters)
 
 
-def scored(
-    found: Sequence[RepresentationCase], knows: str, loaded: Loaded, seed: int, batch: int = BATCH
-) -> pd.DataFrame:
-    """Two rows a case: `asked` own (its own prompt) and stranger (that of another participant of the same episode, drawn with
-    the seed; no row where there is none). Columns: case, episode, session, participant, asked, logp (nats, the end of the
-    critique included), tokens, characters.
+def untrained(base: BaseModel, llm: str) -> TrainedRepresentative:
+    """Return the model without training."""
+    return TrainedRepresentative(llm, "", base, None)
+
+
+def scored(cases: Sequence[RepresentationCase], knows: str, loaded: Loaded, seed: int) -> pd.DataFrame:
+    """Return two rows per case, by whose prompt was given (`asked`): the participant's own, and a stranger's.
+
+    The stranger is another participant of the same episode, drawn with the seed; without one there is no such row. Columns:
+    case, episode, session, participant, asked, logp (nats, the end of the critique included), tokens, characters.
     """
-    others = strangers(found, seed)
+    others = strangers(cases, seed)
     pairs = [
-        (case, asked, told) for case in found for asked, told in ((OWN, case), (STRANGER, others.get(case.key))) if told
+        (case, asked, about)
+        for case in cases
+        for asked, about in ((OWN, case), (STRANGER, others.get(case.key)))
+        if about
     ]
-    texts = [text(case, knows, asked) for case, _, asked in pairs]
-    values = likelihoods(texts, loaded.model, loaded.tokenizer, batch, ended=True)
-    rows: list[dict[str, Any]] = [
+    texts = [text(case, knows, about) for case, _, about in pairs]
+    values = likelihoods(texts, loaded.model, loaded.tokenizer, BATCH, ended=True)
+    return pd.DataFrame(
         {"case": case.key, "episode": case.episode, "session": case.session, "participant": case.participant,
-         "asked": asked, "logp": value.logp, "tokens": value.tokens, "characters": len(one.reply)}
-        for (case, asked, _), one, value in zip(pairs, texts, values, strict=True)
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+         "asked": asked, "logp": value.logp, "tokens": value.tokens, "characters": len(written.reply)}
+        for (case, asked, _), written, value in zip(pairs, texts, values, strict=True)
+    )  # fmt: skip
 
 
-def untrained(llm_base: BaseModel, llm: str) -> TrainedRepresentative:
-    """The model as it is."""
-    return TrainedRepresentative(llm, "", llm_base, None)
+class _Test(NamedTuple):
+    """A trained representative, the spec of the untrained model, and the cases that both are tested on."""
+
+    model: TrainedRepresentative
+    llm: str
+    lesson: Lesson
+    cases: Sequence[RepresentationCase]
+    seed: int
+
+    @property
+    def own(self) -> Texts:
+        """The participants' own critiques."""
+        return {case.key: case.critique or "" for case in self.cases}
+
+    def likelihoods(self) -> dict[str, pd.DataFrame]:
+        """Return the rows of `scored` of the three representatives."""
+        models = (self.model, untrained(self.model.base, self.llm))
+        after, before = (scored(self.cases, self.lesson.knows, load(model), self.seed) for model in models)
+        tables = {TRAINED: after[after["asked"] == OWN], STRANGER: after[after["asked"] == STRANGER]}
+        return tables | {BASE: before[before["asked"] == OWN]}
+
+    def critiques(self, desk: CallDesk) -> dict[str, Texts]:
+        """Return the critiques of the three representatives; one attempt each, at temperature 1."""
+        others = strangers(self.cases, self.seed)
+        own = [WritingOrder(case, case) for case in self.cases]
+        strange = [WritingOrder(case, others[case.key]) for case in self.cases if case.key in others]
+        trained = Author(self.model.spec, self.model.adapter, self.lesson.knows)
+        plans = {TRAINED: (own, trained), STRANGER: (strange, trained)}
+        plans[BASE] = (own, Author(self.llm, "", self.lesson.knows))
+        return {name: read_texts(orders, write_texts(orders, author, self.seed, desk))
+                for name, (orders, author) in plans.items()}  # fmt: skip
+
+    def verdicts(self, texts: Mapping[str, Texts], judge: str, desk: CallDesk) -> dict[str, pd.DataFrame]:
+        """Return verdicts on the trained model's critiques against the stranger's, the untrained model's and the person's."""
+        trained, tables = texts[TRAINED], {}
+        for name in (STRANGER, BASE, PERSON):
+            both = [case for case in self.cases if case.key in trained and case.key in texts[name]]
+            requests = [compare_critiques(case, trained[case.key], texts[name][case.key], self.seed) for case in both]
+            verdicts: list[Verdict] = desk.ask(requests, judge, f"verdicts {name}", undecided)
+            tables[name] = verdict_table(both, dict(zip([case.key for case in both], verdicts, strict=True)))
+        return tables
 
 
-TRAINED, BASE, PERSON = "trained", "untrained", "the person"
-TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}
-ABOUT = (
-    "They are in no training data, nor are their questions. 95% intervals over participants. A stranger's: the same trained "
-    "model, told of another participant of the same group."
-)
-JUDGED = (
-    "says which of two critiques the participant would rather have written, in both orders; a verdict that turns with the order "
-    "is a tie. Win rate: wins and half the ties. Above 0.5 the trained one is preferred."
-)
-HUMAN = "the participant's own critique (golden)"
-
-
-def critique_likelihoods(
-    workshop: DatasetBuilder, llm: str, lesson: Lesson, found: Sequence[RepresentationCase]
-) -> dict[str, pd.DataFrame]:
-    """The rows of `scored` for the trained model asked as itself and as a stranger, and for the model as it is."""
-    model = workshop.model(llm, lesson)
-    rows = scored(found, lesson.knows, load(model), workshop.seed)
-    before = scored(found, lesson.knows, load(untrained(model.base, llm)), workshop.seed)
-    own = {TRAINED: rows[rows["asked"] == OWN], STRANGER: rows[rows["asked"] == STRANGER]}
-    return own | {BASE: before[before["asked"] == OWN]}
-
-
-def critiques(
-    workshop: DatasetBuilder, llm: str, lesson: Lesson, found: Sequence[RepresentationCase], desk: CallDesk
-) -> dict[str, Mapping[str, str]]:
-    """What each of the three writes, by case key; one try each, at temperature 1."""
-    model, seed = workshop.model(llm, lesson), workshop.seed
-    own = [WritingOrder(case, case) for case in found]
-    others = strangers(found, seed)
-    strange = [WritingOrder(case, others[case.key]) for case in found if case.key in others]
-    trained, before = Author(model.spec, model.adapter, lesson.knows), Author(llm, "", lesson.knows)
-    plans = {TRAINED: (own, trained), STRANGER: (strange, trained), BASE: (own, before)}
-    return {
-        name: read_texts(orders, write_texts(orders, author, seed, desk)) for name, (orders, author) in plans.items()
-    }
-
-
-def judged(
-    found: Sequence[RepresentationCase], said: Mapping[str, Mapping[str, str]], judge: str, seed: int, desk: CallDesk
-) -> dict[str, pd.DataFrame]:
-    """Verdicts on the trained one's critiques against the stranger's, the untrained one's and the person's own."""
-    own = {case.key: case.critique or "" for case in found}
-    tables = {}
-    for name, other in ((STRANGER, said[STRANGER]), (BASE, said[BASE]), (PERSON, own)):
-        both = [case for case in found if case.key in said[TRAINED] and case.key in other]
-        asked = [compare_critiques(case, said[TRAINED][case.key], other[case.key], seed) for case in both]
-        verdicts: list[Verdict] = desk.ask(asked, judge, f"verdicts {name}", undecided)
-        tables[name] = verdict_table(both, dict(zip([case.key for case in both], verdicts, strict=True)))
-    return tables
-
-
-def distances(found: Sequence[RepresentationCase], said: Mapping[str, Mapping[str, str]]) -> dict[str, ClusteredMean]:
-    """How far what each wrote is from what the person wrote (0 to 1), mean over cases."""
-    people = pd.Series([case.participant for case in found])
-    far = {name: pd.Series([_far(case, own) for case in found], dtype=float) for name, own in said.items()}
-    return {name: clustered_mean(values, people) for name, values in far.items()}
-
-
-def _far(case: RepresentationCase, own: Mapping[str, str]) -> float:
-    return text_distance(own[case.key], case.critique or "") if case.key in own else math.nan
-
-
-def measure(workshop: DatasetBuilder, llm: str, lesson: Lesson, judge: str, limit: int | None, desk: CallDesk) -> Path:
-    """All measures on the test side; measure.md, with likelihood.csv, critiques.csv and verdicts.csv. The path of the first."""
-    found = workshop.tested(limit)
-    rows = critique_likelihoods(workshop, llm, lesson, found)
-    _csv(rows, "model", workshop.folder / "likelihood.csv")
-    said = critiques(workshop, llm, lesson, found, desk)
-    wrote = {PERSON: {case.key: case.critique or "" for case in found}, **said}
-    lines = {name: [cell(own.get(case.key, "")) for case in found] for name, own in wrote.items()}
-    pd.DataFrame({"case": [case.key for case in found], **lines}).to_csv(workshop.folder / "critiques.csv", index=False)
-    verdicts = judged(found, said, judge, workshop.seed, desk) if judge else {}
+def measure(builder: DatasetBuilder, llm: str, lesson: Lesson, judge: str, limit: int | None, desk: CallDesk) -> Path:
+    """Write measure.md with likelihood.csv, critiques.csv and verdicts.csv on the test side; return the path of measure.md."""
+    cases = builder.tested(limit)
+    test = _Test(builder.model(llm, lesson), llm, lesson, cases, builder.seed)
+    scores = test.likelihoods()
+    _write_csv(scores, "model", builder.folder / "likelihood.csv")
+    texts = {PERSON: test.own, **test.critiques(desk)}
+    columns = {name: [cell(critiques.get(case.key, "")) for case in cases] for name, critiques in texts.items()}
+    table = pd.DataFrame({"case": [case.key for case in cases], **columns})
+    table.to_csv(builder.folder / "critiques.csv", index=False)
+    verdicts = test.verdicts(texts, judge, desk) if judge else {}
     if verdicts:
-        _csv(verdicts, "against", workshop.folder / "verdicts.csv")
-    path = workshop.folder / "measure.md"
-    path.write_text(
-        "\n\n".join(_parts(found, rows, said, verdicts, llm, lesson, judge, workshop.sides)) + "\n", encoding="utf-8"
+        _write_csv(verdicts, "against", builder.folder / "verdicts.csv")
+    report = Report(builder.folder, "measure", "A representative measured")
+    report.disclaim_models(llm, *filter(None, [judge]))
+    people = len({case.participant for case in cases})
+    report.add(
+        f"{llm}, which knows {lesson.knows or 'the base'} ({lesson.name}): {len(cases)} critiques of {people} participants. "
+        f"{ABOUT} Split: {describe_split(builder.sides)}."
     )
-    return path
+    _add_likelihoods(report, scores)
+    _add_distances(report, test, texts)
+    if verdicts:
+        report.section("What a judge prefers", f"{judge} {JUDGED}")
+        _add_verdicts(report, verdicts)
+    return report.write()
 
 
-def _csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> None:
-    """Tables one below the other, named by a column."""
+def _write_csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> None:
     pd.concat([part.assign(**{column: name}) for name, part in parts.items()]).to_csv(path, index=False)
 
 
-def _parts(
-    found: Sequence[RepresentationCase], rows: Mapping[str, pd.DataFrame], said: Mapping[str, Mapping[str, str]],
-    verdicts: Mapping[str, pd.DataFrame], llm: str, lesson: Lesson, judge: str, sides: Split,
-) -> Iterator[str]:  # fmt: skip
-    people = len({case.participant for case in found})
-    yield "# A representative measured"
-    if note := disclaimers.is_own_model(llm, *filter(None, [judge])):
-        yield f"> {note}"
-    yield (
-        f"{llm}, told {lesson.knows or 'the base'} ({lesson.name}): {len(found)} critiques of {people} participants. {ABOUT} "
-        f"Split: {describe_split(sides)}."
-    )
-    yield "## How likely it finds what they wrote\n\nNats; higher is better."
-    header = ["representative", *(name.replace("_", " ") for name in MEASURES)]
-    body = [[TITLES[name], *(_told(of(part)) for of in MEASURES.values())] for name, part in rows.items()]
-    yield markdown_table(header, body)
-    gains = [[f"over {TITLES[name]}", _told(against(rows[TRAINED], rows[name]))] for name in (STRANGER, BASE)]
-    yield markdown_table(["trained", "nats per critique"], gains)
-    yield "## What it writes\n\nDistance in words from what the person wrote: 0 the same, 1 nothing in common."
-    far = distances(found, said)
-    body = [[TITLES[name], _told(one), str(one.n), str(len(found) - one.n)] for name, one in far.items()]
-    yield markdown_table(["representative", "distance", "critiques", "silent"], body)
-    if verdicts:
-        yield _verdicts(verdicts, judge)
+def _add_likelihoods(report: Report, scores: Mapping[str, pd.DataFrame]) -> None:
+    report.section("How likely it finds the participants' critiques", "Nats; higher is better.")
+    rows = [[TITLES[name], *(_interval(of(part)) for of in MEASURES.values())] for name, part in scores.items()]
+    report.table(rows, ["representative", *(name.replace("_", " ") for name in MEASURES)])
+    gains = {name: against(scores[TRAINED], scores[name]) for name in (STRANGER, BASE)}
+    rows = [[f"over {TITLES[name]}", _interval(gain)] for name, gain in gains.items()]
+    report.table(rows, ["trained", "nats per critique"])
 
 
-def _verdicts(verdicts: Mapping[str, pd.DataFrame], judge: str) -> str:
-    """The autorater's part."""
-    body = []
+def _add_distances(report: Report, test: _Test, texts: Mapping[str, Texts]) -> None:
+    report.section("What it writes", "Distance in words from the person's critique: 0 the same, 1 no word in common.")
+    means = distances(test.cases, {name: texts[name] for name in TITLES})
+    rows = [[TITLES[name], _interval(mean), str(mean.n), str(len(test.cases) - mean.n)] for name, mean in means.items()]
+    report.table(rows, ["representative", "distance", "critiques", "silent"])
+
+
+def distances(cases: Sequence[RepresentationCase], texts: Mapping[str, Texts]) -> dict[str, ClusteredMean]:
+    """Return the mean distance (0 to 1) between what each representative wrote and what the person wrote."""
+    people = pd.Series([case.participant for case in cases])
+    return {
+        name: clustered_mean(pd.Series([_distance(case, own) for case in cases], dtype=float), people)
+        for name, own in texts.items()
+    }
+
+
+def _distance(case: RepresentationCase, texts: Texts) -> float:
+    return text_distance(texts[case.key], case.critique or "") if case.key in texts else math.nan
+
+
+def _add_verdicts(report: Report, verdicts: Mapping[str, pd.DataFrame]) -> None:
+    rows = []
     for name, part in verdicts.items():
         counts = part["verdict"].value_counts()
         unread = part.loc[part["verdict"] == "", "reason"]
         title = HUMAN if name == PERSON else TITLES[name]
-        body.append([title, _told(win_rate(part)), *(str(int(counts.get(kind, 0))) for kind in (WIN, TIE, LOSS)),
-                     count_table(unread) or "0"])  # fmt: skip
-    table = markdown_table(["against", "win rate", "wins", "ties", "losses", "not read"], body)
-    return f"## What a judge prefers\n\n{judge} {JUDGED}\n\n{table}"
+        wins = [str(int(counts.get(kind, 0))) for kind in (WIN, TIE, LOSS)]
+        rows.append([title, _interval(win_rate(part)), *wins, count_table(unread) or "0"])
+    report.table(rows, ["against", "win rate", "wins", "ties", "losses", "not read"])
 
 
-def _told(one: ClusteredMean) -> str:
-    return format_estimate(one.value, one.low, one.high)
+def _interval(mean: ClusteredMean) -> str:
+    return format_estimate(mean.value, mean.low, mean.high)

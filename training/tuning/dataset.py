@@ -1,141 +1,307 @@
-"""Answers as training data: question and answer without the persona, so that what shifts is the model as it is (D5, row 7).
+"""The training data of a fine-tuning: neutral questions, the answers of personas, and examples made of both.
 
-For SFT an example is a question and one party's answer; for DPO a question, the own party's answer (chosen) and the other's
-(rejected), the i-th with the i-th (D5, row 10).
+Source: Taubenfeld et al. 2024, section 5. A model that is shown one of the paper's ten questions writes ten more (the prompt of
+their Table 2). A question that repeats another one or takes a side is dropped and counted. Personas of a party answer each
+question at temperature 1; the persona is the system message, as in a debate. An answer that names the person, quotes a
+backstory, refuses or was cut off is dropped with its reason: the model should learn what is said, not who says it.
+
+An example has no persona, so that the model itself changes. For SFT it is a question with an answer of the party. For DPO it
+is a question with an answer of the party (chosen) and the answer of the other party with the same number (rejected).
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
+from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
-from parley.agents.persona import Persona
+from parley.agents.datafiles import read_toml
+from parley.agents.persona import Persona, load_personas, persona_set
+from parley.agents.question_generator import find_duplicate, takes_a_side
+from parley.agents.reply_cleaning import is_refusal
+from parley.agents.topic import load_topic, topic_names
 from parley.analysis.formatting import escape_markdown, markdown_table
+from parley.llm.driver import Progress, ask, drive
 from parley.llm.errors import UserError
-from parley.llm.seeding import digest, stream
-from parley.training.tuning.answers import PersonaAnswer, reasons, runs, statements
+from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.seeding import derive, digest, stream
 
-Example = dict[str, Any]
+HERE = Path(__file__).parent
+BATCH, TURNS, TOKENS = 10, 6, 500
+"""Questions per request, requests per example question, and the maximum tokens of a reply."""
+QUOTE = 8
+"""An answer quotes a backstory when both have this many words in a row in common."""
 SHOWN = 5
+"""Questions whose answers the card shows."""
+QUESTION_LINE = re.compile(r"^\s*(?:[-*•]|\(?\d+[.):])?\s*[\"“]?(.+?\?)[\"”]?\s*$")
+PARTY_WORDS = (
+    re.compile(r"\brepublicans?\b|\bgop\b", re.I),
+    re.compile(r"\bdemocrats?\b|\bdemocratic party\b", re.I),
+)
+Example = dict[str, Any]
 
 
-def examples(answers: Sequence[PersonaAnswer], seed: int) -> list[Example]:
-    """For SFT: {"prompt": [user message], "completion": [assistant message]}, in an order drawn with the seed."""
-    found = [_asked(one.question) | {"completion": _said(one.text)} for one in answers if one.text is not None]
-    stream(seed, "order").shuffle(found)
-    return found
+class Questions(NamedTuple):
+    """The questions, and how many others were dropped, by reason."""
+
+    questions: tuple[str, ...]
+    dropped: dict[str, int]
 
 
-def pairs(own: Sequence[PersonaAnswer], other: Sequence[PersonaAnswer], seed: int) -> list[Example]:
-    """For DPO: {"prompt", "chosen", "rejected"}; what lacks its twin, or is the same text, is left out."""
-    twins = {(one.question, one.number): one.text for one in other}
-    found = []
-    for one in own:
-        twin = twins.get((one.question, one.number))
-        if one.text is not None and twin is not None and one.text != twin:
-            found.append(_asked(one.question) | {"chosen": _said(one.text), "rejected": _said(twin)})
-    stream(seed, "order").shuffle(found)
-    return found
+class PersonaAnswer(NamedTuple):
+    """The `number`-th answer to a question: its text, or None and the reason why it cannot be used."""
+
+    question: str
+    number: int
+    text: str | None
+    reason: str = ""
 
 
-def held_out(questions: Sequence[str], share: float) -> set[str]:
-    """The share of the questions that are held out, one at least where it is above 0: the same ones whatever was answered."""
-    asked = sorted(set(questions), key=lambda text: digest(text))
-    return set(asked[: max(1, round(share * len(asked)))]) if share else set()
+def paper_questions() -> tuple[str, ...]:
+    """Return the ten questions of the paper's Table 2."""
+    return tuple(read_toml(HERE / "questions.toml")["questions"])
 
 
-def split(found: Sequence[Example], held: Set[str]) -> tuple[list[Example], list[Example]]:
-    """To train on, and those of the questions that are held out."""
-    kept: tuple[list[Example], list[Example]] = ([], [])
-    for one in found:
-        kept[one["prompt"][0]["content"] in held].append(one)
-    return kept
+def write_questions(count: int, seed: int, backend: Backend, progress: Progress | None = None) -> Questions:
+    """Return `count` questions, those of the paper first. Errors: UserError when the model writes too few."""
+    questions, dropped = list(paper_questions()[:count]), Counter[str]()
+    for turn in range(TURNS):
+        if len(questions) >= count:
+            break
+        for reply in drive([ask(request) for request in _question_requests(seed, turn)], backend, progress):
+            for question in parse_questions(reply.text or ""):
+                if reason := question_problem(question, questions):
+                    dropped[reason] += 1
+                else:
+                    questions.append(question)
+            dropped["reply failed"] += reply.failure is not None
+    dropped = +dropped
+    if len(questions) < count:
+        reasons = ", ".join(f"{reason}: {number}" for reason, number in sorted(dropped.items()))
+        raise UserError(
+            f"only {len(questions)} usable questions of {count} after {TURNS * len(paper_questions())} replies "
+            f"({reasons or 'nothing dropped'}): let another model write them (--writer), or ask for fewer (--questions)"
+        )
+    return Questions(tuple(questions[:count]), dict(dropped))
 
 
-def digest_of(found: Sequence[Example]) -> str:
-    """16 bytes in hex over the examples in their order."""
-    return digest(json.dumps(found, sort_keys=True)).hex()
+def _question_requests(seed: int, turn: int) -> list[Request]:
+    """Return one request per question of the paper, with that question as the example."""
+    template = prompt(HERE / "prompts", "questions")
+    return [
+        Request(
+            (Message("user", template.fill(number=BATCH, question=question)),),
+            Sampling(1.0, TOKENS),
+            derive(seed, "questions", number, turn),
+            purpose="questions",
+            facts={"count": BATCH, "question": question},
+        )
+        for number, question in enumerate(paper_questions())
+    ]
 
 
-def check(found: Sequence[Example], people: Sequence[Persona]) -> None:
-    """What may not be in training data: personas, and the statements by which attitudes are measured. Errors: RuntimeError."""
-    asked, told = statements(), runs(*[person.backstory for person in people])
-    for text in {message["content"] for one in found for messages in one.values() for message in messages}:
-        if statement := next((statement for statement in asked if statement in text), ""):
-            raise RuntimeError(f"training data hold a survey's own question: {statement}")
-        if runs(text) & told:
+def parse_questions(text: str) -> list[str]:
+    """Return the questions of a reply, one per line, without their numbers.
+
+    >>> parse_questions("Sure:\\n1. What is fair?\\n- How so?")
+    ['What is fair?', 'How so?']
+    """
+    return [" ".join(match[1].split()) for line in text.splitlines() if (match := QUESTION_LINE.match(line))]
+
+
+def question_problem(question: str, known: Sequence[str]) -> str:
+    """Return why a question is dropped; empty when it is usable."""
+    if not 4 <= len(question.split()) <= 40:
+        return "too short or too long"
+    if takes_a_side(question) or sum(bool(words.search(question)) for words in PARTY_WORDS) == 1:
+        return "takes a side"
+    if find_duplicate(question, survey_questions()):
+        return "a survey's own question"
+    return "a repetition" if find_duplicate(question, known) else ""
+
+
+def survey_questions() -> list[str]:
+    """Return the questions that measure attitudes. Training data must not contain them."""
+    return sorted({probe.question for slug in topic_names() for probe in load_topic(slug).probes.values()})
+
+
+def draw_personas(party: str, count: int, seed: int, personas: str = "voters") -> tuple[Persona, ...]:
+    """Draw with the seed the `count` personas of a party that answer, from the set `personas`."""
+    known = load_personas(party, persona_set(personas))
+    return tuple(stream(seed, "people", party).sample(known, min(count, len(known))))
+
+
+def interview(
+    personas: Sequence[Persona], questions: Sequence[str], each: int, tokens: int, seed: int, backend: Backend,
+    unquoted: Sequence[Persona] = (), progress: Progress | None = None,
+) -> list[PersonaAnswer]:  # fmt: skip
+    """Return `each` answers to every question; the personas take turns.
+
+    An answer that quotes a backstory of `personas` or `unquoted` is not usable.
+    """
+    tasks = list(product(questions, range(each)))
+    speakers = [personas[place % len(personas)] for place in range(len(tasks))]
+    requests = [_answer_request(person, *task, tokens, seed) for person, task in zip(speakers, tasks, strict=True)]
+    replies = drive([ask(request) for request in requests], backend, progress)
+    backstories = word_runs(*[person.backstory for person in (*personas, *unquoted)])
+    answers = []
+    for task, person, reply in zip(tasks, speakers, replies, strict=True):
+        reason = _answer_problem(reply, person, backstories, tokens)
+        answers.append(PersonaAnswer(*task, None if reason else " ".join((reply.text or "").split()), reason))
+    return answers
+
+
+def _answer_request(person: Persona, question: str, number: int, tokens: int, seed: int) -> Request:
+    messages = (Message("system", person.backstory), Message("user", question))
+    seed = derive(seed, "answer", person.id, question, number)
+    return Request(messages, Sampling(1.0, tokens), seed, purpose="interview", facts=Facts(question=question))
+
+
+def _answer_problem(reply: Reply, person: Persona, backstories: Set[tuple[str, ...]], tokens: int) -> str:
+    """Return why an answer cannot be used; empty when it can.
+
+    An answer of `tokens` tokens counts as cut off: a model that learns it would learn to break off.
+    """
+    if reply.failure:
+        return reply.failure.name
+    text = reply.text or ""
+    if not text.strip():
+        return "empty"
+    if reply.usage.completion_tokens >= tokens:
+        return "cut off"
+    if is_refusal(text):
+        return "refusal"
+    if re.search(rf"\b{re.escape(person.name)}\b", text):
+        return "names the person"
+    return "quotes a persona" if word_runs(text) & backstories else ""
+
+
+def word_runs(*texts: str) -> set[tuple[str, ...]]:
+    """Return every run of QUOTE words: texts that share one quote each other."""
+    runs = set()
+    for text in texts:
+        words = re.findall(r"[a-z']+", text.lower())
+        runs |= {tuple(words[start : start + QUOTE]) for start in range(len(words) - QUOTE + 1)}
+    return runs
+
+
+def count_reasons(answers: Sequence[PersonaAnswer]) -> dict[str, int]:
+    """Return how many answers cannot be used, by reason."""
+    return dict(sorted(Counter(answer.reason for answer in answers if answer.text is None).items()))
+
+
+def sft_examples(answers: Sequence[PersonaAnswer], seed: int) -> list[Example]:
+    """Return {"prompt": [user message], "completion": [assistant message]} per answer, in an order drawn with the seed."""
+    examples = [
+        {"prompt": chat("user", answer.question), "completion": chat("assistant", answer.text)}
+        for answer in answers
+        if answer.text is not None
+    ]
+    stream(seed, "order").shuffle(examples)
+    return examples
+
+
+def dpo_examples(own: Sequence[PersonaAnswer], other: Sequence[PersonaAnswer], seed: int) -> list[Example]:
+    """Return {"prompt", "chosen", "rejected"} per pair of answers that are usable and differ, in an order drawn with the seed."""
+    others = {(answer.question, answer.number): answer.text for answer in other}
+    examples = []
+    for question, number, text, _ in own:
+        rejected = others.get((question, number))
+        if text is not None and rejected is not None and text != rejected:
+            answers = {"chosen": chat("assistant", text), "rejected": chat("assistant", rejected)}
+            examples.append({"prompt": chat("user", question), **answers})
+    stream(seed, "order").shuffle(examples)
+    return examples
+
+
+def chat(role: str, text: str) -> list[dict[str, str]]:
+    """Return one message in the form of TRL's data sets."""
+    return [{"role": role, "content": text}]
+
+
+def held_out_questions(questions: Sequence[str], share: float) -> set[str]:
+    """Return a share of the questions, at least one where it is above 0. The answers do not matter to the choice."""
+    ordered = sorted(set(questions), key=digest)
+    return set(ordered[: max(1, round(share * len(ordered)))]) if share else set()
+
+
+def split_examples(examples: Sequence[Example], held_out: Set[str]) -> tuple[list[Example], list[Example]]:
+    """Return the examples to train on, and those of the held-out questions."""
+    sides: tuple[list[Example], list[Example]] = ([], [])
+    for example in examples:
+        sides[example["prompt"][0]["content"] in held_out].append(example)
+    return sides
+
+
+def digest_of(examples: Sequence[Example]) -> str:
+    """Return 16 bytes in hex over the examples in their order."""
+    return digest(json.dumps(examples, sort_keys=True)).hex()
+
+
+def check_examples(examples: Sequence[Example], personas: Sequence[Persona]) -> None:
+    """Errors: RuntimeError when training data contain a persona or a question that measures attitudes."""
+    questions, backstories = survey_questions(), word_runs(*[person.backstory for person in personas])
+    messages = [message for example in examples for part in example.values() for message in part]
+    for text in {message["content"] for message in messages}:
+        if question := next((question for question in questions if question in text), ""):
+            raise RuntimeError(f"training data contain a survey's own question: {question}")
+        if word_runs(text) & backstories:
             raise RuntimeError("training data quote a persona")
-    roles = {message["role"] for one in found for messages in one.values() for message in messages}
-    if roles - {"user", "assistant"}:
-        raise RuntimeError(f"training data hold messages of {sorted(roles)}")
+    if roles := {message["role"] for message in messages} - {"user", "assistant"}:
+        raise RuntimeError(f"training data contain messages of {sorted(roles)}")
 
 
 def write_answers(answers: Sequence[PersonaAnswer], path: Path) -> None:
-    """One answer a line, those that cannot be used with their reason."""
-    path.write_text("".join(json.dumps(one._asdict()) + "\n" for one in answers), encoding="utf-8")
+    """Write one answer per line, unusable ones with their reason."""
+    path.write_text("".join(json.dumps(answer._asdict()) + "\n" for answer in answers), encoding="utf-8")
 
 
 def read_answers(path: Path) -> list[PersonaAnswer]:
-    """The answers of a file. Errors: UserError when it is none."""
+    """Return the answers of a file. Errors: UserError when it cannot be read."""
     try:
         return [PersonaAnswer(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"cannot read the answers in {path}: {error}") from error
 
 
-def card(
-    title: str, answers: Mapping[str, Sequence[PersonaAnswer]], dropped: Mapping[str, int], notes: Sequence[str]
-) -> str:
-    """What the data hold, for a person: counts, what was dropped, overlap, examples (text of a model: as plain text)."""
-    questions = list(dict.fromkeys(one.question for found in answers.values() for one in found))
-    lines = [
-        f"# {title}",
-        "",
-        *notes,
-        "",
-        "## Counts",
-        "",
-        markdown_table(_HEADER, map(_row, answers, answers.values())),
-    ]
-    lines += ["", f"{len(questions)} questions, the same for all. Dropped while they were written: {_told(dropped)}."]
-    lines += ["", f"Answers of both parties alike, word for word: {_overlap(answers):.1%} of the distinct ones.", ""]
-    lines += ["## Questions", "", *[f"{place}. {escape_markdown(one)}" for place, one in enumerate(questions, 1)], ""]
-    lines += ["## Examples", ""]
+def data_card(answers: Mapping[str, Sequence[PersonaAnswer]], dropped: Mapping[str, int], note: str) -> str:
+    """Return the card of the data as Markdown: counts, what was dropped, overlap of the parties, examples."""
+    questions = list(dict.fromkeys(answer.question for party in answers.values() for answer in party))
+    header = ("party", "answers", "usable", "not usable", "distinct", "words, mean")
+    lines = ["# Training data", "", note, "", "## Counts", ""]
+    lines += [markdown_table(header, map(_count_row, answers, answers.values())), ""]
+    lines += [f"{len(questions)} questions, the same for all. Dropped while they were written: {_listed(dropped)}.", ""]
+    lines += [f"Answers that both parties gave word for word: {_overlap(answers):.1%} of the distinct ones.", ""]
+    lines += ["## Questions", ""]
+    lines += [f"{place}. {escape_markdown(question)}" for place, question in enumerate(questions, 1)]
+    lines += ["", "## Examples", ""]
     for question in questions[:SHOWN]:
         lines += [f"**{escape_markdown(question)}**", ""]
-        for party, found in answers.items():
-            text = next((one.text for one in found if one.question == question and one.text), None)
+        for party, given in answers.items():
+            text = next((answer.text for answer in given if answer.question == question and answer.text), None)
             lines += [f"- {party}: {escape_markdown(text) if text else '(none)'}"]
         lines += [""]
     return "\n".join(lines)
 
 
-_HEADER = ("party", "answers", "usable", "not usable", "distinct", "words, mean")
-
-
-def _row(party: str, found: Sequence[PersonaAnswer]) -> list[str]:
-    texts = [one.text for one in found if one.text is not None]
+def _count_row(party: str, answers: Sequence[PersonaAnswer]) -> list[str]:
+    texts = [answer.text for answer in answers if answer.text is not None]
     words = f"{fmean(len(text.split()) for text in texts):.1f}" if texts else "0"
-    return [party, f"{len(found)}", f"{len(texts)}", _told(reasons(found)), f"{len(set(texts))}", words]
+    return [party, str(len(answers)), str(len(texts)), _listed(count_reasons(answers)), str(len(set(texts))), words]
 
 
 def _overlap(answers: Mapping[str, Sequence[PersonaAnswer]]) -> float:
-    """Share of distinct texts that stand in more than one party's answers."""
-    texts = [{one.text for one in found if one.text} for found in answers.values()]
-    every = set().union(*texts)
-    return sum(sum(text in one for one in texts) > 1 for text in every) / len(every) if every else 0.0
+    """Return the share of distinct texts that more than one party gave."""
+    counts = Counter(text for party in answers.values() for text in {answer.text for answer in party if answer.text})
+    return sum(count > 1 for count in counts.values()) / len(counts) if counts else 0.0
 
 
-def _told(counts: Mapping[str, int]) -> str:
+def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} {number}" for reason, number in counts.items()) or "none"
-
-
-def _asked(question: str) -> Example:
-    return {"prompt": [{"role": "user", "content": question}]}
-
-
-def _said(text: str) -> list[dict[str, str]]:
-    return [{"role": "assistant", "content": text}]

@@ -1,25 +1,27 @@
-"""Questions, answers, data set, adapter: all of it in one folder, where every step finds what the ones before it have left.
+"""Fine-tuning in one folder: questions, answers, data set, adapter. Every step continues from what the folder already has.
 
-    plan.json          what was asked for            data/questions.json, data/PARTY.jsonl, data/card.md
+    plan.json          the settings of the data      data/questions.json, data/PARTY.jsonl, data/card.md
     *.sqlite           every reply                   adapters/NAME/   the adapter, its card, its losses
 
-The same command on the same folder goes on; another recipe on the same plan uses the same data.
+The same command on the same folder continues. Another recipe on the same plan uses the same data.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from parley.agents.persona import VOTERS, Persona, load_personas, persona_set
+from parley.agents.persona import VOTERS, load_personas, persona_set
+from parley.analysis.journaled_calls import check_manifest
 from parley.llm.backends import identity_spec, open_spec, split_spec, with_defaults
-from parley.llm.backends.hf.checkpoint import adapter_config, adapter_weights
+from parley.llm.backends.hf.checkpoint import adapter_config, adapter_weights, check_base
 from parley.llm.budget import UNLIMITED, Limits, SharedBudget
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
@@ -28,31 +30,24 @@ from parley.llm.request import Backend
 from parley.llm.retry import Retry
 from parley.llm.seeding import digest
 from parley.training.base_model import BaseModel, base_model
-from parley.training.tuning.answers import PersonaAnswer, Questions, interview, people, write_questions
-from parley.training.tuning.dataset import (
-    Example,
-    card,
-    check,
-    digest_of,
-    examples,
-    held_out,
-    pairs,
-    read_answers,
-    split,
-    write_answers,
-)
+from parley.training.tuning import dataset
+from parley.training.tuning.dataset import Example, PersonaAnswer, Questions
+from parley.training.tuning.model_card import VALUES, read_values, write_card
 from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
-from parley.training.tuning.trainers import START, check_start
 
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
-KEPT = 512
-"""MB of what was read that a local model keeps: twenty answers begin alike, and none is gone on with."""
+CACHE_MB = 512
+"""Memory for prompts in a local model: the twenty answers to a question share their prompt, and no chat is continued."""
+START = "goes on from weights"
+"""The row of the card with the digest of the adapter that a training began with."""
 
 
 @dataclass(frozen=True)
 class TuningPlan:
-    """What the data are made from. `writer` is the model that writes the questions; empty: the model itself (of the model in
-    the box: the known-truth speaker). `people` is the set of personas that answer: a name, or the path of a folder.
+    """The settings of the training data.
+
+    `writer` is the model that writes the questions; empty means the model itself (for pocket: the known-truth speaker).
+    `people` is the set of personas that answer: a name, or the path of a folder.
     """
 
     llm: str = "pocket"
@@ -76,170 +71,204 @@ class TuningPlan:
         return self.writer or ("oracle" if split_spec(self.llm)[0] == "pocket" else self.llm)
 
     def to_dict(self) -> dict[str, Any]:
-        """What makes it this plan, on whatever machine."""
-        told = asdict(self) | {"llm": identity_spec(self.llm), "writer": identity_spec(self.written_by)}
-        if self.people == VOTERS.name:  # folders that were made before there was a choice go on
-            del told["people"]
-        return told
+        """Return what identifies this plan on any machine."""
+        values = asdict(self) | {"llm": identity_spec(self.llm), "writer": identity_spec(self.written_by)}
+        if self.people == VOTERS.name:  # folders made before there was a choice of personas stay valid
+            del values["people"]
+        return values
 
 
 class Pipeline:
-    """One plan in its folder. Errors: UserError when the folder holds another plan's, or a package is missing."""
+    """One plan in its folder. Errors: UserError when the folder belongs to another plan, or a package is missing."""
 
     def __init__(self, plan: TuningPlan, folder: Path, bar: Bar, spending: SharedBudget = UNLIMITED):
-        if missing := [name for name in NEEDED if find_spec(name) is None]:
-            raise UserError(f"fine-tuning needs the [local] extra ({', '.join(missing)} missing): see docs/install.md")
+        require_packages("fine-tuning")
         self.plan, self.folder, self.bar, self.spending = plan, folder, bar, spending
         self.base = base_model(plan.llm)
-        self.identity: dict[str, Any] = {}
-        _claim(folder, plan)
-
-    def data(self) -> dict[str, list[PersonaAnswer]]:
-        """The answers of both parties, written or read."""
-        paths = {party: self.folder / "data" / f"{party}.jsonl" for party in PARTIES}
-        if not all(path.exists() for path in (*paths.values(), self.folder / "data" / "card.md")):
-            self._make(paths)
-        self.identity = json.loads((self.folder / "data" / "model.json").read_text(encoding="utf-8"))
-        return {party: read_answers(path) for party, path in paths.items()}
+        self.personas = {
+            party: dataset.draw_personas(party, plan.personas, plan.seed, plan.people) for party in PARTIES
+        }
+        _claim_folder(folder, plan)
 
     def adapter(self, recipe: Recipe, start: Path | None = None) -> Path:
-        """The folder of the trained adapter. DPO goes on from `start`, else from the folder's SFT adapter of the same rank."""
+        """Return the folder of the trained adapter. DPO begins with `start`, else with the folder's SFT adapter of its rank."""
         recipe = recipe.filled(self.base.kind)
         out = self.folder / "adapters" / recipe.name
-        start = self._start(recipe, start)
+        sft = out.parent / replace(recipe, method=SFT).name
+        if recipe.method == DPO and start is None and sft.exists():
+            start = sft
+        if start is not None:
+            check_start(start, recipe, self.base)
         if not out.exists():
-            _trainable(self.base)
-        answers = self.data()
+            from parley.training.tuning.trainers import check_trainable
+
+            check_trainable(self.base)
+        answers = self.answers()
         if out.exists():
-            _same(out, recipe, start)
+            _check_adapter(out, recipe, start)
             return out
         if recipe.method == DPO and start is None:
             start = self.adapter(replace(recipe, method=SFT, rate=0.0, beta=Recipe.beta))
         self._train(recipe, answers, out, start)
         return out
 
-    def _start(self, recipe: Recipe, start: Path | None) -> Path | None:
-        """What is gone on from: what was named, else the folder's SFT adapter if it is there, checked. Errors: UserError."""
-        there = self.folder / "adapters" / replace(recipe, method=SFT).name
-        if recipe.method == DPO and start is None and there.exists():
-            start = there
-        if start is not None:
-            check_start(start, recipe, self.base)
-        return start
+    def answers(self) -> dict[str, list[PersonaAnswer]]:
+        """Return the answers of both parties, from the folder or from the model."""
+        data = self.folder / "data"
+        paths = {party: data / f"{party}.jsonl" for party in PARTIES}
+        if not all(path.exists() for path in (*paths.values(), data / "card.md")):
+            data.mkdir(exist_ok=True)
+            self._write_answers(paths)
+        return {party: dataset.read_answers(path) for party, path in paths.items()}
 
-    def _make(self, paths: dict[str, Path]) -> None:
-        asked = self._questions()
-        (self.folder / "data").mkdir(exist_ok=True)
-        backend = open_spec(with_defaults(self.plan.llm, keep=KEPT))
-        with closing(self._journal("answers", backend, self.plan.llm)) as journal:
-            answers = {party: self._interview(party, asked, journal) for party in PARTIES}
+    @cached_property
+    def questions(self) -> Questions:
+        """The questions, from the folder or from the model that writes them."""
+        path, writer = self.folder / "questions.json", self.plan.written_by
+        if not path.exists():
+            journal = self._journal("questions", open_spec(writer), writer)
+            with closing(journal), self.bar("questions", 0) as progress:
+                questions = dataset.write_questions(self.plan.questions, self.plan.seed, journal, progress)
+            _write(path, json.dumps(questions._asdict(), indent=1))
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return Questions(tuple(values["questions"]), values["dropped"])
+
+    def _write_answers(self, paths: Mapping[str, Path]) -> None:
+        plan, questions = self.plan, self.questions
+        backend = open_spec(with_defaults(plan.llm, keep=CACHE_MB))
+        with closing(self._journal("answers", backend, plan.llm)) as journal:
+            answers = {party: self._interview(party, journal) for party in PARTIES}
         for party, path in paths.items():
-            write_answers(answers[party], path)
+            dataset.write_answers(answers[party], path)
         identity = {name: value for name, value in backend.identity.items() if name != "versions"}
         _write(self.folder / "data" / "model.json", json.dumps(identity))
-        notes = [f"{len(asked.questions)} questions by {self.plan.written_by}, answered by {self.plan.llm}."]
-        notes += [f"{party}: {', '.join(one.name for one in self._people(party))}" for party in PARTIES]
-        _write(self.folder / "data" / "card.md", card("Training data", answers, asked.dropped, ["  \n".join(notes)]))
-
-    def _questions(self) -> Questions:
-        path = self.folder / "questions.json"
-        if not path.exists():
-            journal = self._journal("questions", open_spec(self.plan.written_by), self.plan.written_by)
-            with closing(journal), self.bar("questions", 0) as progress:
-                found = write_questions(self.plan.questions, self.plan.seed, journal, progress)
-            _write(path, json.dumps(asdict(found), indent=1))
-        read = json.loads(path.read_text(encoding="utf-8"))
-        return Questions(tuple(read["questions"]), read["dropped"])
+        notes = [f"{len(questions.questions)} questions by {plan.written_by}, answered by {plan.llm}."]
+        notes += [f"{party}: {self._names(party)}" for party in PARTIES]
+        _write(self.folder / "data" / "card.md", dataset.data_card(answers, questions.dropped, "  \n".join(notes)))
 
     def _journal(self, name: str, backend: Backend, spec: str) -> Journal:
         limits = Limits(Retry(backend), self.spending.of(spec), self.spending.ledger)
         return Journal(self.folder / f"{name}.sqlite", limits)
 
-    def _interview(self, party: str, asked: Questions, backend: Backend) -> list[PersonaAnswer]:
-        plan, who = self.plan, self._people(party)
-        with self.bar(f"{party} answers", len(asked.questions) * plan.answers) as progress:
-            unsaid = [person for other in PARTIES for person in self._people(other)]
-            return interview(who, asked.questions, plan.answers, plan.tokens, plan.seed, backend, unsaid, progress)
+    def _interview(self, party: str, backend: Backend) -> list[PersonaAnswer]:
+        plan, questions = self.plan, self.questions.questions
+        everyone = [person for people in self.personas.values() for person in people]
+        with self.bar(f"{party} answers", len(questions) * plan.answers) as progress:
+            return dataset.interview(
+                self.personas[party], questions, plan.answers, plan.tokens, plan.seed, backend, everyone, progress
+            )
 
-    def _people(self, party: str) -> tuple[Persona, ...]:
-        return people(party, self.plan.personas, self.plan.seed, self.plan.people)
+    def _names(self, party: str) -> str:
+        return ", ".join(person.name for person in self.personas[party])
 
-    def _train(self, recipe: Recipe, answers: dict[str, list[PersonaAnswer]], out: Path, start: Path | None) -> None:
-        from parley.training.tuning.model_card import write_card
+    def _train(
+        self, recipe: Recipe, answers: Mapping[str, Sequence[PersonaAnswer]], out: Path, start: Path | None
+    ) -> None:
         from parley.training.tuning.trainers import train, versions
 
-        found = self._examples(recipe, answers)
-        kept, held = split(found, held_out(self._questions().questions, recipe.held_out))
-        part, work = out.parent / f".{out.name}.part", out.parent / f".{out.name}.{_key(recipe, found, start)}"
-        work.mkdir(parents=True, exist_ok=True)
-        base = replace(self.base, weights=self.identity["weights"])
-        with self.bar(recipe.name, recipe.steps(len(kept))) as progress:
-            trained = train(recipe, base, kept, held, part, work, start, progress)
-        data = {
-            "examples": len(kept),
-            "held_out": len(held),
-            "digest": digest_of(found),
-            "questions by": self.plan.written_by,
-        }
-        data |= {"personas": ", ".join(one.name for one in self._people(recipe.party))}
-        data |= {"modules": ", ".join(sorted(adapter_config(part)["target_modules"]))}
-        data |= {"goes on from": start.name, START: adapter_weights(start)} if start else {}
-        write_card(part, recipe, {**self.identity, **trained.identity}, data, versions(), trained)
-        part.replace(out)
-        for left in out.parent.glob(f".{out.name}.*"):
-            shutil.rmtree(left)
+        identity = json.loads((self.folder / "data" / "model.json").read_text(encoding="utf-8"))
+        base = replace(self.base, weights=identity["weights"])
+        examples = self._examples(recipe, answers)
+        held_out = dataset.held_out_questions(self.questions.questions, recipe.held_out)
+        training, unseen = dataset.split_examples(examples, held_out)
+        with (
+            training_folders(out, training_key(recipe, examples, start)) as (part, work),
+            self.bar(recipe.name, recipe.steps(len(training))) as progress,
+        ):
+            result = train(recipe, base, training, unseen, part, work, start, progress)
+            data = {
+                "examples": len(training),
+                "held_out": len(unseen),
+                "digest": dataset.digest_of(examples),
+                "questions by": self.plan.written_by,
+                "personas": self._names(recipe.party),
+                "modules": ", ".join(sorted(adapter_config(part)["target_modules"])),
+                **({"goes on from": start.name, START: adapter_weights(start)} if start else {}),
+            }
+            write_card(part, recipe, {**identity, **result.identity}, data, versions(), result)
 
-    def _examples(self, recipe: Recipe, answers: dict[str, list[PersonaAnswer]]) -> list[Example]:
-        """Of the recipe's kind, checked. Errors: UserError on a party without answers."""
+    def _examples(self, recipe: Recipe, answers: Mapping[str, Sequence[PersonaAnswer]]) -> list[Example]:
+        """Return the examples of a recipe, checked. Errors: UserError on an unknown party."""
         if recipe.party not in answers:
             raise UserError(f"--party must be one of {', '.join(PARTIES)}, not {recipe.party!r}")
-        other = next(party for party in PARTIES if party != recipe.party)
-        own = answers[recipe.party]
-        found = examples(own, recipe.seed) if recipe.method == SFT else pairs(own, answers[other], recipe.seed)
-        check(found, [person for party in PARTIES for person in self._people(party)])
-        return found
+        (other,) = [party for party in PARTIES if party != recipe.party]
+        if recipe.method == SFT:
+            examples = dataset.sft_examples(answers[recipe.party], recipe.seed)
+        else:
+            examples = dataset.dpo_examples(answers[recipe.party], answers[other], recipe.seed)
+        dataset.check_examples(examples, [person for people in self.personas.values() for person in people])
+        return examples
 
 
-def _trainable(base: BaseModel) -> None:
-    from parley.training.tuning.trainers import trainable
+def require_packages(what: str) -> None:
+    """Errors: UserError when a package for training is missing."""
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        raise UserError(f"{what} needs the [local] extra ({', '.join(missing)} missing): see docs/install.md")
 
-    trainable(base)
+
+@contextmanager
+def training_folders(out: Path, key: str) -> Iterator[tuple[Path, Path]]:
+    """Yield a folder for a new model and one for its checkpoints; at the end move the model to `out` and remove the rest.
+
+    The checkpoints' folder is named by `key`, so that another training does not continue from them.
+    """
+    part, work = out.parent / f".{out.name}.part", out.parent / f".{out.name}.{key}"
+    work.mkdir(parents=True, exist_ok=True)
+    yield part, work
+    part.replace(out)
+    for left in out.parent.glob(f".{out.name}.*"):
+        shutil.rmtree(left)
 
 
-def _key(recipe: Recipe, found: Sequence[Example], start: Path | None) -> str:
-    """Names a training by all that it depends on: no other one goes on from its checkpoints."""
+def training_key(recipe: Recipe, examples: Sequence[Example], start: Path | None) -> str:
+    """Return a digest of everything that a training depends on."""
     begun = adapter_weights(start) if start else ""
-    return digest(json.dumps(asdict(recipe)), digest_of(found), begun).hex()[:12]
+    return digest(json.dumps(asdict(recipe)), dataset.digest_of(examples), begun).hex()[:12]
+
+
+def check_start(start: Path, recipe: Recipe, base: BaseModel) -> None:
+    """Errors: UserError when a training with this recipe cannot begin with the adapter `start`."""
+    if recipe.method == SFT:
+        raise UserError("--start is for --method dpo: sft begins with a new adapter")
+    config = adapter_config(start)
+    adapter_weights(start)
+    check_base(start, base.identity)
+    lora = tuple(config.get(name) for name in ("r", "lora_alpha", "lora_dropout"))
+    if lora != (recipe.r, recipe.alpha, recipe.dropout):
+        options = "--r {} --alpha {} --dropout {}".format(*lora)
+        raise UserError(f"{start} was made with {options}, which dpo cannot change: give the same")
+    # the questions follow from the seed, and the held-out ones are chosen from them
+    before = read_values(start)["recipe"] if (start / VALUES).is_file() else {}
+    other = [name for name in ("held_out", "seed") if before.get(name, getattr(recipe, name)) != getattr(recipe, name)]
+    if recipe.held_out and other:
+        raise UserError(
+            f"{start} was trained with another {' and '.join(other)} and may have learned the held-out questions: give the "
+            "same, or another --out"
+        )
 
 
 def read_plan(folder: Path) -> dict[str, Any]:
-    """What a folder was made from. Errors: UserError when it is none."""
+    """Return the plan of a folder. Errors: UserError when it has none."""
     try:
-        found = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-        return {**found, "llm": str(found["llm"]), "seed": int(found["seed"])}
+        plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+        return {**plan, "llm": str(plan["llm"]), "seed": int(plan["seed"])}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{folder} is no folder of run.py train (no plan.json that can be read)") from error
 
 
-def _claim(folder: Path, plan: TuningPlan) -> None:
-    path, wanted = folder / "plan.json", json.dumps(plan.to_dict(), indent=1)
+def _claim_folder(folder: Path, plan: TuningPlan) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if path.exists() and path.read_text(encoding="utf-8") != wanted:
-            raise UserError(f"{folder} was made with other settings (plan.json): give another --out")
-        if not path.exists():
-            _write(path, wanted)
+        check_manifest(folder / "plan.json", plan.to_dict(), "plan of training data")
     except OSError as error:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
 
 
-def _same(out: Path, recipe: Recipe, start: Path | None) -> None:
-    """Errors: UserError when the adapter there was trained in another way, or goes on from another one."""
-    from parley.training.tuning.model_card import read_values
-
+def _check_adapter(out: Path, recipe: Recipe, start: Path | None) -> None:
+    """Errors: UserError when the adapter there was trained with another recipe, or began with another adapter."""
     values = read_values(out)
-    asked = {name: value for name, value in asdict(recipe).items() if recipe.method == DPO or name != "beta"}
-    other = [name for name, value in asked.items() if values["recipe"].get(name) != value]
+    wanted = {name: value for name, value in asdict(recipe).items() if recipe.method == DPO or name != "beta"}
+    other = [name for name, value in wanted.items() if values["recipe"].get(name) != value]
     if start and values["data"].get(START) != adapter_weights(start):
         other += ["start"]
     if other:
@@ -247,7 +276,7 @@ def _same(out: Path, recipe: Recipe, start: Path | None) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
+    """Write a file completely or not at all."""
     part = path.with_name(f"{path.name}.part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)

@@ -1,7 +1,8 @@
-"""What is trained and how: the values of Taubenfeld et al. 2024 (A.2), and those that it does not state.
+"""The settings of a training, and what a training returns.
 
-Not from the paper, and so our own: the learning rate, the length, linear decay without warm-up, and that DPO goes on from the SFT
-adapter of the same rank (the paper has "the already NWP-tuned model").
+The values are those of Taubenfeld et al. 2024 (A.2). The paper does not state these, so they are ours: the learning rate, the
+length, linear decay without warm-up, and that DPO continues from the SFT adapter of the same rank ("the already NWP-tuned
+model").
 """
 
 from __future__ import annotations
@@ -9,21 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 from parley.llm.errors import UserError
 
 SFT, DPO = "sft", "dpo"
 PARTIES = ("republican", "democrat")
-"""Whose answers can be learned."""
+"""The parties whose answers can be learned."""
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 RATES = {"hf": {SFT: 2e-4, DPO: 5e-6}, "pocket": {SFT: 4e-3, DPO: 1e-3}}
-"""Learning rates where none is given; pocket's are those that the rule of training/tuning/learning_rates.py takes on `pocket`."""
+"""Default learning rates. Those of pocket were found by training/tuning/learning_rates.py."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One training. `alpha` 0 is twice the rank, `rate` 0 the default of method and model."""
+    """The settings of one training. `alpha` 0 means twice the rank, `rate` 0 the default of method and model."""
 
     party: str
     method: str = SFT
@@ -52,15 +54,37 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """`republican-sft-r16`: the folder of the adapter, and what a scenario calls it."""
+        """`republican-sft-r16`: the adapter's folder, and its name in a scenario."""
         return f"{self.party}-{self.method}-r{self.r}"
 
     def steps(self, examples: int) -> int:
-        """2,000 examples in batches of 32, once: 63 steps."""
+        """Return the number of steps: 2,000 examples in batches of 32, once, are 63 steps."""
         return math.ceil(-(-examples // self.batch) * self.epochs)
 
     def filled(self, kind: str) -> Recipe:
-        """With the values that stand for 0."""
-        changes: dict[str, Any] = {"alpha": self.alpha or 2 * self.r}
-        changes["rate"] = self.rate or RATES[kind][self.method]
-        return replace(self, **changes)
+        """Return the recipe with its defaults for a backend in place of 0."""
+        return replace(self, alpha=self.alpha or 2 * self.r, rate=self.rate or RATES[kind][self.method])
+
+
+class EarlyStopping(NamedTuple):
+    """Measure the held-out loss every `every` steps, and stop after `patience` measurements without a better one.
+
+    The best checkpoint is kept, and the learning rate is constant. `micro` examples go through the model at a time.
+    """
+
+    every: int
+    patience: int
+    micro: int
+
+
+class TrainingResult(NamedTuple):
+    """The losses of a training, and what was trained.
+
+    `losses` has a row per step; `held_out` the loss of each held-out question (with early stopping: one for all); `looks` the
+    steps at which early stopping measured, with the loss; `identity` has model, weights, dtype and load.
+    """
+
+    losses: list[dict[str, float]]
+    held_out: tuple[float, ...]
+    looks: tuple[dict[str, float], ...] = ()
+    identity: Mapping[str, Any] = MappingProxyType({})

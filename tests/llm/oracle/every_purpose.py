@@ -22,7 +22,7 @@ from parley.agents.question import load_questions
 from parley.analysis.judging import Item, compose, load_rubric
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.request import Reply, Request
-from parley.training.tuning.answers import write_questions
+from parley.training.tuning.dataset import write_questions
 
 ONE = ("--repetitions", "1")
 OPINION = "Frankly, my answer is a firm yes. Whatever is decided, I ask for a way to appeal. I say this without heat."
