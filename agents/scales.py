@@ -87,7 +87,8 @@ class Scale:
         return re.compile(rf" ?(?<![\w.]){lead}(?<![\w.]){link} ?{self.high}(?![\w.]*\d)(?: scale)?\)*,? ?")
 
     def attitude(self, rating: float, polarity: int = 1) -> float:
-        """Return a rating on the topic's axis, 0 to 10. A 2 on a 1-7 scale is 1.67, and 8.33 if the scale is reversed."""
+        """Return a rating on the topic's axis, 0 to 10. A 2 on a 1-7 scale is 1.67, and 8.33 if the scale is reversed.
+        """
         share = (rating - self.low) / (self.high - self.low)
         return 10 * (share if self.polarity * polarity == 1 else 1 - share)
 
@@ -182,11 +183,12 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
     rating are skipped. Decimals are kept. If the reply cannot be read, it is translated into English words as far as
     agents/languages.toml has them (German, French, Spanish) and read again. All else is None with one of these reasons:
 
-    empty, refusal, no_number, several_numbers, out_of_range, no_label, several_labels, denied_label, label_and_number_disagree
+    empty, refusal, no_number, several_numbers, out_of_range,
+    no_label, several_labels, denied_label, label_and_number_disagree
     other_scale     a denominator that is not the end of the scale
-    unclear_number  glued to a word, a percentage, a comma between what may be two numbers, spelt in a sentence, denied, a bound,
-                    or not where an answer stands: alone, first before a break, or at the end of a clause after a cue
-                    such as "I'd rate it". So list numbers and counts are not read.
+    unclear_number  glued to a word, a percentage, a comma between what may be two numbers, spelt in a sentence, denied,
+                    a bound, or not where an answer stands: alone, first before a break, or at the end of a clause after
+                    a cue such as "I'd rate it". So list numbers and counts are not read.
 
     `paper` takes the first number and clamps it to the scale (Taubenfeld et al. leave it open; their public code does
     this).
@@ -205,7 +207,8 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case with plain spaces, digits, hyphens and apostrophes, without empty lines and emphasis."""
+    """Return a text in lower case with plain spaces, digits, hyphens and apostrophes, without empty lines and emphasis.
+    """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_SAME)
     lines = [" ".join(line.split()) for line in _MARKDOWN.sub(" ", text.lower()).splitlines()]
