@@ -87,8 +87,7 @@ class Scale:
         return re.compile(rf" ?(?<![\w.]){lead}(?<![\w.]){link} ?{self.high}(?![\w.]*\d)(?: scale)?\)*,? ?")
 
     def attitude(self, rating: float, polarity: int = 1) -> float:
-        """Return a rating on the topic's axis, 0 to 10. A 2 on a 1-7 scale is 1.67, and 8.33 if the scale is reversed.
-        """
+        """Return a rating on the topic's axis, 0 to 10. A 2 on a 1-7 scale is 1.67, and 8.33 if the scale is reversed."""
         share = (rating - self.low) / (self.high - self.low)
         return 10 * (share if self.polarity * polarity == 1 else 1 - share)
 
@@ -207,8 +206,7 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case with plain spaces, digits, hyphens and apostrophes, without empty lines and emphasis.
-    """
+    """Return a text in lower case with plain spaces, digits, hyphens and apostrophes, without empty lines and emphasis."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_SAME)
     lines = [" ".join(line.split()) for line in _MARKDOWN.sub(" ", text.lower()).splitlines()]
