@@ -1,6 +1,6 @@
-"""Writing the case that opens a structured debate: from arguments for and against, and what a user wants changed.
+"""Writes the case that opens a structured debate, from arguments for and against and from requested changes.
 
-S = f(A_for, A_against, C) of the UCL study (Eq 1); the wording of the prompts is our own, theirs is not published.
+S = f(A_for, A_against, C) of the UCL study (Eq 1). Its prompts are not published, so the wording is our own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from parley.agents.datafiles import save_text
+from parley.agents.persona_generator import length_problem
 from parley.agents.topic import PROMPTS, Topic, topic_file
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import UserError
@@ -19,15 +21,15 @@ from parley.llm.request import Backend, Message, Request, Sampling
 from parley.llm.seeding import derive
 
 ATTEMPTS, TOKENS, SHORTEST, LONGEST = 3, 250, 20, 150
-"""Times each version is asked for; tokens; words."""
+"""Attempts for each version; tokens of a reply; words of a case."""
 
 
 def write_case(
     topic: Topic, pro: Sequence[str], con: Sequence[str], refinements: Sequence[str], seed: int
 ) -> Conversation[str]:
-    """A conversation that returns the case: a first version, and one more for each refinement.
+    """Return the case, after a conversation: a first version, and one more for each refinement.
 
-    Errors: UserError after ATTEMPTS replies that cannot be used.
+    Errors: UserError after ATTEMPTS unusable replies.
     """
     slots = {"arguments_for": _listed(pro), "arguments_against": _listed(con)}
     first = prompt(PROMPTS, "case").fill(topic=topic.title, question=topic.question, **slots)
@@ -41,7 +43,8 @@ def write_case(
             purpose = "case_refinement" if number else "case"
             reply = yield from ask(Request(tuple(chat), Sampling(1.0, TOKENS), named, (), purpose, facts=facts))
             said = " ".join((reply.text or "").split())
-            problem = _problem(said) if reply.text else f"failed ({reply.failure.name if reply.failure else 'empty'})"
+            failure = f"failed ({reply.failure.name if reply.failure else 'empty'})"
+            problem = length_problem(said, SHORTEST, LONGEST) if reply.text else failure
             if problem is None:
                 break
         else:
@@ -59,28 +62,21 @@ def write_topic(
     backend: Backend,
     seed: int,
 ) -> Path:
-    """The topic's file with a new case, at `out`. Errors: UserError when it is there already, or nothing is argued."""
+    """Write the topic's file with a new case to `out`. Errors: UserError if it exists, or without arguments for both
+    sides.
+    """
     if out.exists():
-        raise UserError(f"{out} is there already; give another --out")
+        raise UserError(f"{out} exists already; give another --out")
     pro, con = ([text.strip() for text in texts if text.strip()] for texts in (pro, con))
     if not pro or not con:
         raise UserError("a case needs at least one argument for and one against")
     (text,) = drive([write_case(topic, pro, con, refinements, seed)], backend)
-    kept = re.sub(r"(?m)^(case|base) = .*\n", "", topic_file(topic.slug).read_text(encoding="utf-8"))
+    without_case = re.sub(r"(?m)^(case|base) = .*\n", "", topic_file(topic.slug).read_text(encoding="utf-8"))
     line = f"case = {json.dumps(text, ensure_ascii=False)}\nbase = {json.dumps(topic.root)}"
-    try:
-        out.write_text(
-            re.sub(r"(?m)^question = .*$", lambda found: f"{found[0]}\n{line}", kept, count=1), encoding="utf-8"
-        )
-    except OSError as error:
-        raise UserError(f"cannot write {out}: {error.strerror}") from error
-    return out
+    return save_text(
+        out, re.sub(r"(?m)^question = .*$", lambda question: f"{question[0]}\n{line}", without_case, count=1)
+    )
 
 
 def _listed(arguments: Sequence[str]) -> str:
     return "\n".join(f"- {' '.join(argument.split())}" for argument in arguments)
-
-
-def _problem(said: str) -> str | None:
-    words = len(said.split())
-    return None if SHORTEST <= words <= LONGEST else f"has {words} words, not {SHORTEST} to {LONGEST}"

@@ -1,4 +1,4 @@
-"""Reads and writes the TOML data files of this floor, and says in one line what is wrong with a broken one."""
+"""Reads and writes TOML data files, and reports in one line what is wrong with a broken one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dict. Errors: UserError when it is missing or broken, with the line."""
+    """Read a TOML file. Errors: UserError if it is missing or broken, with the line."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -27,15 +27,17 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def require_section(values: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
-    """The table called `key`; empty when there is none. Errors: UserError when it is no table."""
-    found = values.get(key, {})
-    if not isinstance(found, dict):
-        raise UserError(f"{key} in {where} must be a table, not {found!r}")
-    return found
+    """Return the table `key`, or an empty one if it is missing. Errors: UserError if it is no table."""
+    table = values.get(key, {})
+    if not isinstance(table, dict):
+        raise UserError(f"{key} in {where} must be a table, not {table!r}")
+    return table
 
 
 def build_from_table(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
-    """Make a dataclass from a mapping, refusing unknown and missing keys, and texts and whole numbers that are none."""
+    """Make a dataclass from a mapping. Errors: UserError on unknown and missing keys, and on wrong texts and whole
+    numbers.
+    """
     known = options_of(kind)
     for key, value in values.items():
         if key not in known:
@@ -49,7 +51,7 @@ def build_from_table(kind: type[Kind], values: Mapping[str, Any], where: str) ->
 
 
 def save_text(path: Path, text: str) -> Path:
-    """Write a data file, its folder too. Errors: UserError when that cannot be."""
+    """Write a data file and its folder. Errors: UserError if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -59,6 +61,6 @@ def save_text(path: Path, text: str) -> Path:
 
 
 def quoted(text: str) -> str:
-    """A TOML string. It is a JSON one but for two things: no surrogate pairs (an emoji stands as it is), no bare DEL."""
-    whole = text.encode("utf-8", "replace").decode("utf-8")
-    return json.dumps(whole, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """Return a TOML string: a JSON string without surrogate pairs (an emoji stays as it is) and without a bare DEL."""
+    valid = text.encode("utf-8", "replace").decode("utf-8")
+    return json.dumps(valid, ensure_ascii=False).replace("\x7f", "\\u007f")

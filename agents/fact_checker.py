@@ -1,4 +1,4 @@
-"""A fact checker: somebody with no seat who reads what was said lately in public and writes a correction of it."""
+"""A fact checker: it has no seat; it reads recent public lines and writes a correction of them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ _NOTHING = re.compile(r"\W*nothing to correct\b", re.I)
 
 
 class FactChecker(NamedTuple):
-    """`name` is what its lines stand under, `words` the length that is asked for, `voice` the model that it writes
-    through.
-    """
+    """A fact checker: the name of its lines, the number of words it is asked for, and the model (voice) that writes."""
 
     name: str
     words: int
     voice: str
 
     def compose(self, topic: Topic, frame: str, lines: Sequence[tuple[str, str]], seed: int) -> Request:
-        """Ask for a correction of lines (name, text), the latest last. Nothing is remembered from one to the next."""
+        """Ask for a correction of lines (name, text), the latest last. It remembers nothing from earlier requests."""
         said = "\n".join(f"{name}: {text}" for name, text in lines)
         opening = prompt(PROMPTS, "check_opening").fill(frame=frame, topic=topic.title)
         ask = prompt(PROMPTS, "check_ask").fill(words=self.words)
@@ -38,8 +36,8 @@ class FactChecker(NamedTuple):
         return Request(messages, sampling, seed, (), PURPOSE, voice=self.voice, names=heard, facts=facts)
 
     def read(self, reply: Reply, names: Sequence[str]) -> Speech:
-        """The correction as one line; None with the reason where there is none. names: whose lines it may not go on to
-        write.
+        """Read the correction as one line, or None with a reason. names: speakers in whose name the reply must not go
+        on.
         """
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")

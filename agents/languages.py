@@ -1,7 +1,7 @@
-"""Other languages than English, as far as a reply has to be understood: refusals, and the words around a rating.
+"""Understands replies in other languages than English, as far as needed: refusals, and the words around a rating.
 
-The words are data (languages.toml). A text is put into the English words that the reader of ratings knows, so that its
-rules, and all that it refuses, are the same in every language; what is not known stays as it is, and is not read.
+The words are data (languages.toml). A text is translated into the English words that the reader of ratings knows, so
+its rules are the same in every language. Unknown words stay as they are and are not read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NUMBER = rf"(?:\d+(?:[.,]\d+)?|{'|'.join(ENGLISH)})"
 
 
 class Language(NamedTuple):
-    """Number words with their English ones, further words, and refusals with a hint that stands in each."""
+    """Number words and further words with their English ones, and refusals. Each refusal contains one of the hints."""
 
     numbers: dict[str, str]
     number: re.Pattern[str]
@@ -27,22 +27,22 @@ class Language(NamedTuple):
 
 
 def _read() -> list[Language]:
-    told = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
-    found = []
-    for one in told.values():
+    tables = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
+    languages = []
+    for one in tables.values():
         numbers = {word: english for word, english in zip(one["numbers"], ENGLISH, strict=True) if word}
         words = [(re.compile(pattern.replace("NUMBER", _NUMBER)), english) for pattern, english in one["english"]]
         compiled = [[re.compile(pattern) for pattern in one[name]] for name in ("refusals", "declines")]
         whole = re.compile(rf"\b(?:{'|'.join(numbers)})\b")
-        found.append(Language(numbers, whole, words, one["hints"], *compiled))
-    return found
+        languages.append(Language(numbers, whole, words, one["hints"], *compiled))
+    return languages
 
 
 LANGUAGES = _read()
 
 
 def in_english(text: str) -> str:
-    """A plain text in lower case with the words around a rating in English.
+    """Translate the words around a rating in a plain lower-case text.
 
     >>> in_english("auf einer skala von 1 bis 11 würde ich 5 sagen"), in_english("sieben von elf")
     ("on a scale of 1 to 11 i'd say 5", 'seven out of eleven')
@@ -57,12 +57,12 @@ def in_english(text: str) -> str:
 
 
 def replace_number_words(text: str) -> bool:
-    """Is there a number word of another language than English in a plain text in lower case?"""
+    """Return whether a plain lower-case text has a number word of another language."""
     return any(language.number.search(text) for language in LANGUAGES)
 
 
 def refuses_elsewhere(text: str) -> bool:
-    """Does a plain text in lower case say, in another language than English, that its speaker steps out of its role?"""
+    """Return whether a plain lower-case text in another language refuses to play a role."""
     return any(
         any(pattern.search(text) for pattern in language.refusals)
         for language in LANGUAGES
@@ -71,6 +71,6 @@ def refuses_elsewhere(text: str) -> bool:
 
 
 def declines_elsewhere(text: str) -> bool:
-    """Does it say, in another language than English, that no rating is given?"""
+    """Return whether a plain lower-case text in another language refuses to give a rating."""
     patterns = (pattern for language in LANGUAGES for pattern in (*language.declines, *language.refusals))
     return any(pattern.search(text) for pattern in patterns)

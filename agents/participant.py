@@ -1,4 +1,4 @@
-"""The participant of a private deliberation: it hears the mediator alone, and nobody but the mediator hears it."""
+"""The participant of a private deliberation: it hears only the mediator, and only the mediator hears it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from parley.llm.prompts import prompt
 from parley.llm.request import Message, Reply, Request, Sampling
 
 STATEMENTS = ("draft", "revision")
-"""The forms of what a mediator says."""
+"""The forms of a mediator's statements."""
 
 
 class Participant(DebateAgent):
-    """`people` is how many deliberate, itself among them: all that it is told of the others.
+    """A member of a private deliberation. It is told how many `people` deliberate, and nothing else about the others.
 
-    `position` is its first readable agreement with the question's statement (1-7), None before that; `said` its opinion
-    and its critique of the draft, by form; `statement` what the mediator said last; `answers` what it answered of the
-    questionnaire, by item.
+    position   its first readable agreement with the question's statement (1-7); None before
+    said       its opinion and its critique of the draft, by form
+    statement  the mediator's last statement
+    answers    its answers to the questionnaire, by item
     """
 
     def __init__(
@@ -38,19 +39,19 @@ class Participant(DebateAgent):
 
     @property
     def demographics(self) -> dict[str, str]:
-        """What it told of itself; who would rather not say has not answered."""
+        """Its answers to the questionnaire, without those that it preferred not to give."""
         declined = {item.name: item.answers[-1] for item in questionnaire()}
         return {name: text for name, text in self.answers.items() if text != declined.get(name)}
 
     def stand_aside(self) -> None:
-        """The critique of the last statement is somebody else's to write."""
+        """Leave the critique of the last statement to a representative."""
         self._open = False
 
     def instruction(self, form: str) -> str:
         return prompt(PROMPTS, form).fill(words=self.manner.words)
 
     def blocked_reason(self, form: str) -> str | None:
-        """A critique needs a statement of the mediator that was not criticised yet."""
+        """Return why it cannot be asked; a critique needs a statement that it has not criticised yet."""
         return "no_statement" if form == "critique" and not self._open else super().blocked_reason(form)
 
     def hear(self, name: str, text: str, form: str = "draft") -> None:
@@ -59,7 +60,7 @@ class Participant(DebateAgent):
             self.statement, self._about, self._open = text, form, True
 
     def compose_speech(self, seed: int, form: str = "opinion") -> Request:
-        """Ask for its `opinion`, or for its `critique` of what the mediator said last."""
+        """Ask for its `opinion`, or for its `critique` of the last statement."""
         self._open, self._form = False, form
         return super().compose_speech(seed, form)
 
@@ -77,12 +78,12 @@ class Participant(DebateAgent):
         return rating
 
     def kind(self, probe: Probe) -> str:
-        """Nobody answers for somebody else who has a position and words of its own on a question."""
+        """Return no key, because participants do not share answers."""
         return ""
 
     def compose_item(self, item: QuestionnaireItem, seed: int, again: bool = False) -> Request:
-        """Ask an item of the questionnaire: the persona and the item alone, so that nothing that was said colours the
-        answer.
+        """Ask an item of the questionnaire. The prompt has only the persona and the item, so the debate cannot affect
+        the answer.
         """
         asked = item.ask()
         text = prompt(PROMPTS, "reask").fill(survey=asked) if again else asked
@@ -91,7 +92,7 @@ class Participant(DebateAgent):
         return Request(messages, sampling, seed, item.answers, "questionnaire", "", self.adapter, self.voice)
 
     def absorb_item(self, reply: Reply, item: QuestionnaireItem) -> QuestionnaireAnswer:
-        """The answer read from a reply, or None and a reason. It colours nothing that is said later."""
+        """Read and keep an answer. It is not remembered in the conversation."""
         answer = item.read(reply.text) if reply.failure is None else QuestionnaireAnswer(None, reply.failure.name)
         if answer.text is not None:
             self.answers[item.name] = answer.text
@@ -99,6 +100,6 @@ class Participant(DebateAgent):
 
 
 def agreement_probe(name: str, statement: str) -> Probe:
-    """The survey question on agreement (1-7) with a statement of the mediator; `name` says which (draft, revision)."""
+    """Return the survey question on agreement (1-7) with a statement; `name`: draft, revision."""
     asked = prompt(PROMPTS, "agree_statement").fill(statement=statement)
     return Probe(name, "agreement", scales()["agreement_1_7"], asked, statement=statement)

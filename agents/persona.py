@@ -1,6 +1,7 @@
-"""What a party is called and which colour it has: data at the top of its file of personas, `[party]`, or a rule.
+"""Personas and parties as data: who an agent is told to be, and how a party is named and coloured.
 
-Personas as data: who an agent is told to be. A set of them is a folder of agents/personas/ with a TOML file per party.
+A set of personas is a folder of agents/personas/ with a TOML file per party. A table `[party]` at the top of the file
+may give the party's name and colour.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from parley.llm.prompts import prompt
 NO_NAMES: Mapping[str, str] = {}
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 ACRONYM = 3
-"""A party with an id of so many letters, or fewer, is called by its letters: cdu, CDU."""
+"""A party id of at most so many letters is an acronym: cdu is CDU."""
 
 
 @dataclass(frozen=True)
 class Party:
-    """`name`: what people read (AfD); `colour`: #rrggbb, in figures. Both may be empty."""
+    """The name that people read (AfD), and the colour in figures (#rrggbb). Both may be empty."""
 
     name: str = ""
     colour: str = ""
@@ -32,18 +33,18 @@ class Party:
 
 @cache
 def load_party(party: str, folder: Path) -> Party:
-    """Return what the file of a party's personas says of the party. Errors: UserError on an unknown key or another
+    """Return name and colour from the file of a party's personas. Errors: UserError on an unknown key or a wrong
     colour.
     """
     where = f"[party] of {party}.toml"
-    found = build_from_table(Party, require_section(read_toml(folder / f"{party}.toml"), "party", where), where)
-    if found.colour and not _COLOUR.fullmatch(found.colour):
-        raise UserError(f"colour in {where} must be written as #rrggbb, not {found.colour!r}")
-    return found
+    known = build_from_table(Party, require_section(read_toml(folder / f"{party}.toml"), "party", where), where)
+    if known.colour and not _COLOUR.fullmatch(known.colour):
+        raise UserError(f"colour in {where} must be written as #rrggbb, not {known.colour!r}")
+    return known
 
 
 def party_name(party: str, names: Mapping[str, str] = NO_NAMES) -> str:
-    """Return what a party is called: the name given, else its id, of at most three letters in capitals.
+    """Return the name of a party: the given one, or its id, in capitals if it has at most three letters.
 
     >>> party_name("democrat"), party_name("cdu"), party_name("gruene", {"gruene": "Grüne"})
     ('Democrat', 'CDU', 'Grüne')
@@ -54,7 +55,7 @@ def party_name(party: str, names: Mapping[str, str] = NO_NAMES) -> str:
 
 
 def article(word: str) -> str:
-    """Return a or an, by how the word begins in speech; letters of an acronym are said one by one.
+    """Return a or an, by how the word is pronounced; the letters of an acronym are spelled.
 
     >>> article("Independent"), article("SPD"), article("CDU"), article("AfD")
     ('an', 'an', 'a', 'an')
@@ -72,10 +73,10 @@ _AGE = re.compile(r"\b[1-9]\d\b(?! years (?:as|in|of|on)\b)")  # not the 31 year
 
 @dataclass(frozen=True)
 class Persona:
-    """`backstory` is the whole system message. The Default's is "You are an American." and nothing else (001, 4.2).
+    """Who an agent is told to be. `backstory` is the whole system message: "You are an American." for the Default (001,
+    4.2).
 
-    `gender` (male, female) and `age` are told where the backstory states them: the variants of the UCL study (002,
-    3.1).
+    `gender` (male, female) and `age` are set if the backstory states them: the variants of the UCL study (002, 3.1).
     """
 
     id: str
@@ -87,12 +88,12 @@ class Persona:
 
     @property
     def variant(self) -> str:
-        """The empty text (neither gender nor age stated), "male", "female", or an age such as "67"."""
+        """Either "male", "female", or an age such as "67"; empty if the backstory states neither."""
         return self.gender or (str(self.age) if self.age else "")
 
 
 def persona_set(name: str) -> Path:
-    """The folder of a set of personas: one of agents/personas/, or your own at a path. Errors: UserError."""
+    """Return the folder of a set of personas: one of agents/personas/, or your own by its path. Errors: UserError."""
     if "/" in name:
         if not parties(Path(name)):
             raise UserError(f"{name} holds no personas (no <party>.toml with [[persona]] tables)")
@@ -104,14 +105,12 @@ def persona_set(name: str) -> Path:
 
 
 def parties(folder: Path = VOTERS) -> list[str]:
-    """The parties that a set has personas for. A TOML file of another kind (with keys, none of them `persona`) is no
-    party.
-    """
+    """Return the parties that a set has personas for. A TOML file with keys but without `persona` is no party."""
     return sorted(path.stem for path in folder.glob("*.toml") if _is_party(path))
 
 
 def _is_party(path: Path) -> bool:
-    """A broken or empty file counts: whoever names the party is then told what is wrong with it."""
+    """Return whether a file is one of a party; a broken or empty file is one, so that reading it reports the error."""
     try:
         values = read_toml(path)
     except UserError:
@@ -120,17 +119,16 @@ def _is_party(path: Path) -> bool:
 
 
 def party_of(seat: str) -> str:
-    """The party of a seat: `republican:male` -> `republican`."""
+    """Return the party of a seat: `republican` for `republican:male`."""
     return seat.partition(":")[0]
 
 
 @cache
 def load_personas(seat: str, folder: Path = VOTERS) -> tuple[Persona, ...]:
-    """The personas for a seat, PARTY or PARTY:VARIANT (see `Persona.variant`), in file order.
+    """Return the personas for a seat, PARTY or PARTY:VARIANT (see `Persona.variant`), in file order.
 
-    PARTY is anyone of the party: of a name with several variants the one without gender and age. Errors: UserError on
-    an unknown party, a broken file, a name used twice, a variant that no persona is, a name of which no variant can be
-    told.
+    PARTY means any persona of the party; of a name with several variants, the one without gender and age. Errors:
+    UserError on an unknown party or variant, a broken file, or a name of which only variants exist.
     """
     party, _, traits = seat.partition(":")
     if party not in parties(folder):
@@ -153,7 +151,7 @@ def load_personas(seat: str, folder: Path = VOTERS) -> tuple[Persona, ...]:
 
 @cache
 def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
-    """All personas of a party, in all variants, in file order. Errors: UserError on a broken file."""
+    """Return all personas of a party, in all variants, in file order. Errors: UserError if the file is broken."""
     entries = read_toml(folder / f"{party}.toml").get("persona", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UserError(f"{folder / party}.toml needs a [[persona]] table for each persona")
@@ -166,16 +164,17 @@ def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
     if not people or len({(one.name, one.gender, one.age) for one in people}) < len(people):
         raise UserError(f"{folder / party}.toml needs at least one persona, each with its own name")
     if wrong := [one for one in people if one.gender not in ("", *PEOPLE) or (one.gender and one.age)]:
-        raise UserError(f"{wrong[0].name} of {party}.toml: gender is male or female, and stands without an age")
+        raise UserError(
+            f"{wrong[0].name} of {party}.toml: gender must be male or female, and cannot be combined with an age"
+        )
     return people
 
 
 def rename_persona(person: Persona, number: int) -> Persona:
-    """The same persona under a name of its own, for its second, third, ... (`number` 1, 2, ...) bearer in one
-    population.
+    """Return a persona under a new name, for its second, third, ... agent (`number` 1, 2, ...) in one population.
 
-    A name of agents/names.toml is added to its own, and a further one when they are used up: Wyatt, Wyatt Darlene,
-    Wyatt Travis. In its backstory it has the new name too. 0 gives the persona as it is.
+    A name of agents/names.toml is added, and a further one when they are used up: Wyatt, Wyatt Darlene, Wyatt Travis.
+    The backstory has the new name too. 0 returns the persona as it is.
     """
     if not number:
         return person
@@ -194,12 +193,12 @@ def _first_names() -> tuple[str, ...]:
 
 
 def persona_reminder(backstory: str) -> str:
-    """Who somebody is, told once more before it is asked something."""
+    """Return the reminder of who an agent is."""
     return prompt(HERE / "prompts", "reminder").fill(persona=backstory)
 
 
 def genders(people: Sequence[Persona]) -> str:
-    """One sentence that says who of them is a man and who a woman; nothing of those whose persona says neither.
+    """Return one sentence on who is a man and who is a woman, without people whose persona does not say.
 
     >>> genders([Persona("", "", "Ann", "", "female"), Persona("", "", "Bob", "")])
     'Ann is a woman.'
@@ -211,7 +210,7 @@ def genders(people: Sequence[Persona]) -> str:
 
 
 def demographics(people: Sequence[Persona]) -> str:
-    """A sentence on each of them: gender, age and party, as far as the persona states them; nothing of who states none.
+    """Return a sentence on each person: gender, age and party, as far as the persona states them.
 
     >>> demographics([Persona("", "democrat", "Ann", "You are Ann, 34, a nurse."), Persona("", "default", "Bob", "")])
     'Ann is a Democrat and 34 years old.'
@@ -221,16 +220,16 @@ def demographics(people: Sequence[Persona]) -> str:
 
 
 def _facts(one: Persona) -> list[str]:
-    """The age of a persona without one of its own is the one number of two digits in its first sentence."""
-    found = _AGE.findall(re.split(r"(?<=[.!?])\s", one.backstory, maxsplit=1)[0])
-    age = one.age or (int(found[0]) if len(found) == 1 else 0)
-    name = party_name(one.party)
-    person = [] if one.party == DEFAULT else [f"{article(name)} {name}"]
-    return [*([f"a {PEOPLE[one.gender]}"] if one.gender else []), *person, *([f"{age} years old"] if age else [])]
+    """Return gender, party and age. If `age` is not set, it is the only number of two digits in the first sentence."""
+    numbers = _AGE.findall(re.split(r"(?<=[.!?])\s", one.backstory, maxsplit=1)[0])
+    age, name = one.age or (int(numbers[0]) if len(numbers) == 1 else 0), party_name(one.party)
+    gender = f"a {PEOPLE[one.gender]}" if one.gender else ""
+    party = "" if one.party == DEFAULT else f"{article(name)} {name}"
+    return [fact for fact in (gender, party, f"{age} years old" if age else "") if fact]
 
 
 def introduction(people: Sequence[Persona], as_: str) -> str:
-    """A sentence on each: a person, an AI, a copy of oneself; even: such a copy, and what follows for the chances.
+    """Return a sentence on each person. `as_`: person, ai, copy, or even (a copy, and what follows for the chances).
 
     >>> introduction([Persona("", "", "Ann", "")], "ai")
     'Ann is an AI.'

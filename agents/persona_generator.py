@@ -1,19 +1,17 @@
-"""Whether generated personas are believable: length, age against work and family, and sentences that many have in
-common.
+"""Writes personas: the prompt, and the checks of a backstory (length, contradictions, sentences shared with other
+personas).
 
-Writing personas: the meta-prompt, and what is accepted as a backstory.
-
-The prompt states the position of the party on each topic, as that of Taubenfeld et al. does (Fig 1a: "includes their
-positions on the four controversial topics"). The positions are data (`[positions]` of a topic file); where a party has
-none, the model chooses one. The wording of the prompt (prompts/backstory.txt) is our own: theirs is an image.
-Temperature 1.0, as theirs (4.2).
+The prompt states the party's position on each topic, as in Taubenfeld et al. (Fig 1a: "includes their positions on the
+four controversial topics"). Positions are data (`[positions]` of a topic file); if a party has none, the model chooses
+one. The wording of the prompt (prompts/backstory.txt) is our own, because theirs is an image. Temperature 1.0, as
+theirs (4.2).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -29,13 +27,13 @@ from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 
 SHARED = 0.25
-"""In a set of personas fewer than this share of all sentences occur in more than one persona."""
+"""In a set of personas, less than this share of all sentences may occur in more than one persona."""
 _AGE = re.compile(r"\b(1[89]|[2-9]\d)\b(?! (?:years ago|years of|percent|hours|minutes|miles))")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 class Clash(NamedTuple):
-    """`words` do not go with an age of `low` to `high` years, unless the text also has `unless`."""
+    """A contradiction: `words` in the text of a person aged `low` to `high`, unless it also has `unless`."""
 
     low: int
     high: int
@@ -45,56 +43,49 @@ class Clash(NamedTuple):
 
 
 def find_clash(text: str) -> str | None:
-    """What cannot be true of one person, in words; None when nothing is found. A text without an age is not checked for
-    it.
+    """Return what cannot be true of one person, in words, or None. A text without an age is not checked for age.
 
     >>> find_clash("Your name is Brenda, and at 73 you are a data analyst. You share a house with a college friend.")
     'is 73 and shares a home as students do'
     >>> find_clash("You are Ann, 24, and you share a house with a college friend.")
     """
     age = age_of(text)
-    for one in _clashes():
-        everywhere = (one.low, one.high) == (0, 120)
-        if not everywhere and (age is None or not one.low <= age <= one.high):
+    for clash in _clashes():
+        any_age = (clash.low, clash.high) == (0, 120)
+        if not any_age and (age is None or not clash.low <= age <= clash.high):
             continue
-        if one.words.search(text) and not (one.unless and one.unless.search(text)):
-            return one.why if everywhere else f"is {age} and {one.why.removeprefix('is ')}"
+        if clash.words.search(text) and not (clash.unless and clash.unless.search(text)):
+            return clash.why if any_age else f"is {age} and {clash.why.removeprefix('is ')}"
     return None
 
 
 def age_of(text: str) -> int | None:
-    """The age that the first two sentences state: their first number from 18 to 99; None where there is none."""
+    """Return the age in the first two sentences: their first number from 18 to 99, or None."""
     found = _AGE.search(" ".join(sentences_of(text)[:2]))
     return int(found[1]) if found else None
 
 
 def length_problem(text: str, shortest: int, longest: int) -> str | None:
-    """What is wrong with the number of words; None when nothing is."""
+    """Return what is wrong with the number of words, or None."""
     words = len(text.split())
     return None if shortest <= words <= longest else f"has {words} words, not {shortest} to {longest}"
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, as they are."""
+    """Return the sentences of a text."""
     return _SENTENCE.split(" ".join(text.split()))
 
 
-def share_of_sentences(text: str, known: Collection[str]) -> float:
-    """The share of the sentences of a text that are among `known` ones."""
-    own = sentences_of(text)
-    return sum(sentence in known for sentence in own) / len(own)
-
-
 def shared_sentences(texts: Iterable[str]) -> float:
-    """The share of all sentences of the texts that occur in more than one of them; 0 of no text.
+    """Return the share of all sentences that occur in more than one of the texts; 0 without texts.
 
     >>> shared_sentences(["You are Ann. You vote.", "You are Bob. You vote."])
     0.5
     """
-    split = [sentences_of(text) for text in texts]
-    texts_with = Counter(sentence for own in split for sentence in set(own))
-    every: Sequence[str] = [sentence for own in split for sentence in own]
-    return sum(texts_with[sentence] > 1 for sentence in every) / len(every) if every else 0.0
+    sentences = [sentences_of(text) for text in texts]
+    texts_with = Counter(sentence for own in sentences for sentence in set(own))
+    shared = [texts_with[sentence] > 1 for own in sentences for sentence in own]
+    return sum(shared) / len(shared) if shared else 0.0
 
 
 @cache
@@ -113,17 +104,17 @@ def _clashes() -> tuple[Clash, ...]:
 BACKSTORY_TOKENS = 400
 ATTEMPTS = 5
 SHORTEST, LONGEST = 120, 180
-"""Words of a backstory, asked for and checked."""
+"""Words of a backstory, requested and checked."""
 ANSWERS = {
     "severity": "not a problem at all, a small problem, a moderately big problem, or a very big problem",
     "agreement": "strongly oppose, somewhat oppose, somewhat favor, or strongly favor",
 }
-"""What a writer chooses from on an axis where the party has no position."""
+"""The positions from which the writer chooses on each axis if the party has none."""
 Problem = Callable[[Reply], str | None]
 
 
 def list_names(party: str) -> list[str]:
-    """The first names kept for a party (agents/names.toml). Errors: UserError on an unknown party."""
+    """Return the first names of a party (agents/names.toml). Errors: UserError on an unknown party."""
     known = read_toml(HERE / "names.toml")
     if party not in known:
         raise unknown_name("party", party, known)
@@ -131,12 +122,12 @@ def list_names(party: str) -> list[str]:
 
 
 def in_backstories() -> tuple[str, ...]:
-    """The shipped topics on which a persona takes a position."""
+    """Return the shipped topics on which a persona takes a position."""
     return tuple([slug for slug in topic_names() if load_topic(slug).in_backstories])
 
 
 def generate_persona(party: str, name: str, seed: int, topics: Sequence[str] = ()) -> Conversation[str]:
-    """A conversation that returns one backstory. topics: names or paths (none: `in_backstories`).
+    """Return one backstory, after a conversation. topics: names or paths (none: `in_backstories`).
 
     Errors: UserError, see `is_valid_backstory`.
     """
@@ -151,9 +142,9 @@ def generate_persona(party: str, name: str, seed: int, topics: Sequence[str] = (
 
 
 def is_valid_backstory(compose: Callable[[int], Request], problem: Problem, who: str) -> Conversation[str]:
-    """Ask until a reply has no problem; that reply as one paragraph. Errors: UserError after ATTEMPTS replies.
+    """Ask until a reply has no problem and return it as one paragraph. Errors: UserError after ATTEMPTS replies.
 
-    compose: the question of an attempt (0, 1, ...), each with a seed of its own. problem: what is wrong with a reply.
+    compose: the request of an attempt (0, 1, ...). problem: what is wrong with a reply, or None.
     """
     wrong: str | None = None
     for attempt in range(ATTEMPTS):
@@ -167,50 +158,47 @@ def is_valid_backstory(compose: Callable[[int], Request], problem: Problem, who:
 def write_personas(
     party: str, folder: Path, backend: Backend, model: str, seed: int, topics: Sequence[str] = ()
 ) -> Path:
-    """Recruit every name of a party and write `<folder>/<party>.toml`. Errors: UserError when it is there already."""
+    """Write personas for all names of a party to `<folder>/<party>.toml`. Errors: UserError if the file exists."""
     path = check_unused(folder, party)
     chosen = [load_topic(topic) for topic in topics or in_backstories()]
     return save_text(path, to_toml(party, individuals(party, backend, seed, topics), model, chosen))
 
 
 def individuals(party: str, backend: Backend, seed: int, topics: Sequence[str] = ()) -> dict[str, str]:
-    """A backstory for every name of a party, in which few sentences occur twice.
+    """Return a backstory for every name of a party, with few shared sentences. Errors: UserError after ATTEMPTS rounds.
 
-    A person who has more than half of SHARED in common with the persons before is written anew, so that in the whole
-    set less than SHARED is in common. Errors: UserError after ATTEMPTS rounds.
+    A backstory that shares more than half of SHARED with the ones before it is written again.
     """
-    kept: dict[str, str] = {}
+    names, stories = list_names(party), dict[str, str]()
     for attempt in range(ATTEMPTS):
-        waiting = [name for name in list_names(party) if name not in kept]
-        seeds = [seed if not attempt else derive(seed, "again", attempt) for _ in waiting]
-        stories = drive(
-            [generate_persona(party, name, own, topics) for name, own in zip(waiting, seeds, strict=True)], backend
-        )
-        said = {sentence for story in kept.values() for sentence in sentences_of(story)}
-        for name, story in zip(waiting, stories, strict=True):
-            if share_of_sentences(story, said) < SHARED / 2:
-                kept[name] = story
-                said |= set(sentences_of(story))
-        if len(kept) == len(list_names(party)):
-            return {name: kept[name] for name in list_names(party)}
-    left = [name for name in list_names(party) if name not in kept]
+        waiting = [name for name in names if name not in stories]
+        own_seed = derive(seed, "again", attempt) if attempt else seed
+        written = drive([generate_persona(party, name, own_seed, topics) for name in waiting], backend)
+        known = {sentence for story in stories.values() for sentence in sentences_of(story)}
+        for name, story in zip(waiting, written, strict=True):
+            sentences = sentences_of(story)
+            if sum(sentence in known for sentence in sentences) / len(sentences) < SHARED / 2:
+                stories[name] = story
+                known.update(sentences)
+        if len(stories) == len(names):
+            return {name: stories[name] for name in names}
+    left = [name for name in names if name not in stories]
     raise UserError(
-        f"{len(left)} of {len(list_names(party))} backstories ({', '.join(left[:3])}, "
-        f"...) repeat sentences of others, in {ATTEMPTS} "
-        "rounds of writing: take another model, or another --seed"
+        f"{len(left)} of {len(names)} backstories ({', '.join(left[:3])}, ...) repeat sentences of others after {ATTEMPTS} "
+        "rounds of writing: choose another model or another --seed"
     )
 
 
 def check_unused(folder: Path, party: str) -> Path:
-    """Where the personas of a party go. Errors: UserError when there are some already."""
+    """Return the file for the personas of a party. Errors: UserError if it exists."""
     path = folder / f"{party}.toml"
     if path.exists():
-        raise UserError(f"{path} is there already; give another --out")
+        raise UserError(f"{path} exists already; give another --out")
     return path
 
 
 def to_toml(party: str, stories: dict[str, str], model: str, topics: Sequence[Topic] = ()) -> str:
-    """The personas of a party as the text of a persona file, which says where the positions come from."""
+    """Return the text of a persona file, with the positions that the prompt stated as comments."""
     head = f"# Personas of a {party.title()}, written by {model} to agents/prompts/backstory.txt (python run.py personas).\n"
     given = [f"#   {topic.title}: {topic.positions.get(party) or 'chosen by the model'}\n" for topic in topics]
     told = "# Positions that the prompt stated:\n" + "".join(given) if given else ""
@@ -218,20 +206,20 @@ def to_toml(party: str, stories: dict[str, str], model: str, topics: Sequence[To
 
 
 def persona_entry(person: Persona) -> str:
-    """One persona as its table in a persona file."""
+    """Return the table of a persona in a persona file."""
     traits = f"gender = {quoted(person.gender)}\n" if person.gender else f"age = {person.age}\n" if person.age else ""
     return f"\n[[persona]]\nname = {quoted(person.name)}\n{traits}backstory = {quoted(person.backstory)}\n"
 
 
 def request_text(party: str, name: str, topics: Sequence[str]) -> str:
-    """The meta-prompt for a person, with a line for each topic."""
+    """Return the prompt for a persona, with a line for each topic."""
     lines = "\n".join([f"- {about}: {answers}" for about, answers in _positions(party, topics)])
     slots = {"shortest": str(SHORTEST), "longest": str(LONGEST)}
     return prompt(PROMPTS, "backstory").fill(party=party.title(), name=name, positions=lines, **slots)
 
 
 def request_facts(party: str, name: str, topics: Sequence[str]) -> Facts:
-    """What the meta-prompt states."""
+    """Return what this prompt states, for the oracle."""
     positions = _positions(party, topics)
     return {"party": party, "name": name, "positions": positions, "shortest": SHORTEST, "longest": LONGEST}
 
@@ -241,7 +229,7 @@ def _positions(party: str, topics: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def topic_subject(topic: Topic) -> str:
-    """What a position is about: how big a problem it is, or a proposition that is favored or opposed.
+    """Return what a position is about: how big a problem something is, or a proposition.
 
     >>> topic_subject(load_topic("racism")), topic_subject(load_topic("abortion"))
     ('how big a problem racism is', 'whether partial-birth abortions should be banned')
@@ -254,13 +242,13 @@ def topic_subject(topic: Topic) -> str:
 
 
 def party_position(topic: Topic, party: str) -> str:
-    """The answers from which the writer takes one: those of the party, else all of them."""
+    """Return the position of the party, or the positions from which the writer chooses."""
     free = ANSWERS.get(topic.axis, ANSWERS["agreement"])
     return topic.positions.get(party) or f"no position is given, choose one of: {free}"
 
 
 def unfit_topics(reply: Reply, name: str, party: str) -> str | None:
-    """What is wrong with a reply as one of these backstories; None when nothing is."""
+    """Return what is wrong with a reply as a backstory of this set, or None."""
     text = reply.text or ""
     if wrong := validation_error(reply, name):
         return wrong
@@ -270,7 +258,7 @@ def unfit_topics(reply: Reply, name: str, party: str) -> str | None:
 
 
 def validation_error(reply: Reply, name: str) -> str | None:
-    """What is wrong with any backstory of this person; None when nothing is."""
+    """Return what is wrong with a reply as any backstory of this person, or None."""
     text = (reply.text or "").lower()
     if not text.strip():
         failure = reply.failure

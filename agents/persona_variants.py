@@ -1,15 +1,12 @@
-"""Writing the set `enhanced`: personas of about 100 words, and their variants by gender and age (UCL study, 3.1 and
-A.3).
+"""Writes two sets of personas: `enhanced`, with variants by gender and age (UCL study, 3.1 and A.3), and `twins`.
 
-The slots are the study's: identity, family and place, history, beliefs, conflict, news. The wording of both prompts is
-our own (prompts/persona_enhanced.txt, persona_variant.txt), and so is that the debated topics stay out: a stated view
-would settle the debate. The study writes one persona a leaning; here there are three, so that a party can meet itself.
+Enhanced personas have about 100 words. Their slots are the study's: identity, family and place, history, beliefs,
+conflict, news. The wording of both prompts is our own (prompts/persona_enhanced.txt, persona_variant.txt). Departures:
+the debated topics stay out, because a stated view would settle the debate; there are three personas per leaning
+(theirs: one), so that a party can meet itself.
 
-Writing the set `twins`: people who are there twice more, as a man and as a woman, with the same text but for that one
-word.
-
-A difference between men and women of the enhanced set is one of texts: each variant has a sentence of its own. Here
-only the word differs, and there are twenty people a party, so that the person can be the unit of a comparison
+Variants of the enhanced set differ in whole sentences. In `twins` a man and a woman have the same text except for that
+one word, and there are twenty people per party, so that the person can be the unit of a comparison
 (docs/structured.md).
 """
 
@@ -34,13 +31,13 @@ from parley.llm.seeding import derive
 
 TOKENS = 300
 SHORTEST, LONGEST = 60, 140
-"""Words of a persona: the 100 asked for, give or take what a model's counting is worth."""
+"""Words of a persona; the prompt asks for 100."""
 VARIANTS: tuple[dict[str, Any], ...] = ({"gender": "male"}, {"gender": "female"}, {"age": 21}, {"age": 35}, {"age": 67})
 
 
 @dataclass(frozen=True)
 class VariantRecipe:
-    """What the personas of a party have in common (agents/enhanced.toml)."""
+    """What the prompt says about all personas of a party (agents/enhanced.toml)."""
 
     names: list[str]
     twins: list[str]
@@ -51,7 +48,7 @@ class VariantRecipe:
 
 
 def recipe(party: str) -> VariantRecipe:
-    """Errors: UserError on a party without one."""
+    """Return the recipe of a party. Errors: UserError on a party without one."""
     known = read_toml(HERE / "enhanced.toml")
     if party not in known:
         raise unknown_name("party", party, known)
@@ -59,7 +56,7 @@ def recipe(party: str) -> VariantRecipe:
 
 
 def write_enhanced(party: str, folder: Path, backend: Backend, model: str, seed: int) -> Path:
-    """Write `<folder>/<party>.toml`: every name, then its variants. Errors: UserError when it is there already."""
+    """Write `<folder>/<party>.toml`: every name, then its variants. Errors: UserError if the file exists."""
     path = check_unused(folder, party)
     plain = invented_person(party, recipe(party).names, backend, seed)
     asked = [(one, replace(one, **traits)) for traits in VARIANTS for one in plain]
@@ -80,7 +77,7 @@ def _told(people: list[Persona], stories: list[str]) -> list[Persona]:
 
 
 def request_persona(person: Persona, seed: int) -> Conversation[str]:
-    """A conversation that returns the backstory of a new person. Errors: UserError, see `is_valid_backstory`."""
+    """Return the backstory of a new person, after a conversation. Errors: UserError, see `is_valid_backstory`."""
     kind = recipe(person.party)
     slots = {"name": person.name, "leaning": kind.leaning, "location": kind.location, "news": kind.news}
     text = prompt(PROMPTS, "persona_enhanced").fill(**slots, alignment=kind.alignment, topics=_debated())
@@ -88,8 +85,8 @@ def request_persona(person: Persona, seed: int) -> Conversation[str]:
 
 
 def request_variant(backstory: str, person: Persona, seed: int) -> Conversation[str]:
-    """A conversation that returns a backstory rewritten for the gender or age of `person`. Errors: UserError, see
-    `is_valid_backstory`.
+    """Return a backstory rewritten for the gender or age of `person`, after a conversation. Errors: as
+    `request_persona`.
     """
     who = f"a {PEOPLE[person.gender]}" if person.gender else f"somebody aged {person.age}"
     text = prompt(PROMPTS, "persona_variant").fill(persona=backstory, who=who, word=_word(person), topics=_debated())
@@ -106,7 +103,7 @@ def _asked(text: str, person: Persona, seed: int, purpose: str, facts: Facts) ->
 
 
 def variant_problem(reply: Reply, person: Persona) -> str | None:
-    """What is wrong with a reply as the backstory of this person, in words; None when nothing is."""
+    """Return what is wrong with a reply as the backstory of this person, or None."""
     text = reply.text or ""
     first, words = re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0], len(text.split())
     stated = {word for word in PEOPLE.values() if re.search(rf"\b{word}\b", first, re.I)}
@@ -124,7 +121,7 @@ def variant_problem(reply: Reply, person: Persona) -> str | None:
 
 
 def _word(person: Persona) -> str:
-    """The word that states a variant: man, woman, 21-year-old; empty for a person without."""
+    """Return the word of a variant: man, woman, 21-year-old; empty for a person without one."""
     return PEOPLE.get(person.gender, f"{person.age}-year-old" if person.age else "")
 
 
@@ -136,7 +133,7 @@ WORD = "American"
 
 
 def write_twins(party: str, folder: Path, backend: Backend, model: str, seed: int) -> Path:
-    """Write `<folder>/<party>.toml`: each person, then as men, then as women. Errors: UserError when it is there."""
+    """Write `<folder>/<party>.toml`: each person, then as men, then as women. Errors: UserError if the file exists."""
     path = check_unused(folder, party)
     plain = invented_person(party, recipe(party).twins, backend, seed)
     people = [*plain, *[gender_twin(one, gender) for gender in PEOPLE for one in plain]]
@@ -145,7 +142,7 @@ def write_twins(party: str, folder: Path, backend: Backend, model: str, seed: in
 
 
 def gender_twin(person: Persona, gender: str) -> Persona:
-    """Return the person as a man or a woman. Errors: UserError on a text that calls nobody an American.
+    """Return the person as a man or a woman. Errors: UserError if the text has no "American".
 
     >>> gender_twin(Persona("", "default", "Sam", "You are Sam, an American. You read."), "female").backstory
     'You are Sam, an American woman. You read.'

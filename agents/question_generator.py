@@ -1,15 +1,11 @@
-"""What is wrong with a divisive question: form, loaded words, two things at once, sentences that do not match it,
-repetition.
+"""Writes new divisive questions with a model, from ten given ones at a time (as in the consensus study, section 4.1),
+and checks them.
 
-By rules on words: what a rule cannot see (is it true, is it divisive, is it the same in other words?) is for a reader
-to judge.
+The checks are rules on words: form, loaded words, two questions in one, statements that do not match, repetition. They
+cannot tell whether a question is true or divisive, or repeats another in other words: a reader has to judge that.
 
-Are two sentences the same, and does one take a side? By words alone: a paraphrase in other words is not found.
-
-New divisive questions, written by a model from ten given ones at a time (as in the consensus study, section 4.1 there).
-
-The study had 175 seeds, 10,000 questions written and 5,645 kept; its prompt is not shown: ours is
-agents/questions/more.txt. Departures: the model names the topic, from those of the seeds, and the screen is by rules.
+The study had 175 seeds, 10,000 written questions and 5,645 kept ones; its prompt is not published, so ours is
+agents/questions/more.txt. Departures: the model names the topic, from those of the seeds, and the checks are rules.
 """
 
 from __future__ import annotations
@@ -30,7 +26,7 @@ from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive, stream
 
 ALIKE = 0.75
-"""Share of words in common (Jaccard) from which two sentences are the same."""
+"""Two sentences with at least this share of common words (Jaccard) are the same."""
 _SIDED = re.compile(
     r"^(?:don't|isn't|aren't|shouldn't|wouldn't|doesn't|hasn't|haven't|can't|why (?:should|must|are|is|do|does|have|has)\b)"
     r"|\b(?:do you agree|wouldn't you|don't you|obviously|clearly|so-called|radical|extremist|disastrous|failed|corrupt|woke)\b",
@@ -39,12 +35,12 @@ _SIDED = re.compile(
 
 
 def takes_a_side(question: str) -> bool:
-    """Loaded words, or a form that asks for consent ("Don't you ...", "Why should ...")."""
+    """Return whether a question has loaded words or asks for consent ("Don't you ...", "Why should ...")."""
     return _SIDED.search(question) is not None
 
 
 def is_similar(one: str, other: str) -> bool:
-    """At least ALIKE of their words in common; order, numbers and punctuation aside.
+    """Return whether two sentences share at least ALIKE of their words, ignoring order, numbers and punctuation.
 
     >>> is_similar("Should zoos be banned?", "Should all zoos be banned?")  # 4 of 5
     True
@@ -56,7 +52,7 @@ def is_similar(one: str, other: str) -> bool:
 
 
 def find_duplicate(sentence: str, known: Iterable[str]) -> str | None:
-    """The first of the known sentences that is the same; None when there is none."""
+    """Return the first known sentence that is the same, or None."""
     return next((one for one in known if is_similar(sentence, one)), None)
 
 
@@ -86,7 +82,7 @@ _PARTY = re.compile(
     re.I,
 )
 _SAME = {"has": "have", "does": "", "do": "", "did": ""}
-"""Verbs that change between a question and its statement."""
+"""Verbs that differ between a question and its statement."""
 
 
 def question_problem(question: Question, others: Iterable[Question] = ()) -> str:
@@ -125,19 +121,19 @@ def _pair(question: Question) -> str:
 
 
 def _bag(text: str) -> Counter[str]:
-    """The words, how often each, without do-support and endings: `Does it pay?` and `It pays.` have the same."""
+    """Count words without do-support and endings: `Does it pay?` and `It pays.` are the same."""
     words = re.findall(r"[\w'’-]+(?:\.\d+)?", text.lower().replace("cannot", "can not"))
     return Counter(stem for word in words if (stem := _SAME.get(word, _stem(word))))
 
 
 def _stem(word: str) -> str:
-    """`carries` and `carry`, `teaches` and `teach`, `pays` and `pay` are the same."""
+    """Return the stem of a verb: `carry` for `carries`, `teach` for `teaches`, `pay` for `pays`."""
     word = re.sub(r"ies$", "y", word)
     return re.sub(r"(?<=ch|sh)es$|(?<=[sxzo])es$|(?<!s)s$", "", word)
 
 
 SEEDS, BATCH, TURNS, TOKENS = 10, 10, 8, 1000
-"""Questions shown in a prompt; asked for at a time; how often more are asked for; the most tokens of a reply."""
+"""Questions shown in a prompt; questions per request; rounds of requests; tokens of a reply."""
 _NUMBER = re.compile(r"^\s*(?:[-*•]|\(?\d+[.):])?\s*")
 
 
@@ -150,11 +146,11 @@ class GeneratedQuestions:
 
 
 def write_questions(count: int, out: Path, backend: Backend, model: str, seed: int) -> GeneratedQuestions:
-    """Have `count` new questions written and put them into `out`. Errors: UserError when it is there already, see
+    """Let a model write `count` new questions to the file `out`. Errors: UserError if it exists; see
     `propose_question`.
     """
     if out.exists():
-        raise UserError(f"{out} is there already; give another --out")
+        raise UserError(f"{out} exists already; give another --out")
     if count < 1:
         raise UserError("ask for at least one question (--count)")
     (written,) = drive([propose_question(count, seed, load_questions())], backend)
@@ -163,10 +159,10 @@ def write_questions(count: int, out: Path, backend: Backend, model: str, seed: i
 
 
 def propose_question(count: int, seed: int, known: Sequence[Question]) -> Conversation[GeneratedQuestions]:
-    """A conversation that returns `count` questions, none like a known one or another of its own.
+    """Return `count` questions, none like a known or an earlier one, after a conversation.
 
-    Topics that the known ones hold out (ood_test) are held out here too, so that both sets can be used together.
-    Errors: UserError when too few are usable after TURNS turns.
+    Topics that the known questions hold out (ood_test) are held out here too, so that both sets can be used together.
+    Errors: UserError if too few questions are usable after TURNS turns.
     """
     found: list[Question] = []
     dropped: Counter[str] = Counter()
@@ -185,12 +181,12 @@ def propose_question(count: int, seed: int, known: Sequence[Question]) -> Conver
 
 
 def sample_seeds(known: Sequence[Question], rng_seed: int, *name: object) -> list[Question]:
-    """Ten of the known questions (all, if there are fewer), drawn from a stream of their own."""
+    """Draw ten of the known questions (all, if there are fewer)."""
     return stream(rng_seed, "questions", "seeds", *name).sample(list(known), min(SEEDS, len(known)))
 
 
 def parse_question(text: str, topics: Sequence[str]) -> tuple[list[Question], int]:
-    """The questions of a reply, without splits, and how many lines have not the form that was asked for.
+    """Return the questions of a reply, without splits, and the number of lines in another form.
 
     >>> parse_question("1. pets | Is it so? | It is so. | It is not so.\\nDone!", ["pets"])[1]
     1
@@ -204,7 +200,7 @@ def parse_question(text: str, topics: Sequence[str]) -> tuple[list[Question], in
 
 
 def question_text(dropped: dict[str, int]) -> str:
-    """Why and how many, in one line."""
+    """Return reasons and counts in one line."""
     return ", ".join(f"{reason}: {number}" for reason, number in sorted(dropped.items())) or "nothing dropped"
 
 
@@ -223,7 +219,7 @@ def _take(reply: Reply, known: Sequence[Question], found: list[Question], droppe
 
 
 def _requests(missing: int, seed: int, turn: int, known: Sequence[Question]) -> list[Request]:
-    """As many as would do if every question written were usable."""
+    """Return as many requests as are enough if every question is usable."""
     template = prompt(FOLDER, "more")
     topics = ", ".join(topics_of(known))
     asked = []

@@ -1,9 +1,9 @@
 """Turns a model's reply into one line of the debate.
 
-`cut_echo` cuts what repeats the prompt: the next instruction, or a whole survey with its answer. A completion model
-writes on after its turn, and some chat models repeat what they were asked. What a survey asks, and what was answered,
-is private: whatever looks like it ends the reply, and a reply that is nothing else is empty. `is_refusal` recognises a
-model that leaves its role. `clean_speech` drops labels and quotes, and `shortened` keeps to the length.
+`cut_echo` cuts what repeats the prompt: the next instruction, or a whole survey with its answer. Completion models
+write on after their turn, and some chat models repeat their instruction. Survey questions and answers are private, so
+anything that looks like one ends the reply, and a reply of nothing else is empty. `is_refusal` recognises a model that
+leaves its role, `clean_speech` removes labels and quotes, and `shortened` limits the length.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from parley.llm.prompts import prompt
 
 Words = tuple[str, ...]
 Asked = tuple[tuple[str, str], ...]
-"""The question of each probe, and the form of its answer ("" for a number)."""
+"""The question of each probe, and the sentence that answers it ("" for a number)."""
 
 INSTRUCTIONS = (
     "start", "turn", "reask", "reminder", "side", "opening", "opening_structured", "opinion", "critique",
@@ -28,15 +28,14 @@ INSTRUCTIONS = (
     "survey_numeric", "survey_labelled", "survey_numeric_public", "survey_labelled_public",
 )  # fmt: skip
 FEWEST, MOST = 4, 8
-"""By how many words the beginning of a sentence is known: fewer may be anybody's own, more are not needed."""
+"""A sentence of a prompt is recognised by so many first words: fewer may be the agent's own, more are not needed."""
 _WORD, _SENTENCE, _SLOT = re.compile(r"\w+"), re.compile(r"[.?!]+|\{(?:question|case|survey)\}"), re.compile(r"\{\w+\}")
 _NUMBER = re.compile(r"\W*(?:answer\W+)?\d+(?:\W+\d+)?\W*", re.I)
 _ANSWER = re.compile(r"(?:^|[\n\r\v\f\x85\u2028\u2029])[\s*_>#\[-]*Answer[*_\]]*\s*:", re.I)
 
 
 def cut_echo(text: str, topic: Topic, name: str) -> str:
-    """A reply up to where it repeats what `name` was sent in a debate about the topic; empty where nothing else is in
-    it.
+    """Return a reply up to where it repeats what `name` was sent in a debate about the topic.
 
     >>> from parley.agents.topic import load_topic
     >>> cut_echo("I agree. Complete your next reply. And also guns!", load_topic("racism"), "Ann")
@@ -51,7 +50,7 @@ def cut_echo(text: str, topic: Topic, name: str) -> str:
 
 
 def _repeats(text: str, marks: Mapping[str, Sequence[Words]]) -> int | None:
-    """Where the first of the marks begins in a text."""
+    """Return where the first mark begins in a text, or None."""
     said = _words(text)
     for place, word in enumerate(said):
         if word in marks and any(said[place : place + len(mark)] == mark for mark in marks[word]):
@@ -60,7 +59,7 @@ def _repeats(text: str, marks: Mapping[str, Sequence[Words]]) -> int | None:
 
 
 def _answers(text: str, asked: Asked) -> int | None:
-    """Where a text begins to answer a survey: in the form asked for, or behind the label `Answer:`."""
+    """Return where a text begins to answer a survey: in the requested form, or after the label `Answer:`."""
     form = _forms(tuple([sentence for _, sentence in asked if sentence]))
     starts = [found.start() for pattern in (_ANSWER, form) if pattern and (found := pattern.search(text))]
     return min(starts, default=None)
@@ -68,7 +67,7 @@ def _answers(text: str, asked: Asked) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _marks(asked: Asked, name: str) -> Mapping[str, Sequence[Words]]:
-    """What the prompts, a topic's surveys and its own introduction are known by, by first word."""
+    """Return the first words of prompts, of a topic's surveys and of the agent's introduction, by their first word."""
     follows = [words for words in _instructions() if words[:1] in (("answer",), ("the",))]
     surveys = [_words(question) + then for question, _ in asked for then in follows]
     found: defaultdict[str, list[Words]] = defaultdict(list)
@@ -79,7 +78,7 @@ def _marks(asked: Asked, name: str) -> Mapping[str, Sequence[Words]]:
 
 @cache
 def _instructions() -> tuple[Words, ...]:
-    """How the sentences of the prompts begin, up to their first slot."""
+    """Return how the sentences of the prompts begin, up to their first slot."""
     texts = [prompt(PROMPTS, name).text for name in INSTRUCTIONS]
     begun = [_words(_SLOT.split(sentence)[0])[:MOST] for text in texts for sentence in _SENTENCE.split(text)]
     return tuple(dict.fromkeys(words for words in begun if len(words) >= FEWEST))
@@ -87,7 +86,7 @@ def _instructions() -> tuple[Words, ...]:
 
 @lru_cache(maxsize=1024)
 def _forms(sentences: Sequence[str]) -> re.Pattern[str] | None:
-    """The answer that these sentences ask for, with any label and number; None where there are none."""
+    """Return a pattern for the answers that these sentences ask for, with any label and number."""
     return re.compile("|".join(map(_form, sentences)), re.I) if sentences else None
 
 
@@ -117,13 +116,13 @@ _UNABLE = re.compile(
     rf"|(?:tak|adopt|assum|speak|argu)\w* (?:on |from |in )?(?:this|that|the|a|an) (?:\w+ )?{_ROLE}"
     r"|(?:fulfil+|comply with|complete) (?:this|that|your|the) (?:request|task|prompt))"
 )
-"""Each begins with a letter, so that a search skips to it: one pattern of all three takes ten times as long."""
+"""Each pattern begins with a letter, so that a search skips to it; one pattern of all three takes ten times as long."""
 _DENIALS, _MACHINES = ("not", "n't", "n’t", "unable"), ("ai", "artificial", "model")
-"""What stands in all that the patterns find; most lines have none of it."""
+"""One of these is in every text that the patterns match; most lines have none."""
 
 
 def is_refusal(text: str) -> bool:
-    """Does a speaker refuse to speak in its role? "I cannot support this law" is a position, and none.
+    """Return whether a speaker refuses to speak in its role. "I cannot support this law" is a position, not a refusal.
 
     >>> is_refusal("As an AI language model, I cannot role-play."), is_refusal("I can't accept that, Bob.")
     (True, False)
@@ -149,10 +148,10 @@ _PREAMBLE = re.compile(
 
 
 def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
-    r"""A reply as one line: an announcement (`Here is my reply:`), an own name label and wrapping quotes are dropped,
-    and it ends where it starts to speak for others, or to take its own next turn.
+    r"""Return a reply as one line, without an announcement (`Here is my reply:`), own name label and wrapping quotes.
 
-    One line, because a line break followed by a name would read as somebody else's line in the next prompt.
+    It ends where the reply starts to speak for others, or to take the agent's next turn. It is one line because a line
+    break and a name would read as another speaker's line in the next prompt.
 
     >>> clean_speech('Ann: I agree.\n**Bob:** No!', "Ann", speaks_for(("Bob",)))
     'I agree.'
@@ -169,9 +168,7 @@ def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
 
 @lru_cache(maxsize=1024)
 def speaks_for(names: tuple[str, ...]) -> re.Pattern[str]:
-    """The label of one of the names at the start of a line, as models write it: `Bob:`, `**Bob:**`, `[Bob]:`, `BOB
-    (nods):`.
-    """
+    """Return a pattern for the label of a name at the start of a line: `Bob:`, `**Bob:**`, `[Bob]:`, `BOB (nods):`."""
     return re.compile(rf"{_LINE}{_label(names)}", re.I)
 
 
@@ -192,8 +189,9 @@ def _unquoted(text: str) -> str:
 
 
 def shortened(text: str, words: int, cut: str) -> str:
-    """A reply of more than `words` words as `cut` says (see `DebateStyle`); where no sentence is that short, its
-    first words and ….
+    """Shorten a reply of more than `words` words as `cut` says (see `DebateStyle`).
+
+    If its first sentence is longer than the limit, its first words and … remain.
 
     >>> shortened("One two. Three four. Five.", 4, "sentence"), shortened("One two. Three four.", 3, "last")
     ('One two. Three four.', 'two. Three four.')

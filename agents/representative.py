@@ -1,14 +1,12 @@
-"""A digital representative: writes the critique that a participant would write (Jarrett et al., section 4, Eq 17).
+"""A digital representative writes the critique that a participant would write (Jarrett et al., section 4, Eq 17).
 
-Always told: the question, the participant's opinion on it and the group's draft. `knows` adds, in one letter each,
+It always knows the question, the participant's opinion on it and the group's draft. `knows` adds, in one letter each,
     D  demographics
     O  own opinions on other questions
     C  own critiques of the drafts on other questions
     P  own positions on other questions, as text
 The current question is never among the others (ours; the example in the study's Table 2 shows the same question twice).
-The sections are text files in agents/prompts/representative/, in our own words.
-
-A participant's place at the critique step, held by its representative: what it is told, what it writes.
+The sections of the prompt are text files in agents/prompts/representative/, in our own words.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from dataclasses import dataclass, field
 from parley.agents.agent import Speech
 from parley.agents.participant import Participant
 from parley.agents.question import Question, questionnaire
-from parley.agents.reply_cleaning import is_refusal
+from parley.agents.reasoning import Note, plain_note
 from parley.agents.topic import PROMPTS, scales
 from parley.llm.errors import UserError
 from parley.llm.prompts import prompt
@@ -29,14 +27,14 @@ from parley.llm.request import Message, Reply, Request, Sampling
 HERE = PROMPTS / "representative"
 KINDS = {"D": "demographics", "O": "opinions", "C": "critiques", "P": "positions"}
 OTHERS = 3
-"""Other questions that a representative may be told of (the study: 1 to 3)."""
+"""At most so many other questions are in the prompt (the study: 1 to 3)."""
 TOKENS = 120
 SCALE = "agreement_1_7"
 
 
 @dataclass(frozen=True)
 class OtherOpinion:
-    """What somebody wrote on another question; None where nothing is known."""
+    """What a participant wrote on another question; None if unknown."""
 
     question: Question
     opinion: str | None = None
@@ -46,10 +44,7 @@ class OtherOpinion:
 
 @dataclass(frozen=True)
 class CritiqueBrief:
-    """What a representative may be told of the participant and of the matter.
-
-    Errors: ValueError when the current question, by its id or by its words, is among the others.
-    """
+    """What a representative may know. Errors: ValueError if the current question, by id or words, is among the others."""
 
     question: Question
     opinion: str
@@ -64,14 +59,14 @@ class CritiqueBrief:
 
 @dataclass(frozen=True)
 class Critique:
-    """What a representative wrote, or None and the reason for its silence."""
+    """What a representative wrote, or None and the reason why it is missing."""
 
     text: str | None
     reason: str = ""
 
 
 class Representative:
-    """Composes the request for one critique and reads the reply; it does not ask the model itself."""
+    """Composes the request for one critique and reads the reply; it does not call the model."""
 
     def __init__(
         self,
@@ -85,12 +80,12 @@ class Representative:
         self.sampling = sampling or Sampling(1.0, TOKENS)
 
     def messages(self) -> tuple[Message, ...]:
-        """The prompt: one user message."""
+        """Return the prompt: one user message."""
         return (Message("user", "\n".join(_sections(self.brief, self.knows))),)
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The ids of the other questions on which the prompt has something."""
+        """The ids of the other questions in the prompt."""
         return tuple(one.question.id for one in self.brief.others[:OTHERS] if _other(one, self.knows))
 
     def compose_critique(self, seed: int) -> Request:
@@ -100,17 +95,13 @@ class Representative:
 
     @staticmethod
     def absorb_critique(reply: Reply) -> Critique:
-        """The critique on one line. A failed or empty reply and a refusal are none, with the reason."""
-        if reply.failure:
-            return Critique(None, reply.failure.name)
-        text = knowledge_line(reply.text or "")
-        if not text:
-            return Critique(None, "empty")
-        return Critique(None, "refusal") if is_refusal(text) else Critique(text)
+        """Read the critique as one line. A failed or empty reply and a refusal are None with a reason."""
+        note = Note(None, reply.failure.name) if reply.failure else plain_note(reply.text or "")
+        return Critique(note.text, note.reason or "")
 
 
 def parse_knowledge(letters: str) -> str:
-    """The letters in the order D, O, C, P. Errors: UserError on another letter, and on one that comes twice.
+    """Return the letters in the order D, O, C, P. Errors: UserError on any other or a repeated letter.
 
     >>> parse_knowledge("co"), parse_knowledge("")
     ('OC', '')
@@ -122,12 +113,12 @@ def parse_knowledge(letters: str) -> str:
 
 
 def same_question(one: Question, other: Question) -> bool:
-    """Are they one question, by id or by words (case and spaces aside)?"""
+    """Return whether two questions are the same, by id or by words (ignoring case and spaces)."""
     return one.id == other.id or knowledge_line(one.question).casefold() == knowledge_line(other.question).casefold()
 
 
 def position_label(position: float) -> str:
-    """A position score as text: its label; between two points of the scale the number itself.
+    """Return a position score as text: its label, or the number if it is between two points.
 
     >>> position_label(6), position_label(4.5)
     ('moderately agree', '4.5 of 7')
@@ -137,12 +128,12 @@ def position_label(position: float) -> str:
 
 
 def knowledge_line(text: str) -> str:
-    """On one line: a line of its own could be taken for another section, or for somebody else's."""
+    """Return a text as one line, because a new line could be read as another section or another speaker."""
     return " ".join(text.split())
 
 
 def _facts(brief: CritiqueBrief, knows: str) -> Facts:
-    """What the prompt states: the question, the opinion, the draft, and what the participant wrote on other questions."""
+    """Return what the prompt states, for the oracle."""
     written = [(one.opinion if "O" in knows else None, one.critique if "C" in knows else None) for one in brief.others]
     return {
         "issue": knowledge_line(brief.question.question),
@@ -164,15 +155,13 @@ def _sections(brief: CritiqueBrief, knows: str) -> Iterator[str]:
 
 
 def profile_text(demographics: Mapping[str, str]) -> str:
-    """`gender (woman), political leaning (left of centre)`, in the order of the questionnaire, by the titles of its
-    items.
-    """
+    """Return `gender (woman), political leaning (left of centre)`, by titles and in the order of the questionnaire."""
     known = [item for item in questionnaire() if item.name in demographics]
     return ", ".join(f"{item.title} ({knowledge_line(demographics[item.name])})" for item in known)
 
 
 def _other(other: OtherOpinion, knows: str) -> Sequence[str]:
-    """The sections on one other question; none where nothing asked for is known of it."""
+    """Return the sections on one other question; none if nothing that it may know is known."""
     found = []
     if "P" in knows and other.position is not None:
         found.append(prompt(HERE, "other_position").fill(position=position_label(other.position)))
@@ -188,11 +177,11 @@ Past = Sequence[tuple[Question, Participant]]
 
 
 class ProxySeat:
-    """Writes the critiques that `member` would be asked for. `before`: the questions on which the same person wrote for
-    itself.
+    """Writes the critiques that `member` would be asked for. `before`: earlier questions on which the same person
+    wrote.
 
-    Brief and request are made when a critique is due, of what the member said until then; the member hears the mediator
-    as before, and of what is written in its name nothing.
+    Brief and request are made when a critique is due, from what the member has said by then. The member still hears the
+    mediator, but not what is written in its name.
     """
 
     prepares = False
@@ -206,16 +195,14 @@ class ProxySeat:
 
     @property
     def ready(self) -> bool:
-        """Nobody can represent who has not said what it thinks."""
+        """Whether the member has given the opinion that a representative needs."""
         return "opinion" in self.member.said
 
     def blocked_reason(self, form: str) -> str | None:
         return self.member.blocked_reason(form)
 
     def brief(self) -> CritiqueBrief:
-        """All that a representative may be told of its member now. Of the current question: opinion and statement
-        alone.
-        """
+        """Return what a representative may know now. On the current question: only the opinion and the statement."""
         others = [
             OtherOpinion(question, one.said.get("opinion"), one.said.get(CRITIQUE), one.position)
             for question, one in self.before
@@ -227,12 +214,12 @@ class ProxySeat:
         )
 
     def compose_speech(self, seed: int, form: str = CRITIQUE) -> Request:
-        """Ask the representative; `told` are the ids of the other questions that it is told of."""
+        """Ask the representative. `told` has the ids of the other questions in the prompt."""
         self.member.stand_aside()
         speaker = Representative(self.brief(), self.knows, self.member.manner.sampling, self.adapter, self.voice)
         self.told = speaker.told
         return speaker.compose_critique(seed)
 
     def absorb_speech(self, reply: Reply) -> Speech:
-        found = Representative.absorb_critique(reply)
-        return Speech(found.text, found.reason or None)
+        critique = Representative.absorb_critique(reply)
+        return Speech(critique.text, critique.reason or None)

@@ -182,11 +182,12 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
     rating are skipped. Decimals are kept. If the reply cannot be read, it is translated into English words as far as
     agents/languages.toml has them (German, French, Spanish) and read again. All else is None with one of these reasons:
 
-    empty, refusal, no_number, several_numbers, out_of_range, no_label, several_labels, denied_label, label_and_number_disagree
+    empty, refusal, no_number, several_numbers, out_of_range,
+    no_label, several_labels, denied_label, label_and_number_disagree
     other_scale     a denominator that is not the end of the scale
-    unclear_number  glued to a word, a percentage, a comma between what may be two numbers, spelt in a sentence, denied, a bound,
-                    or not where an answer stands: alone, first before a break, or at the end of a clause after a cue
-                    such as "I'd rate it". So list numbers and counts are not read.
+    unclear_number  glued to a word, a percentage, a comma between what may be two numbers, spelt in a sentence, denied,
+                    a bound, or not where an answer stands: alone, first before a break, or at the end of a clause after
+                    a cue such as "I'd rate it". So list numbers and counts are not read.
 
     `paper` takes the first number and clamps it to the scale (Taubenfeld et al. leave it open; their public code does
     this).

@@ -1,8 +1,9 @@
-"""A stand-in: a member that a fitted response holds the place of (agents/opinion_dynamics.py), so that no
-model is asked for it.
+"""A surrogate: an agent whose attitudes and lines come from a fitted response (agents/opinion_dynamics.py), not from a
+model.
 
-It begins where people of its party began, moves once a survey by the same law, and says a line that was recorded of its
-party: one of those nearest to the grade that the law has it say. What it hears is graded as it was for the fit.
+It begins where agents of its party began, and its attitude moves at each survey by the fitted law. It says a recorded
+line of its party whose grade is close to the one that the law gives. What it hears is graded in the same way as for the
+fit.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from parley.agents.persona import Persona
 from parley.agents.topic import Probe, Topic
 
 NEAR = 8
-"""Of so many lines around a grade one is said."""
+"""One of so many lines around a grade is said."""
 SURROGATE = "surrogate"
 Grade = Callable[[str, str], float | None]
-"""How a line (who said it, what was said) is graded; None where it cannot be."""
+"""Returns the grade of a line (speaker, text); None if it cannot be graded."""
 
 
 class SurrogateResponse:
-    """A party on a topic, as a surrogate knows it. Attitudes and grades are on the topic's axis, 0-10.
+    """The fitted response of a party on a topic. Attitudes and grades are on the topic's axis, 0-10.
 
-    `fit` is one topic of its file. Of it are used `heard` (`grades` of lines, or `attitudes` of who speaks), `how`
-    (whether attitudes are `expected` ratings, or ratings: `attitude`), and of the party: the numbers RESPONSE, `starts`
-    (the 21 quantiles of first attitudes, from lowest to highest) and `said` (grade and text of lines that were
-    recorded).
+    `fit` is one topic of the surrogate's file. It says whether `heard` are `grades` of lines or `attitudes` of
+    speakers, and `how` attitudes are measured (`expected` ratings, or ratings: `attitude`). Of the party it has the
+    numbers RESPONSE, `starts` (the 21 quantiles of first attitudes, from lowest to highest) and `said` (grade and text
+    of recorded lines).
     """
 
     def __init__(self, fit: Mapping[str, Any], party: str):
@@ -42,21 +43,21 @@ class SurrogateResponse:
         self.lines = sorted((float(grade), str(text)) for grade, text in one["said"])
 
     def start(self, rng: Random) -> float:
-        """Where somebody begins, 0-10: the quantiles of first attitudes, joined by lines."""
+        """Draw a first attitude, 0-10, by linear interpolation between the quantiles."""
         return float(np.interp(rng.random(), np.linspace(0, 1, len(self.starts)), self.starts))
 
     def after(self, own: float, heard: float, rng: Random) -> float:
-        """The next attitude (0-10) of somebody at `own` who heard lines of mean grade `heard` (both 0-10)."""
+        """Draw the next attitude (0-10) after an attitude `own` and lines of mean grade `heard` (both 0-10)."""
         return float(next_attitude(np.array(own), heard, self.numbers, rng.random(), rng.gauss(0, 1)))
 
     def line(self, own: float, rng: Random) -> str:
-        """What somebody at `own` (0-10) says: the text of a line."""
+        """Draw the text of a line at an attitude `own` (0-10)."""
         grade = float(spoken_grade(np.array(own), self.numbers, rng.gauss(0, 1)))
         return rng.choice(nearest_lines(self.lines, grade))[1]
 
 
 def nearest_lines(lines: Sequence[tuple[float, str]], grade: float) -> list[tuple[float, str]]:
-    """The NEAR lines around a grade, and those that are as near as the last of them.
+    """Return the NEAR lines closest to a grade, and those as close as the last of them.
 
     >>> [grade for grade, _ in nearest_lines([(float(number), "") for number in range(20)], 1.9)]
     [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
@@ -66,7 +67,9 @@ def nearest_lines(lines: Sequence[tuple[float, str]], grade: float) -> list[tupl
 
 
 class SurrogateAgent(DebateAgent):
-    """`probe` is the survey question that its attitude answers; others it cannot answer (`surrogate`)."""
+    """An agent with a fitted response. It can only answer the survey question `probe`; other ratings are missing
+    (`surrogate`).
+    """
 
     def __init__(
         self,
@@ -85,22 +88,23 @@ class SurrogateAgent(DebateAgent):
         self._heard: list[float | None] = []
 
     def instruction(self, form: str) -> str:
-        raise TypeError("nothing is asked of a stand-in")
+        raise TypeError("a surrogate is not asked by a prompt")
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:
         self._heard.append(self._grade(name, text))
 
     def say(self, seed: int) -> Speech:
-        """Its next utterance. Who comes in late begins here."""
+        """Return the next utterance. An agent that joined late draws its first attitude here."""
         rng = Random(seed)
         if self._at is None:
             self._at = self.response.start(rng)
         return Speech(self.response.line(self._at, rng), None)
 
     def rate(self, probe: Probe, seed: int) -> Rating:
-        """Its answer to a survey; to that of its attitude it moves first. What could not be graded counts for nothing.
+        """Move the attitude and return the answer to a survey question.
 
-        The answer is an expected rating as well where the fit was to these.
+        Lines that could not be graded are ignored. The answer is also an expected rating if the fit used expected
+        ratings.
         """
         if probe.name != self.probe:
             rating = Rating(probe.name, None, SURROGATE, None, None, None, None, SURROGATE)
@@ -113,9 +117,9 @@ class SurrogateAgent(DebateAgent):
         return rating
 
     def _moved(self, rng: Random) -> tuple[float, str]:
-        """Its next attitude, and what moved it, in words.
+        """Return the next attitude, and what moved it in words.
 
-        Where nothing was heard, or nothing that could be graded, its own opinion stands in the place of the mean, as in
+        If it heard nothing that could be graded, its own opinion replaces the mean, as in
         `parley.agents.opinion_dynamics.neighbour_mean`.
         """
         graded = [grade for grade in self._heard if grade is not None]

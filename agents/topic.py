@@ -1,6 +1,4 @@
-"""Topics as data: what the debate is about and how an attitude toward it is asked. A new topic is one file, wherever it
-lies.
-"""
+"""Topics as data: what a debate is about, and the survey questions on it. A new topic is one TOML file."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from parley.agents.datafiles import HERE, build_from_table, read_toml, require_section
 from parley.agents.scales import LABELLED, Reading, Scale, read_rating
@@ -21,11 +19,9 @@ from parley.llm.seeding import stream
 TOPICS = HERE / "topics"
 PROMPTS = HERE / "prompts"
 NEWS = "news"
-"""Items of news: topics in a folder of their own, whose axis is belief. What goes through all topics does not go
-through them.
-"""
+"""The folder of items of news: topics whose axis is belief. What runs over all topics leaves them out."""
 PUBLIC, TURNS = ":public", ":turns"
-"""Behind a probe's name: the same question, asked before everybody; asked after every turn."""
+"""Suffixes of a probe's name: the same question, answered in public, or asked after every turn."""
 Audience = Literal["private", "public"]
 FORECAST = "forecast"
 _AGREE = "How much do you agree that "
@@ -33,11 +29,13 @@ _AGREE = "How much do you agree that "
 
 @dataclass(frozen=True)
 class Probe:
-    """One survey question: what it measures (`construct`), on which scale, and its polarity on the topic's axis.
+    """One survey question.
 
-    Polarity 0: it measures something else than the topic's axis (agents/probes.toml). `audience` is who is said to hear
-    the answer; nobody does, whatever is said. In a private deliberation the question asks for agreement with a text:
-    `position`, an answer to the question under discussion, or `statement`, one of the mediator.
+    construct  what it measures
+    polarity   its direction on the topic's axis; 0: it measures something else (agents/probes.toml)
+    audience   who hears the answer, according to the question; in fact no one does
+    position   in a private deliberation: the answer to the question under discussion that is to be agreed with
+    statement  the same for a statement of the mediator
     """
 
     name: str
@@ -57,38 +55,29 @@ class Probe:
             raise unknown_name(f"audience of probe {self.name}", self.audience, get_args(Audience))
 
     def ask(self, frame: str, order: Sequence[int] = ()) -> str:
-        """The survey question as it is put to an agent in a `frame` (debate, conversation).
+        """Return the survey question as an agent reads it.
 
-        order: the points as its answers are listed (from low to high); the range and what a point means stay as they
-        are.
+        frame: debate, conversation. order: the points in the order in which the answers are listed (default: from low
+        to high).
         """
-        slots = {
+        slots: dict[str, Any] = {
             "frame": frame,
             "question": self.question,
             "low": self.scale.low,
             "high": self.scale.high,
             "anchors": self.scale.told(order) if order else self.scale.anchors,
         }
-        if self.scale.kind == LABELLED:
-            form = self.sentence.replace("{label}", "[word]").replace("{number}", "[number]")
-            return prompt(PROMPTS, f"survey_labelled{self._suffix}").fill(**slots, sentence=form)
-        return prompt(PROMPTS, f"survey_numeric{self._suffix}").fill(**slots)
-
-    @property
-    def _suffix(self) -> str:
-        return "_public" if self.audience == "public" else ""
+        kind = "labelled" if self.scale.kind == LABELLED else "numeric"
+        if kind == "labelled":
+            slots["sentence"] = self.sentence.replace("{label}", "[word]").replace("{number}", "[number]")
+        return prompt(PROMPTS, f"survey_{kind}{'_public' if self.audience == 'public' else ''}").fill(**slots)
 
     @property
     def facts(self) -> Facts:
-        """What the survey question states, whatever the words around it."""
+        """What the survey question states, for the oracle."""
+        texts = {"sentence": self.sentence, "position": self.position, "statement": self.statement}
         facts: Facts = {"question": self.question, "construct": self.construct, "scale": self.scale}
-        if self.sentence:
-            facts["sentence"] = self.sentence
-        if self.position:
-            facts["position"] = self.position
-        if self.statement:
-            facts["statement"] = self.statement
-        return facts
+        return cast(Facts, facts | {name: text for name, text in texts.items() if text})
 
     @property
     def on_axis(self) -> bool:
@@ -104,7 +93,7 @@ class Probe:
         return read_rating(text, self.scale, reader)
 
     def attitude(self, rating: float) -> float:
-        """A rating of this probe on the topic's 0-10 axis. Errors: ValueError when it measures something else."""
+        """Return a rating on the topic's 0-10 axis. Errors: ValueError if the probe measures something else."""
         if not self.on_axis:
             raise ValueError(f"probe {self.name} is not on the topic's axis")
         return self.scale.attitude(rating, self.polarity)
@@ -112,14 +101,15 @@ class Probe:
 
 @dataclass(frozen=True)
 class Topic:
-    """`axis` says what 0-10 means (severity, agreement, belief); `high_party` is the party that rates higher ("":
-    none).
+    """What a debate is about.
 
-    `question` and `case` open a structured debate: what it is to answer, and the situation it is asked in ("" for
-    none). `base` is the topic that this one is another case of (run.py case): what is known of that holds for this.
-    `in_backstories`: whether who writes a persona is asked to state a position on it (agents/persona_generator.py).
-    `positions`: those that the personas of a party are given there, in the words of the survey; for a party without one
-    the writer chooses.
+    axis            what 0-10 means: severity, agreement, belief
+    high_party      the party that rates higher ("": none)
+    question        and case: what a structured debate is to answer, and the situation it is asked in ("": none)
+    base            the topic of which this is another case (run.py case); what is known of that topic holds for this
+                    one
+    in_backstories  whether personas are written with a position on it (agents/persona_generator.py)
+    positions       these positions by party, in the words of the survey; the writer chooses for a party without one
     """
 
     slug: str
@@ -135,7 +125,7 @@ class Topic:
 
     @property
     def root(self) -> str:
-        """The slug under which examples, sentences and what a model was taught are kept."""
+        """The slug under which examples, sentences and training data are stored."""
         return self.base or self.slug
 
     @cached_property
@@ -144,30 +134,29 @@ class Topic:
 
     @property
     def claim(self) -> str:
-        """The proposition that its agreement probe asks about. Errors: UserError when the probe is not of that form."""
+        """The proposition of its agreement probe. Errors: UserError if the probe has another form."""
         question = self.probe("agreement").question
         if not question.startswith(_AGREE):
             raise UserError(f"topic {self.slug}: its agreement probe must begin with {_AGREE!r} to be judged")
         return question.removeprefix(_AGREE).rstrip("?")
 
     def probe(self, name: str) -> Probe:
-        """One of its own probes or of those for any topic, or one of these with PUBLIC or TURNS behind its name.
+        """Return a probe of this topic or of any topic, by a name such as NAME, NAME:public, NAME:turns or NAME@SCALE.
 
-        NAME@SCALE, with or without these, is the same question on another numeric scale of its construct.
+        NAME@SCALE, with or without PUBLIC or TURNS, is the same question on another numeric scale of its construct.
+        Errors: UserError.
         """
         known = {**shared_probes(), **self.probes}
-        told = name.removesuffix(PUBLIC).removesuffix(TURNS)
-        bare, at, scale = told.partition("@")
-        if bare not in known or name not in (told, f"{told}{PUBLIC}", f"{told}{TURNS}"):
+        plain = name.removesuffix(PUBLIC).removesuffix(TURNS)
+        base, at, scale = plain.partition("@")
+        if base not in known or name not in (plain, f"{plain}{PUBLIC}", f"{plain}{TURNS}"):
             raise unknown_name(f"probe of topic {self.slug}", name, known)
-        audience: Audience = "public" if name.endswith(PUBLIC) else known[bare].audience
-        return replace(with_scale(known[bare], scale) if at else known[bare], name=name, audience=audience)
+        probe = with_scale(known[base], scale) if at else known[base]
+        return replace(probe, name=name, audience="public" if name.endswith(PUBLIC) else probe.audience)
 
 
 def answer_order(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
-    """The points of a probe's scale as they are listed: `given` (from low to high), `reversed`, or `shuffled` by a
-    seed.
-    """
+    """Return the points of a scale as they are listed: `given` (from low to high), `reversed`, or `shuffled` by a seed."""
     points = probe.scale.points
     if order == "shuffled":
         return tuple(stream(seed, "listing").sample(points, len(points)))
@@ -175,15 +164,15 @@ def answer_order(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
 
 
 def forecast_probe(probe: Probe, frame: str) -> Probe:
-    """The question what one expects to answer to a probe at the end."""
-    asked = prompt(PROMPTS, "forecast").fill(frame=frame, question=probe.question)
-    return replace(probe, name=FORECAST, question=asked)
+    """Return the question which answer to a probe the agent expects to give at the end."""
+    question = prompt(PROMPTS, "forecast").fill(frame=frame, question=probe.question)
+    return replace(probe, name=FORECAST, question=question)
 
 
 def with_scale(probe: Probe, scale: str) -> Probe:
-    """The question of a probe on another numeric scale of its construct. Errors: UserError on one that is none."""
-    lead = f"{probe.construct}_"
-    known = [one for one, found in scales().items() if found.kind != LABELLED and one.startswith(lead)]
+    """Return a probe on another numeric scale of its construct. Errors: UserError if there is no such scale."""
+    numeric = [name for name, known in scales().items() if known.kind != LABELLED]
+    known = [name for name in numeric if name.startswith(f"{probe.construct}_")]
     if scale not in known:
         raise unknown_name(f"scale for probe {probe.name}", scale, known)
     return replace(probe, scale=scales()[scale])
@@ -191,15 +180,14 @@ def with_scale(probe: Probe, scale: str) -> Probe:
 
 @cache
 def scales(path: Path = HERE / "scales.toml") -> Mapping[str, Scale]:
-    """The shared scales by name."""
+    """Return the shared scales by name."""
     return _scales(read_toml(path), path.name)
 
 
 @cache
 def shared_probes(path: Path = HERE / "probes.toml") -> Mapping[str, Probe]:
-    """The probes that can be asked on any topic, by name."""
-    entries = read_toml(path)
-    return {name: _probe(name, require_section(entries, name, path.name), scales(), path.stem) for name in entries}
+    """Return the probes for any topic, by name."""
+    return _probes(read_toml(path), scales(), path.name, path.stem)
 
 
 def _scales(entries: dict, where: str) -> dict[str, Scale]:
@@ -210,65 +198,64 @@ def _scales(entries: dict, where: str) -> dict[str, Scale]:
 
 
 def scale_of_table(name: str, values: dict, where: str) -> Scale:
+    """Make a scale from its table. Errors: UserError."""
     labels = require_section(values, "labels", where)
     for point, label in labels.items():
         if not point.removeprefix("-").isdecimal() or not isinstance(label, str):
             raise UserError(f"{where}: a label is a whole number and a text, not {point} = {label!r}")
-    named = {int(point): label for point, label in labels.items()}
-    return build_from_table(Scale, {**values, "name": name, "labels": MappingProxyType(named)}, where)
+    by_point = MappingProxyType({int(point): label for point, label in labels.items()})
+    return build_from_table(Scale, {**values, "name": name, "labels": by_point}, where)
 
 
 def topic_names(folder: Path = TOPICS) -> list[str]:
-    """The names of all topics of debates."""
+    """Return the names of all topics of debates, sorted."""
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
 def news_names(folder: Path = TOPICS) -> list[str]:
-    """The names of all items of news, which are believed or not."""
+    """Return the names of all items of news, sorted."""
     return topic_names(folder / NEWS)
 
 
 def topic_file(slug: str, folder: Path = TOPICS) -> Path:
-    """The file of a topic of debates or an item of news, or the file at a path (`./mine.toml`). Errors: UserError."""
+    """Return the file of a topic or an item of news, by name or by path (`./mine.toml`). Errors: UserError."""
     if "/" in slug or slug.endswith(".toml"):
         if not Path(slug).is_file():
-            raise UserError(
-                f"there is no topic file {slug}: give a path to a .toml file, or a name ({', '.join(topic_names(folder))})"
-            )
+            names = ", ".join(topic_names(folder))
+            raise UserError(f"there is no topic file {slug}: give a path to a .toml file, or a name ({names})")
         return Path(slug)
-    if slug not in (known := [*topic_names(folder), *news_names(folder)]):
+    news = news_names(folder)
+    if slug not in (known := [*topic_names(folder), *news]):
         raise unknown_name("topic", slug, known)
-    return folder / (NEWS if slug in news_names(folder) else "") / f"{slug}.toml"
+    return folder / (NEWS if slug in news else "") / f"{slug}.toml"
 
 
 @cache
 def load_topic(slug: str, folder: Path = TOPICS) -> Topic:
-    """The topic or item called `slug`, or in the file at that path. Errors: UserError on an unknown or broken one."""
-    values = read_toml(topic_file(slug, folder))
-    known = {**scales(), **_scales(require_section(values, "scales", f"topic {slug}"), f"{slug}.toml")}
+    """Read a topic or an item of news, by name or by path. Errors: UserError if it is unknown or broken."""
+    values, where = read_toml(topic_file(slug, folder)), f"topic {slug}"
+    own_scales = _scales(require_section(values, "scales", where), f"{slug}.toml")
     values.pop("scales", None)
-    entries = require_section(values, "probes", f"topic {slug}")
-    if not entries:
+    probes = _probes(require_section(values, "probes", where), {**scales(), **own_scales}, where, slug)
+    if not probes:
         raise UserError(f"topic {slug} lacks probes: a [probes.NAME] table for each survey question")
-    probes = {name: _probe(name, require_section(entries, name, f"topic {slug}"), known, slug) for name in entries}
-    positions = _positions(require_section(values, "positions", f"topic {slug}"), f"topic {slug}")
-    return build_from_table(
-        Topic, {**values, "slug": slug, "probes": MappingProxyType(probes), "positions": positions}, f"topic {slug}"
-    )
-
-
-def _positions(entries: dict, where: str) -> Mapping[str, str]:
-    """The position of each party. Errors: UserError on one that is no text."""
-    for party, position in entries.items():
+    positions = require_section(values, "positions", where)
+    for party, position in positions.items():
         if not isinstance(position, str) or not position.strip():
             raise UserError(f"positions of {where}: {party} must be a text such as 'a small problem', not {position!r}")
-    return MappingProxyType(dict(entries))
+    parts = {"slug": slug, "probes": MappingProxyType(probes), "positions": MappingProxyType(positions)}
+    return build_from_table(Topic, {**values, **parts}, where)
 
 
-def _probe(name: str, entry: dict, known: Mapping[str, Scale], slug: str) -> Probe:
-    scale = str(entry.get("scale"))
-    if scale not in known:
-        raise unknown_name(f"scale of probe {name} in topic {slug}", scale, known)
-    if known[scale].kind == LABELLED and "{label}" not in str(entry.get("sentence")):
-        raise UserError(f"probe {name} in topic {slug}: a labelled scale needs a sentence with {{label}}")
-    return build_from_table(Probe, {**entry, "name": name, "scale": known[scale]}, f"probe {name} of topic {slug}")
+def _probes(entries: dict, known: Mapping[str, Scale], where: str, slug: str) -> dict[str, Probe]:
+    probes = {}
+    for name in entries:
+        entry = require_section(entries, name, where)
+        scale = str(entry.get("scale"))
+        if scale not in known:
+            raise unknown_name(f"scale of probe {name} in topic {slug}", scale, known)
+        if known[scale].kind == LABELLED and "{label}" not in str(entry.get("sentence")):
+            raise UserError(f"probe {name} in topic {slug}: a labelled scale needs a sentence with {{label}}")
+        values = {**entry, "name": name, "scale": known[scale]}
+        probes[name] = build_from_table(Probe, values, f"probe {name} of topic {slug}")
+    return probes

@@ -1,9 +1,7 @@
-"""How a choice with options is written: `NAME[:MODEL][,option=value...]`.
+"""Reads and writes specs, `NAME[:MODEL][,option=value...]`, and imports the files that a spec names (`./coin.py:Coin`).
 
-Files of a user that a spec names: `./coin.py:Coin`. Each is a module that any process finds again by its name alone.
-
-The name of the module holds the path, so that what is made of its classes can be pickled for a worker of a sweep. A
-file that was changed is another module: a notebook takes the new one.
+The module name of such a file holds its path, so any process can import it again by name alone; objects of its classes
+can be pickled for a worker of a sweep. A changed file gets another module name, so a notebook uses the new version.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ _CLOSING = {"'": "'", '"': '"', "(": ")"}
 
 
 class Spec(NamedTuple):
-    """A spec in its parts. `after` is what stands after the colon: of `hf:org/model` the model."""
+    """A spec in its parts. `after` is the text after the colon, such as the model of `hf:org/model`."""
 
     name: str
     after: str
@@ -33,7 +31,7 @@ class Spec(NamedTuple):
 
 
 def parse_spec(text: str) -> Spec:
-    """A spec in its parts, as texts. Errors: UserError on what is no `key=value`, or given twice.
+    """Split a spec into its parts, as texts. Errors: UserError if an option is no `key=value`, or is given twice.
 
     >>> parse_spec("hf:org/model,load=8bit")
     Spec(name='hf', after='org/model', options={'load': '8bit'})
@@ -55,7 +53,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def write_spec(name: str, after: str, options: dict[str, str]) -> str:
-    """The spec of these parts.
+    """Return the spec of these parts.
 
     >>> write_spec("coin", "", {"line": "Well, no."})
     "coin,line='Well, no.'"
@@ -65,7 +63,7 @@ def write_spec(name: str, after: str, options: dict[str, str]) -> str:
 
 
 def split_parts(text: str) -> list[str]:
-    """Split at commas, but for those in quotes or brackets that a value begins with.
+    """Split at commas, except in values that begin with a quote or a bracket.
 
     >>> split_parts("a,b=(c,d=1),e='f,g'")
     ['a', 'b=(c,d=1)', "e='f,g'"]
@@ -86,7 +84,7 @@ def split_parts(text: str) -> list[str]:
 
 
 def split_pair(text: str, where: str) -> tuple[str, str]:
-    """`frame=debate` as ("frame", "debate"). Errors: UserError without the `=`; `where` begins its line."""
+    """Split `frame=debate` into ("frame", "debate"). Errors: UserError without the `=`; `where` begins its message."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise UserError(f"{where}: {text.strip()!r} has no value, write it as key=value")
@@ -98,7 +96,7 @@ def _bare(value: str) -> str:
 
 
 def _closed(value: str) -> str:
-    """With quotes or brackets, where it would be read otherwise without."""
+    """Return a value in quotes or brackets, if it needs them."""
     if "," not in value and value[:1] not in _CLOSING:
         return value
     mark = next((mark for mark in "'\"" if mark not in value), "")
@@ -111,7 +109,7 @@ _names: dict[Any, str] = {}
 
 
 class OwnPath(NamedTuple):
-    """`./coin.py:Coin:big` in its parts: file, name of a class or function in it, what stands after that."""
+    """`./coin.py:Coin:big` in its parts: file, name of a class or function in it, the text after that."""
 
     file: str
     name: str
@@ -119,12 +117,12 @@ class OwnPath(NamedTuple):
 
     @property
     def spec(self) -> str:
-        """File and name as they are written."""
+        """File and name as they were written."""
         return f"{self.file}:{self.name}" if self.name else self.file
 
 
 def split_path(text: str) -> OwnPath | None:
-    """The parts of what names a file; None for what does not.
+    """Split a text that names a file; return None for any other text.
 
     >>> split_path("./coin.py:Coin")
     OwnPath(file='./coin.py', name='Coin', after='')
@@ -134,7 +132,7 @@ def split_path(text: str) -> OwnPath | None:
 
 
 def load_file(file: str) -> ModuleType:
-    """The module of a file. Errors: UserError where it is missing, is no Python, or imports what is not there."""
+    """Import a file. Errors: UserError if it is missing, is no Python, or imports what is not installed."""
     path = Path(file).expanduser().resolve()
     if not path.is_file():
         raise UserError(f"there is no file {file}")
@@ -148,14 +146,14 @@ def load_file(file: str) -> ModuleType:
 
 
 def stamp_of(spec: str) -> int:
-    """When the file that a spec names was changed; 0 where it names none."""
+    """Return when the file of a spec was changed; 0 if it names no file."""
     path = split_path(spec.partition(",")[0])
     file = Path(path.file).expanduser() if path else None
     return file.stat().st_mtime_ns if file and file.is_file() else 0
 
 
 def remember(found: Any, name: str) -> None:
-    """Keep under which name something was found."""
+    """Remember the name under which a part was found."""
     _names[found] = name
 
 
@@ -176,7 +174,7 @@ def name_of(kind: type) -> str:
 
 
 class _Finder(MetaPathFinder):
-    """Finds the module of a file by its name, in whatever process."""
+    """Finds the module of a file by its name, in any process."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -1,6 +1,4 @@
-"""A value of a command line, of TOML or of Python as the type of an annotation, by pydantic; wrong ones are told in one
-line.
-"""
+"""Converts values of a command line, of TOML or of Python to the type of an annotation, with pydantic."""
 
 from __future__ import annotations
 
@@ -17,42 +15,38 @@ WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 def as_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as the types of the fields of a dataclass. Errors: UserError that names field, value and type."""
+    """Convert values to the types of the fields of a dataclass. Errors: UserError that names field, value and type."""
     hints = get_type_hints(kind, include_extras=True)
     return {key: as_hint(key, value, hints[key]) for key, value in values.items()}
 
 
 def as_hint(label: str, value: Any, hint: Any, written: bool = True) -> Any:
-    """A value as a type. A text is read as a command line has it (unless not `written`); all else has to be of the type
-    already.
+    """Convert a value to a type. Errors: UserError.
 
-    label: what the value is called in errors. A list of names may be one text with commas. What is annotated with a
-    registry (`Annotated[Mediator, MEDIATORS]`) is opened by it, unless it is to stay a text.
+    A text is read as on a command line, unless `written` is False; other values must have the type already. label: the
+    name of the value in errors. A list of names may be one text with commas. A value annotated with a registry
+    (`Annotated[Mediator, MEDIATORS]`) is opened by it, unless its type is a text.
 
     >>> as_hint("rounds", "3", int), as_hint("topics", "racism,abortion", tuple[str, ...])
     (3, ('racism', 'abortion'))
     """
-    told, *notes = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
-    opened = next((note.open for note in notes if hasattr(note, "open")), None)
-    if opened and told is not str:
-        return opened(value)
-    if isinstance(told, type) and issubclass(told, str) and told is not str:
-        return told(value)  # a text that checks itself
+    plain, *notes = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
+    open_part = next((note.open for note in notes if hasattr(note, "open")), None)
+    if open_part and plain is not str:
+        return open_part(value)
+    if isinstance(plain, type) and issubclass(plain, str) and plain is not str:
+        return plain(value)  # a text that checks itself
     if get_origin(hint) is Literal and value not in get_args(hint):
         raise unknown_name(f"value of {label}", str(value), map(str, get_args(hint)))
     text = written and isinstance(value, str)
-    if get_origin(hint) is tuple:
-        value = _listed(value)
+    if get_origin(hint) is tuple and isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if get_origin(hint) is tuple and isinstance(value, list):
+        value = tuple(value)
     try:
         return _adapter(hint).validate_python(value, strict=not text)
     except ValidationError as error:
-        raise UserError(f"{label} must be {_wanted(told, error)}, not {value!r}") from error
-
-
-def _listed(value: Any) -> Any:
-    if isinstance(value, str):
-        return tuple([part.strip() for part in value.split(",") if part.strip()])
-    return tuple(value) if isinstance(value, list) else value
+        raise UserError(f"{label} must be {_expected(plain, error)}, not {value!r}") from error
 
 
 @lru_cache(maxsize=512)
@@ -60,24 +54,21 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
     return TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False, arbitrary_types_allowed=True))
 
 
-def _wanted(hint: Any, error: ValidationError) -> str:
-    """What a value should have been, in words."""
+def _expected(hint: Any, error: ValidationError) -> str:
+    """Return what a value should have been, in words."""
     first = error.errors()[0]
     if first["type"] == "finite_number":
         return "a finite number"
     if get_origin(hint) is tuple:
         return "a list of names" if str in get_args(hint) else "a list of numbers"
     kinds = [WANTED[kind] for kind in (hint, *get_args(hint)) if kind in WANTED]
-    return " or ".join(kinds) if first["type"].endswith(("_type", "_parsing")) and kinds else _plain(first["msg"])
-
-
-def _plain(message: str) -> str:
-    """pydantic's words after `must be`."""
-    return message.removeprefix("Input should be ").rstrip(".")
+    if first["type"].endswith(("_type", "_parsing")) and kinds:
+        return " or ".join(kinds)
+    return first["msg"].removeprefix("Input should be ").rstrip(".")
 
 
 def as_option(value: Any) -> str:
-    """A value of Python as a command line has it.
+    """Return a value as a command line writes it.
 
     >>> as_option(("racism", "abortion")), as_option(True)
     ('racism,abortion', 'true')

@@ -263,7 +263,7 @@ def test_personas_can_be_written_anew(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run.main(["personas", "--party", "democrat", "--seed", "3", "--out", str(tmp_path)]) == 0
     assert (tmp_path / "democrat.toml").read_text().count("[[persona]]") == 40
     assert run.main(["personas", "--party", "democrat", "--out", str(tmp_path)]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
 
 
 def test_summary_tells_the_command_that_makes_it_again(tmp_path: Path) -> None:

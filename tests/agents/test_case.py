@@ -89,4 +89,4 @@ def test_what_a_user_can_get_wrong_is_one_line(
     assert (
         run.main(["case", "--topic", "racism", "--out", str(tmp_path / "x.toml"), "--for", "x", "--against", "y"]) == 2
     )
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err

@@ -156,7 +156,7 @@ def test_few_sentences_are_shared(tmp_path: Path) -> None:
 
 def test_personas_that_keep_repeating_each_other_are_one_line(tmp_path: Path) -> None:
     """The bound on rewriting ends in a named reason, and no file."""
-    with pytest.raises(UserError, match=r"39 of 40 backstories \(Marcus, .*repeat sentences of others, in 5 rounds"):
+    with pytest.raises(UserError, match=r"39 of 40 backstories \(Marcus, .*repeat sentences of others after 5 rounds"):
         write_personas(
             "democrat", tmp_path, Fake(lambda one: f"{story(asked_for(one), 'Democrat')} You vote."), "fake", 0
         )
@@ -217,7 +217,7 @@ def test_personas_are_never_overwritten(tmp_path: Path) -> None:
     """Forty paid replies, or somebody's own words, are not lost to a second run; and nothing is asked before that is clear."""
     (tmp_path / "democrat.toml").write_text("mine", encoding="utf-8")
     heard: list[Request] = []
-    with pytest.raises(UserError, match="is there already; give another --out"):
+    with pytest.raises(UserError, match="exists already; give another --out"):
         write_personas("democrat", tmp_path, listening([], heard), "fake", 0)
     assert (tmp_path / "democrat.toml").read_text(encoding="utf-8") == "mine"
     assert heard == []

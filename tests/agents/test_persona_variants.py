@@ -178,7 +178,7 @@ def test_the_command_writes_all_parties_and_never_over_one(tmp_path: Path, capsy
     command = ["personas", "--set", "enhanced", "--llm", "oracle", "--out", str(out)]
     assert run.main([*command, "--party", "democrat"]) == 0
     assert run.main(command) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert [path.name for path in out.iterdir()] == ["democrat.toml"]
     assert run.main(["personas", "--party", "default", "--out", str(tmp_path / "none")]) == 2
     assert "the Default is one sentence" in capsys.readouterr().err

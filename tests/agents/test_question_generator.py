@@ -151,6 +151,6 @@ def test_what_a_user_can_get_wrong_is_one_line(
 
 def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text("mine")
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="exists already"):
         write_questions(10, tmp_path / "x.toml", Fake(ten), "fake", 0)
     assert (tmp_path / "x.toml").read_text() == "mine"
