@@ -110,7 +110,7 @@ def sweep_cells(
             raise UserError(f"--vary: {_settings_text(values)} is the same run as another combination")
     cells = [SweepCell(values, scenario, seed, agent_class) for values, scenario in combinations for seed in seeds]
     if len({cell.folder for cell in cells}) < len(cells):
-        raise UserError("--vary: two values name the same model, with another address or other limits")
+        raise UserError("--vary: two values differ only in how a model is asked: its address or its limits")
     return cells
 
 

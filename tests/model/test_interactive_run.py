@@ -256,16 +256,16 @@ def test_two_who_ask_at_once_are_both_heard(
 
     class Guarded(InteractiveRun):
         @property
-        def _asked(self) -> list:
+        def _requests(self) -> list:
             assert self._lock._is_owned()  # type: ignore[attr-defined]
-            return self.__dict__["asked"]
+            return self.__dict__["requests"]
 
-        @_asked.setter
-        def _asked(self, wanted: list) -> None:
-            self.__dict__["asked"] = wanted
+        @_requests.setter
+        def _requests(self, wanted: list) -> None:
+            self.__dict__["requests"] = wanted
 
     live = Guarded(scenario, tmp_path / "run")
     monkeypatch.setattr(live._thread, "is_alive", lambda: True)
     live.interview(1, "Why?")
     live.add_intervention(parse_intervention("mute round=1"))
-    assert len(live.__dict__["asked"]) == 2
+    assert len(live.__dict__["requests"]) == 2
