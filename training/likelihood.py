@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from parley.llm.request import Message, plain_text
+from parley.llm.request import Message, fold_system_message, plain_text
 
 
 class Text(NamedTuple):
@@ -26,7 +26,7 @@ def prompt_text(messages: Sequence[Message], tokenizer: Any) -> str:
     """Return the chat up to where the reply begins: by the chat template, or as plain text that ends in a space."""
     from jinja2 import TemplateError  # part of the [local] extra
 
-    from parley.llm.backends.hf.prompts import DATE, fold_system_message
+    from parley.llm.backends.hf.prompts import DATE
 
     def fill_template(chat: Sequence[Message]) -> str:
         turns = [{"role": message.role, "content": message.content} for message in chat]

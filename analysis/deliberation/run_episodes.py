@@ -87,8 +87,8 @@ def episodes_of_events(record: Iterable[events.Event], run: str = "this run") ->
             rooms[event.room] = _Room(event)
         elif isinstance(event, events.Ended):
             ended = True
-        elif header and event.room in rooms:
-            rooms[event.room].add(event, str(header.scenario["probe"]))
+        elif header and (room := rooms.get(getattr(event, "room", ""))):
+            room.add(event, str(header.scenario["probe"]))
     mediated = [room for room in rooms.values() if room.mediator is not None]
     if header is None or not mediated:
         raise UserError(f"{run} has no private deliberations: give a run of the scenario consensus or representatives")

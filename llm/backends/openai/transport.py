@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import aiohttp
 import httpx2
@@ -107,8 +107,8 @@ class OfficialConnection(Connection):
                 if method == "GET":
                     response = await self.client.get(path, cast_to=httpx2.Response)
                 else:
-                    headers = {"headers": {"Content-Type": "application/json"}}
-                    response = await self.client.post(path, cast_to=httpx2.Response, content=body, options=headers)
+                    options: Any = {"headers": {"Content-Type": "application/json"}}
+                    response = await self.client.post(path, cast_to=httpx2.Response, content=body, options=options)
         except APIStatusError as error:
             response = error.response
         return HttpAnswer(response.status_code, response.headers, response.content)
