@@ -1,8 +1,9 @@
-"""Runs one cell of a sweep in some process: opens the model, runs the scenario, and measures its record."""
+"""One cell of a sweep: opens the model, runs the scenario, and measures its record. The queue of cells that wait for a worker."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +19,11 @@ from parley.model.missing_replies import MissingTally
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RECORD, RunSpec, is_complete, run_scenario
 from parley.model.sweep.design import SweepCell
+
+TRIES = 2
+"""Number of workers that a cell may lose before it is left unfinished."""
+Calls = Callable[[int], object]
+Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,24 @@ class CellResult(NamedTuple):
     replayed: int = 0
     gone: bool = False
     tally: MissingTally | None = None
+
+
+class Queue:
+    """The jobs that wait to be run, and how many workers each has lost."""
+
+    def __init__(self, jobs: Sequence[SweepJob], say: Say):
+        self.jobs, self.say = jobs, say
+        self.waiting = deque(range(len(jobs)))
+        self.lost = Counter[int]()
+
+    def lose(self, place: int, worker: str) -> Iterator[tuple[int, CellResult]]:
+        """Put a job whose worker was lost at the end of the queue. If it has lost too many, yield that it is unfinished."""
+        self.lost[place] += 1
+        self.say(f"{self.jobs[place].cell.folder}: {worker}; what it had asked is kept")
+        if self.lost[place] < TRIES:
+            self.waiting.append(place)
+        else:
+            yield place, CellResult(None, f"{worker}, {TRIES} times")
 
 
 def run_cell(

@@ -15,8 +15,7 @@ from parley.llm import model_hubs
 from parley.llm.budget import Ledger
 from parley.llm.errors import UserError
 from parley.model.files import file_errors
-from parley.model.sweep.cell_runner import CellResult, CellTask, RemoteLedger, SweepJob, run_cell
-from parley.model.sweep.runner import Calls, Queue, Say
+from parley.model.sweep.cell_runner import Calls, CellResult, CellTask, Queue, RemoteLedger, Say, SweepJob, run_cell
 
 WAIT = 5.0
 """Seconds in which an address must answer."""

@@ -9,7 +9,6 @@ import atexit
 import os
 import signal
 import sys
-from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,12 +26,7 @@ from parley.llm.backends import max_splits
 from parley.llm.budget import Budget, Ledger
 from parley.llm.journal import shared_ledger
 from parley.model.scenario_run import JOURNAL
-from parley.model.sweep.cell_runner import CellResult, CellTask, RemoteLedger, SweepJob, run_cell
-
-TRIES = 2
-"""Number of workers that a cell may lose before it is left unfinished."""
-Calls = Callable[[int], object]
-Say = Callable[[str], object]
+from parley.model.sweep.cell_runner import Calls, CellResult, CellTask, Queue, RemoteLedger, Say, SweepJob, run_cell
 
 
 def run_cells(
@@ -62,24 +56,6 @@ def run_cells(
 
         return run_on_ray(task, jobs, workers, ledger, calls, say, ray)
     return run_on_processes(task, jobs, workers, ledger, calls, say)
-
-
-class Queue:
-    """The jobs that wait to be run, and how many workers each has lost."""
-
-    def __init__(self, jobs: Sequence[SweepJob], say: Say):
-        self.jobs, self.say = jobs, say
-        self.waiting = deque(range(len(jobs)))
-        self.lost = Counter[int]()
-
-    def lose(self, place: int, worker: str) -> Iterator[tuple[int, CellResult]]:
-        """Put a job whose worker was lost at the end of the queue. If it has lost too many, yield that it is unfinished."""
-        self.lost[place] += 1
-        self.say(f"{self.jobs[place].cell.folder}: {worker}; what it had asked is kept")
-        if self.lost[place] < TRIES:
-            self.waiting.append(place)
-        else:
-            yield place, CellResult(None, f"{worker}, {TRIES} times")
 
 
 def run_on_processes(
