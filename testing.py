@@ -1,7 +1,7 @@
 """Exams for what you write yourself: `check_backend`, `check_environment`.
 
 Each takes a name as a command line has it (`coin`, `./coin.py:Coin`), or the thing itself, and raises an AssertionError that says
-which promise is broken. What is in the box sits the same exams.
+which promise is broken. The built-in parts pass the same checks.
 
 >>> from parley.testing import check_backend, check_environment
 >>> check_backend("oracle")
@@ -34,7 +34,7 @@ def check_backend(backend: str | Callable[[], Any]) -> None:
     from parley.llm import exam
     from parley.llm.backends import open_spec
 
-    _sit(exam.CHECKS, (lambda: open_spec(backend)) if isinstance(backend, str) else backend, str(backend))
+    _run_checks(exam.CHECKS, (lambda: open_spec(backend)) if isinstance(backend, str) else backend, str(backend))
 
 
 def check_environment(environment: str | type) -> None:
@@ -57,10 +57,10 @@ def check_environment(environment: str | type) -> None:
     from parley.environments import environment_class
 
     kind = environment_class(environment) if isinstance(environment, str) else environment
-    _sit(exam.CHECKS, kind, kind.__name__)
+    _run_checks(exam.CHECKS, kind, kind.__name__)
 
 
-def _sit(checks: Sequence[Callable[[Any], None]], found: Any, name: str) -> None:
+def _run_checks(checks: Sequence[Callable[[Any], None]], found: Any, name: str) -> None:
     """Every check; the first that fails with its name in front."""
     for check in checks:
         try:

@@ -102,7 +102,10 @@ class Scale:
 
 
 class Reading(NamedTuple):
-    """A rating on its scale, or None and the reason why it is missing."""
+    """A rating as it was read from a reply (in points of its scale), or None and the reason why it is missing.
+
+    `agents.agent.Rating` adds the axis and the distribution; `model.events.Rated` is its line in the record.
+    """
 
     value: float | None
     reason: str | None = None

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from parley.llm.registry import Registry
+from parley.llm.registry import Registry, UserError
 
 ENVIRONMENTS = Registry(
-    "environment",
-    __name__,
-    "parley.environments",
-    ("groups", "turns"),
+    what="environment",
+    package=__name__,
+    group="parley.environments",
+    needs=("groups", "turns"),
     frozen=True,
     shared=("base", "activation", "given_graph", "graphs", "rewiring", "rules", "sparse_graphs"),
 )
 
 
 def environment_class(name: str) -> Any:
-    """Return the dataclass of an environment. Errors: UserError if the name is unknown."""
+    """Return the dataclass of an environment. Errors: UserError if the name is unknown, or no text."""
+    if not isinstance(name, str):
+        raise UserError(f"environment must be a name, such as round_table or ./mine.py:Mine, not {name!r}")
     return ENVIRONMENTS.find(name)

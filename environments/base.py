@@ -51,7 +51,7 @@ class Room(NamedTuple):
     seated     the agents' ids in seat order
     shuffled   the same ids in an order drawn once for this room
     reshuffle  draws a new order, from a random stream of its own for each room and round
-    society    the network of the room, if it is one
+    society    the links of the room; None unless the group is networked
     """
 
     seated: tuple[int, ...]
@@ -76,9 +76,9 @@ class Turn(NamedTuple):
 class Environment(Protocol):
     """What every environment offers. It keeps no state: the same room and round give the same turns.
 
-    Usually everyone speaks once per round and everyone else hears it. An environment announces a departure by a class
-    variable: `often` (everyone speaks more than once, equally often), `narrow` (only some of the others hear a turn),
-    `silent` (how many of the last seats only listen).
+    Usually every agent speaks once per round and all others hear it. Class variables declare exceptions, which
+    `parley.testing.check_environment` checks: `often = True` (every agent speaks more than once, equally often),
+    `narrow = True` (only some of the others hear a turn), `silent = 1` (so many of the last seats only listen).
     """
 
     def groups(self) -> tuple[Group, ...]:

@@ -20,7 +20,7 @@ from parley.environments.base import Group, Order, Room, Turn, speaking_order
 
 @dataclass(frozen=True)
 class BeforeJudge:
-    """The debates of Carro et al. 2025; see the module's manual page."""
+    """The debates of Carro et al. 2025; options: see the top of this file."""
 
     parties: tuple[str, ...] = ("republican", "democrat")
     size: int = 2

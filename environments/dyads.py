@@ -24,7 +24,7 @@ POST, TALK = "post", "talk"
 
 @dataclass(frozen=True)
 class Dyads:
-    """The groups of DEBATE (Chuang et al. 2025); see the module's manual page."""
+    """The groups of DEBATE (Chuang et al. 2025); options: see the top of this file."""
 
     seats: tuple[str, ...] = ("republican", "democrat", "republican", "democrat")
     exchanges: int = 3

@@ -21,7 +21,7 @@ ARMS = {"with": (True,), "without": (False,), "both": (True, False)}
 
 @dataclass(frozen=True)
 class Groups:
-    """Same-party groups (Taubenfeld et al., Figs 5, 8, 9); see the module's manual page."""
+    """Same-party groups (Taubenfeld et al., Figs 5, 8, 9); options: see the top of this file."""
 
     parties: tuple[str, ...] = ("republican", "democrat")
     size: int = 2

@@ -19,7 +19,7 @@ from parley.environments.base import MEDIATOR, Group, Room, Turn
 
 @dataclass(frozen=True)
 class Mediated:
-    """Private deliberation with a mediator; see the module's manual page."""
+    """Private deliberation with a mediator; options: see the top of this file."""
 
     parties: tuple[str, ...] = ("republican", "democrat")
     size: int = 5

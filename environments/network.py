@@ -34,7 +34,7 @@ from parley.environments.rules import RULES, Rule
 
 @dataclass(frozen=True)
 class Network:
-    """A networked population; see the module's manual page."""
+    """A networked population; options: see the top of this file."""
 
     parties: tuple[str, ...] = ("republican", "democrat")
     size: int = 60

@@ -15,7 +15,7 @@ from parley.environments.base import Group, Order, Room, Turn, speaking_order
 
 @dataclass(frozen=True)
 class RoundTable:
-    """The room of Taubenfeld et al.; see the module's manual page."""
+    """The room of Taubenfeld et al.; options: see the top of this file."""
 
     seats: tuple[str, ...] = ("republican", "democrat", "default")
     order: Order = "random_first"

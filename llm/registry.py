@@ -97,6 +97,8 @@ class Registry:
                 return self._fitting(import_module(f"{self.package}.{name}"), name)
             return self._classes(home)[name]
         if path := split_path(name):
+            if name.strip() != path.spec:
+                raise UserError(f"{self.what} {name}: only a file and a class may be given here, as in {path.spec}")
             part: Any = load_file(path.file)
             if path.name and not hasattr(part, path.name):
                 raise unknown_name(f"{self.what} in {path.file}", path.name, self._candidates(part))
@@ -172,7 +174,8 @@ class Registry:
         lacking = [need for need in self.needs if not hasattr(part, need)]
         if lacking and not (self.opener and inspect.isfunction(part)):
             raise UserError(f"{self.what} {name} lacks {', '.join(lacking)} (docs/extending.md)")
-        if self.frozen and not is_dataclass(part):
+        dataclass_params = getattr(part, "__dataclass_params__", None)
+        if self.frozen and not (dataclass_params and dataclass_params.frozen):
             raise UserError(f"{self.what} {name} is no frozen dataclass (docs/extending.md)")
         if not self.whole and (not callable(part) or inspect.isabstract(part)):
             abstract = ", ".join(sorted(getattr(part, "__abstractmethods__", ())))

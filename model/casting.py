@@ -61,7 +61,7 @@ class RoomSeating(NamedTuple):
 
 
 Circles = Mapping[str, Sequence[Persona]]
-"""The personas of each kind of seat, in the order in which they are seated."""
+"""The personas of each kind of seat (`republican`, or `republican:female`): on a random circle, or in the order of the file."""
 SeatChooser = Callable[[Group, int], Places]
 """Seats a group in a repetition."""
 
@@ -72,16 +72,19 @@ def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
     Who sits in a room depends only on the seed, the party, the repetition and the seat. So the same people meet on every topic,
     and in a group with and without a Default. The field `cast` chooses the rule:
 
-    circle  The members of a party are taken around a random circle of its personas (D5 row 2: a seeded derangement). Over as many
+    circle  The members of a party are taken around a random circle of its personas. Over as many
             repetitions as there are personas, each persona has every seat of its party once and never meets itself. Parties of
             different sizes go around at their own pace. The variants of a party share one circle: the same people as men and as
             women. With more repetitions the circle goes around again in other company.
+    fresh   All personas of a party sit once, over all groups, before any of them sits again; each lap has another random order.
     fixed   The first, second, ... persona of a party has its first, second, ... seat in every repetition (the UCL study's Sam,
             Alex and Taylor).
     listed  As fixed, but the next repetition takes the next personas of the file, whatever the seed and the variant.
     drawn   The seats of a party are dealt all of its personas in a random order, then all of them in another order, and so on. A
             persona whose name is taken gets another name (agents.persona.rename_persona).
     copies  One person, that of the first seat on the circle, has every seat, under another name in each.
+
+    With `fresh`, a `reference` has the personas of the file in turn.
 
     The agents of the `reference` are told about the people of the first group, as if they sat among them, once per repetition:
     the level before a debate that Figs 4 and 8 of Taubenfeld et al. take over from the debates with a Default.

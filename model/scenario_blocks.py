@@ -111,7 +111,9 @@ class People:
 
     personas: str = "voters"  # a set of personas: a folder of agents/personas/, or the path of your own
     cast: Literal["circle", "fresh", "fixed", "listed", "drawn", "copies"] = (
-        "circle"  # which personas sit in a repetition: others each time, the first of the file, ... (docs/personas.md: Who sits)
+        # who sits in a repetition. circle: the next persona on a random circle; fresh: no one again until all have sat;
+        # fixed: the first of the file; listed: the next of the file; drawn: dealt at random; copies: one person in all seats
+        "circle"
     )
     disclose: Literal["nothing", "gender", "demographics"] = (
         "nothing"  # what agents know of each other in addition to names; demographics: gender, party and age

@@ -37,10 +37,12 @@ def run_survey(room: RoomState, probe: Probe) -> Conversation[list[Event]]:
     calls: list[Event] = []
     ratings: dict[int, Rated] = {}
 
-    def rate(agent: int, rating: Rating, asked: int, earlier: tuple[str | None, ...] = ()) -> None:
-        of = rating.probe, rating.value, rating.attitude, rating.expected, rating.probabilities
-        how = rating.reason, rating.raw, rating.how
-        ratings[agent] = Rated(room.id, room.round, room.iteration, agent, *of, *how, asked, earlier, rating.covered)
+    def record(agent: int, rating: Rating, asked: int, earlier: tuple[str | None, ...] = ()) -> None:
+        answer = rating._asdict()
+        value = answer.pop("value")
+        ratings[agent] = Rated(
+            room.id, room.round, room.iteration, agent, rating=value, asked=asked, earlier=earlier, **answer
+        )
 
     def compose(agent: int, attempt: int) -> Request:
         return room.members[agent].compose_survey(probe, room.seed(agent, probe.name, attempt), attempt > 0)
@@ -48,16 +50,16 @@ def run_survey(room: RoomState, probe: Probe) -> Conversation[list[Event]]:
     def absorb(agent: int, request: Request, reply: Reply) -> bool:
         earlier = (*ratings[agent].earlier, ratings[agent].raw) if agent in ratings else ()
         rating = room.members[agent].absorb_survey(reply, probe)
-        rate(agent, rating, len(earlier) + 1, earlier)
+        record(agent, rating, len(earlier) + 1, earlier)
         record_call(calls, room, agent, request, reply)
         return rating.value is not None or reply.failure is not None
 
     to_ask: list[int] = []
     for agent, member in room.members.items():
         if member.absent:
-            rate(agent, Rating(probe.name, None, "absent", None, None, None, None, member.manner.reader), 0)
+            record(agent, Rating(probe.name, None, "absent", None, None, None, None, member.manner.reader), 0)
         elif isinstance(member, SurrogateAgent):
-            rate(agent, member.rate(probe, room.seed(agent, probe.name)), 0)
+            record(agent, member.rate(probe, room.seed(agent, probe.name)), 0)
         else:
             to_ask.append(agent)
     yield from _ask_with_retries(to_ask, compose, absorb, room.context.asks)

@@ -17,10 +17,12 @@ import run
 from parley.agents.mediators import MEDIATORS
 from parley.agents.reasoning import ABILITIES
 from parley.environments import ENVIRONMENTS
+from parley.environments.round_table import RoundTable
 from parley.llm.backends import BACKENDS, identity_spec, open_spec
 from parley.llm.errors import UserError
 from parley.llm.registry import Registry
 from parley.model.interventions import INTERVENTIONS, intervention_spec, parse_intervention
+from parley.model.scenario import load_preset
 from parley.testing import check_backend, check_environment
 
 PARTS = Path(__file__).parent / "outside"
@@ -186,6 +188,11 @@ WRONG = {
     "environment": (["--set", "environment=./parts.py:Coin"], "environment ./parts.py:Coin lacks groups, turns"),
     "intervention": (["--intervene", "./parts.py:Rumor round=1"], "unknown intervention in ./parts.py 'Rumor'"),
     "no dataclass": (["--set", "environment=./plain.py"], "is no frozen dataclass"),
+    "not frozen": (["--set", "environment=./melting.py"], "is no frozen dataclass"),
+    "options in the name": (
+        ["--set", "environment=./parts.py:Whispers,loud=2"],
+        "only a file and a class may be given here",
+    ),
 }
 
 
@@ -200,6 +207,8 @@ def test_what_is_wrong_is_told_in_one_line(
         "class First:\n    ask = read = tokens = None\n\n\nclass Last(First):\n    pass\n"
     )
     (files / "plain.py").write_text("class Plain:\n    groups = turns = None\n")
+    melting = "@dataclass\nclass Melting:\n    groups = turns = None\n"
+    (files / "melting.py").write_text(f"from dataclasses import dataclass\n\n\n{melting}")
     arguments = ["--scenario", "two_way", *SMALL, "--llm", "oracle"]
     given = [*arguments[:-2], *more] if more[0] == "--llm" else [*arguments, *more]
     assert run.main([*given, "--out", "runs/a"]) == 2
@@ -261,3 +270,9 @@ def test_a_file_that_was_changed_is_read_again(files: Path) -> None:
 def test_what_only_changes_the_manner_is_left_out_of_the_essence(files: Path) -> None:
     """A class says it as a module does."""
     assert identity_spec("./parts.py:Coin,batch=3,line='Well, no.'") == "./parts.py:Coin,line='Well, no.'"
+
+
+def test_an_environment_is_named_and_not_passed() -> None:
+    """Another process finds it by its name: the class itself is refused in one line."""
+    with pytest.raises(UserError, match=r"must be a name, such as round_table or ./mine.py:Mine"):
+        load_preset("two_way").with_settings({"environment": RoundTable})
