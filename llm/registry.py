@@ -59,7 +59,7 @@ class Registry:
     opener   the function of a module that makes a part, if the part is no class
     colon    the option that stands after the colon of a spec
     whole    a part is a module, not a class in it
-    frozen   a part has to be a dataclass, whose fields are its options
+    frozen   a part has to be a frozen dataclass, whose fields are its options
     """
 
     what: str
