@@ -131,19 +131,19 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         model: Any,
         persona: Persona,
         topic: Topic,
-        manner: DebateStyle,
+        style: DebateStyle,
         opening: str = "",
         others: Sequence[str] = (),
         adapter: str = "",
         voice: str = "",
     ):
         super().__init__(model)
-        self.persona, self.name, self.topic, self.manner = persona, persona.name, topic, manner
+        self.persona, self.name, self.topic, self.style = persona, persona.name, topic, style
         self.adapter, self.voice = adapter, voice
-        header = prompt(PROMPTS, header_of(manner.memory)).text
-        self.memory = make_memory(manner.memory, opening, header, manner.importance, manner.reflect)
-        self.prepares = manner.think != "none" or manner.memory.startswith(("summary", "retrieve"))
-        self.ability, self.note = open_ability(manner.think), Note(None)
+        header = prompt(PROMPTS, header_of(style.memory)).text
+        self.memory = make_memory(style.memory, opening, header, style.importance, style.reflect)
+        self.prepares = style.think != "none" or style.memory.startswith(("summary", "retrieve"))
+        self.ability, self.note = open_ability(style.think), Note(None)
         self.muted = self.absent = self.late = False
         self.hearers: tuple[str, ...] = ()
         self.ratings: dict[str, Rating] = {}
@@ -152,7 +152,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self._surveys = Counter[str]()
         self._others, self._instruction = tuple(others), ""
         self._system = Message("system", persona.backstory)
-        self._facts: Facts = {"topic": topic.title, "frame": manner.frame, "words": manner.words}
+        self._facts: Facts = {"topic": topic.title, "frame": style.frame, "words": style.words}
 
     def assign_traits(self, character: Traits) -> None:
         """Give the agent a role, a temperament and a confirmation bias, before anything is said."""
@@ -209,7 +209,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         if self.character.role:
             self._instruction += f" {self.character.ask}"
         messages = self._chat(self._noted(self._instruction))
-        return self._request("speech", messages, self.manner.sampling, seed, Facts(form=form))
+        return self._request("speech", messages, self.style.sampling, seed, Facts(form=form))
 
     def absorb_speech(self, reply: Reply) -> Speech:
         """Clean the reply and remember it.
@@ -228,28 +228,28 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
             return Speech(None, "echo" if clean_speech(reply.text, self.name, None) else "empty")
         if is_refusal(text):
             return Speech(None, "refusal")
-        text = shortened(text, self.manner.words, self.manner.cut)
+        text = shortened(text, self.style.words, self.style.cut)
         self.memory.spoke(self._instruction, text)
         return Speech(text, None)
 
     def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
         """Ask a survey question on a copy of the memory: neither question nor answer is ever remembered."""
-        question = probe.ask(self.manner.frame, answer_order(probe, self.manner.listing, seed))
+        question = probe.ask(self.style.frame, answer_order(probe, self.style.listing, seed))
         self._surveys[probe.name] += not again
         if again:
             question = prompt(PROMPTS, "reask").fill(survey=question)
         return self._request(
             "survey",
             self._chat(self._reminded(question)),
-            Sampling(self.manner.survey_temperature, SURVEY_TOKENS),
+            Sampling(self.style.survey_temperature, SURVEY_TOKENS),
             seed,
             probe.facts,
             answers=probe.scale.answers,
             answer_prefix=probe.prefix,
-            archetype="" if again else self.kind(probe),
+            archetype="" if again else self.archetype_key(probe),
         )
 
-    def kind(self, probe: Probe) -> str:
+    def archetype_key(self, probe: Probe) -> str:
         """Return a key for agents who may share answers to a survey question: persona class, traits, which survey, last
         rating.
         """
@@ -263,7 +263,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         """Read a rating and keep it as this agent's attitude. An unreadable one is None: the last one is not carried
         on.
         """
-        reader = self.manner.reader
+        reader = self.style.reader
         value, reason = (None, reply.failure.name) if reply.failure else probe.read(reply.text, reader)
         how = f"{reader}, {reply.way}" if reply.way else reader
         attitude = probe.attitude(value) if value is not None and probe.on_axis else None
@@ -277,14 +277,14 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
 
     def compose_interview(self, question: str, seed: int) -> Request:
         """Ask any question on a copy of the memory, as in a survey; nothing of it is remembered."""
-        return self._request("interview", self._chat(question), self.manner.sampling, seed, Facts(question=question))
+        return self._request("interview", self._chat(question), self.style.sampling, seed, Facts(question=question))
 
     def compose_summary(self, seed: int) -> Request:
         """Ask for a summary of what will be forgotten next (while `memory.overflows`)."""
         *older, last = self.memory.overflow()
-        ask = prompt(PROMPTS, "summary").fill(frame=self.manner.frame, words=SUMMARY_TOKENS // 2)
+        ask = prompt(PROMPTS, "summary").fill(frame=self.style.frame, words=SUMMARY_TOKENS // 2)
         messages = (self._system, *older, Message("user", f"{last.content}\n\n{ask}".strip()))
-        return self._request("summary", messages, Sampling(self.manner.survey_temperature, SUMMARY_TOKENS), seed)
+        return self._request("summary", messages, Sampling(self.style.survey_temperature, SUMMARY_TOKENS), seed)
 
     def absorb_summary(self, reply: Reply) -> None:
         """Replace the old lines by their summary; without a summary they stay."""
@@ -306,14 +306,14 @@ class Debater(DebateAgent):
         persona: Persona,
         topic: Topic,
         others: Sequence[str],
-        manner: DebateStyle,
+        style: DebateStyle,
         adapter: str = "",
         voice: str = "",
         known: str = "",
     ):
         """others: the names that it is told of; known: a sentence about these others."""
-        opening = _opening(persona, topic, others, manner, known)
-        super().__init__(model, persona, topic, manner, opening, others, adapter, voice)
+        opening = _opening(persona, topic, others, style, known)
+        super().__init__(model, persona, topic, style, opening, others, adapter, voice)
 
     def assign_side(self, for_: bool | None) -> None:
         """Assign the side for or against the topic's claim; None: it has no side, so it stays silent."""
@@ -334,9 +334,9 @@ class Debater(DebateAgent):
         if form == "talk":
             return prompt(PROMPTS, "statement_talk").fill(others=join_names(self.hearers))
         if form != "reply":
-            return prompt(PROMPTS, f"statement_{form}").fill(frame=self.manner.frame)
+            return prompt(PROMPTS, f"statement_{form}").fill(frame=self.style.frame)
         if self.memory.empty and not self.late:
-            return prompt(PROMPTS, "start").fill(frame=self.manner.frame)
+            return prompt(PROMPTS, "start").fill(frame=self.style.frame)
         return prompt(PROMPTS, "turn").text
 
 
@@ -345,12 +345,12 @@ def join_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def _opening(persona: Persona, topic: Topic, others: Sequence[str], manner: DebateStyle, known: str) -> str:
+def _opening(persona: Persona, topic: Topic, others: Sequence[str], style: DebateStyle, known: str) -> str:
     """Return what an agent is told before the debate. known: a sentence about the others."""
     are = "other is" if len(others) == 1 else "others are"
     named = f"; the {are} {join_names(others)}" if others else ""
-    slots = {"frame": manner.frame, "topic": topic.title, "name": persona.name, "words": manner.words, "others": named}
-    if manner.format == "free":
+    slots = {"frame": style.frame, "topic": topic.title, "name": persona.name, "words": style.words, "others": named}
+    if style.format == "free":
         return f"{prompt(PROMPTS, 'opening').fill(**slots)} {known}".rstrip()
     role = prompt(PROMPTS, "role_listener" if persona.party == DEFAULT else "role_persuader").text
     slots |= {"question": topic.question, "case": topic.case}

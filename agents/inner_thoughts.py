@@ -29,7 +29,7 @@ class InnerThoughts:
     """The part of `parley.agents.agent.DebateAgent` that asks the agent in private, with the attributes that it needs."""
 
     memory: Memory
-    manner: DebateStyle
+    style: DebateStyle
     ability: Ability | None
     note: Note
     adapter: str
@@ -78,13 +78,13 @@ class InnerThoughts:
         """Return an instruction after a reminder of who the agent is, if the style asks for one; it is never
         remembered.
         """
-        return f"{persona_reminder(self._system.content)}\n\n{instruction}" if self.manner.reminder else instruction
+        return f"{persona_reminder(self._system.content)}\n\n{instruction}" if self.style.reminder else instruction
 
     def compose_thought(self, seed: int) -> Request:
         """Ask for the note that the ability makes before the agent speaks, on a copy of the memory."""
         assert self.ability is not None
-        sampling = self.manner.sampling._replace(max_tokens=self.ability.tokens)
-        messages = self._chat(self._noted(self.ability.ask(self.manner.frame)))
+        sampling = self.style.sampling._replace(max_tokens=self.ability.tokens)
+        messages = self._chat(self._noted(self.ability.ask(self.style.frame)))
         return self._request(self.ability.name, messages, sampling, seed)
 
     def absorb_thought(self, reply: Reply) -> Note:
@@ -101,8 +101,8 @@ class InnerThoughts:
     def compose_reflection(self, seed: int) -> Request:
         """Ask for insights into what was said since the last ones (while the agent `reflects`)."""
         assert isinstance(self.memory, Retrieval)
-        messages = (self._system, *self.memory.recent(prompt(PROMPTS, "reflection").fill(frame=self.manner.frame)))
-        sampling = self.manner.sampling._replace(max_tokens=INSIGHT_TOKENS)
+        messages = (self._system, *self.memory.recent(prompt(PROMPTS, "reflection").fill(frame=self.style.frame)))
+        sampling = self.style.sampling._replace(max_tokens=INSIGHT_TOKENS)
         return self._request("reflection", messages, sampling, seed, Facts(count=INSIGHTS))
 
     def absorb_reflection(self, reply: Reply) -> Note:
@@ -126,7 +126,7 @@ class InnerThoughts:
         return self._request(
             "importance",
             (self._system, Message("user", f"{self.memory.opening}\n\n{ask}")),
-            Sampling(self.manner.survey_temperature, WEIGHT_TOKENS),
+            Sampling(self.style.survey_temperature, WEIGHT_TOKENS),
             seed,
             Facts(line=line, scale=WEIGHTS),
             answers=WEIGHTS.answers,

@@ -30,7 +30,7 @@ class NetworkDebater(Debater):
         hears: Sequence[str],
         people: int,
         changing: bool,
-        manner: DebateStyle,
+        style: DebateStyle,
         adapter: str = "",
         voice: str = "",
         known: str = "",
@@ -41,7 +41,7 @@ class NetworkDebater(Debater):
         named = hears if len(hears) <= NAMED else ()
         if changing or len(named) < people - 1:
             known = f"{_describe_network(people, len(hears), changing)} {known}".strip()
-        super().__init__(model, persona, topic, named, manner, adapter, voice, known)
+        super().__init__(model, persona, topic, named, style, adapter, voice, known)
         self._lately = deque(named, LATELY)
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:

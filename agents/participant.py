@@ -25,10 +25,10 @@ class Participant(DebateAgent):
     """
 
     def __init__(
-        self, model: Any, persona: Persona, topic: Topic, people: int, manner: Any, adapter: str = "", voice: str = ""
+        self, model: Any, persona: Persona, topic: Topic, people: int, style: Any, adapter: str = "", voice: str = ""
     ):
         opening = prompt(PROMPTS, "deliberation").fill(number=people, question=topic.question)
-        super().__init__(model, persona, topic, manner, opening, adapter=adapter, voice=voice)
+        super().__init__(model, persona, topic, style, opening, adapter=adapter, voice=voice)
         self._facts["issue"] = topic.question
         self.position: float | None = None
         self.statement: str | None = None
@@ -48,7 +48,7 @@ class Participant(DebateAgent):
         self._open = False
 
     def instruction(self, form: str) -> str:
-        return prompt(PROMPTS, form).fill(words=self.manner.words)
+        return prompt(PROMPTS, form).fill(words=self.style.words)
 
     def blocked_reason(self, form: str) -> str | None:
         """Return why it cannot be asked; a critique needs a statement that it has not criticised yet."""
@@ -77,7 +77,7 @@ class Participant(DebateAgent):
             self.position = rating.value
         return rating
 
-    def kind(self, probe: Probe) -> str:
+    def archetype_key(self, probe: Probe) -> str:
         """Return no key, because participants do not share answers."""
         return ""
 
@@ -87,7 +87,7 @@ class Participant(DebateAgent):
         """
         asked = item.ask()
         text = prompt(PROMPTS, "reask").fill(survey=asked) if again else asked
-        sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)
+        sampling = Sampling(self.style.survey_temperature, SURVEY_TOKENS)
         messages = (self._system, Message("user", text))
         return Request(messages, sampling, seed, item.answers, "questionnaire", "", self.adapter, self.voice)
 

@@ -216,7 +216,7 @@ class ProxySeat:
     def compose_speech(self, seed: int, form: str = CRITIQUE) -> Request:
         """Ask the representative. `told` has the ids of the other questions in the prompt."""
         self.member.stand_aside()
-        speaker = Representative(self.brief(), self.knows, self.member.manner.sampling, self.adapter, self.voice)
+        speaker = Representative(self.brief(), self.knows, self.member.style.sampling, self.adapter, self.voice)
         self.told = speaker.told
         return speaker.compose_critique(seed)
 

@@ -76,12 +76,12 @@ class SurrogateAgent(DebateAgent):
         model: Any,
         persona: Persona,
         topic: Topic,
-        manner: DebateStyle,
+        style: DebateStyle,
         response: SurrogateResponse,
         grade: Grade,
         probe: str,
     ):
-        super().__init__(model, persona, topic, manner)
+        super().__init__(model, persona, topic, style)
         self.prepares, self.response, self.probe = False, response, probe
         self._grade = grade
         self._at: float | None = None

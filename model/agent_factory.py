@@ -82,10 +82,10 @@ class SeatedAgent(DebateAgent):
         self.room, self.group, self.seat, self.party = seating.room, seating.group, place.seat, place.persona.party
         self.assign_traits(self.model.setup.trait_assignment.of(place, seating.repetition))
 
-    def kind(self, probe: Probe) -> str:
+    def archetype_key(self, probe: Probe) -> str:
         """Return whose survey answers may be its own: agents of the same kind and group. Further probes are never shared."""
         setup = self.model.setup
-        kind = super().kind(probe) if setup.people.archetypes and probe.name == setup.surveys.probe else ""
+        kind = super().archetype_key(probe) if setup.people.archetypes and probe.name == setup.surveys.probe else ""
         return f"{self.group}|{kind}" if kind else ""
 
     @property

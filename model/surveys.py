@@ -57,7 +57,7 @@ def run_survey(room: RoomState, probe: Probe) -> Conversation[list[Event]]:
     to_ask: list[int] = []
     for agent, member in room.members.items():
         if member.absent:
-            record(agent, Rating(probe.name, None, "absent", None, None, None, None, member.manner.reader), 0)
+            record(agent, Rating(probe.name, None, "absent", None, None, None, None, member.style.reader), 0)
         elif isinstance(member, SurrogateAgent):
             record(agent, member.rate(probe, room.seed(agent, probe.name)), 0)
         else:

@@ -87,7 +87,7 @@ class FactCheck(Saying):
         calls: list[Event] = []
         checker, member = FactChecker(self.by, self.words, self.voice), next(iter(room.members.values()))
         seed = derive(room.context.seed, room.id, "check", self.by, room.round)
-        request = checker.compose(member.topic, member.manner.frame, lines, seed)
+        request = checker.compose(member.topic, member.style.frame, lines, seed)
         reply = yield from ask(request)
         record_call(calls, room, CHECKER, request, reply)
         text, reason = checker.read(reply, [other.name for other in room.members.values()])

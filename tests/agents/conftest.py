@@ -25,8 +25,8 @@ def make() -> Make:
     ) -> Debater:
         persona = Persona(f"{party}_01", party, name, f"You are {name}.")
         known = how.pop("known", "")
-        manner = DebateStyle("debate", 50, Sampling(1.0, 120), 0.7, memory, reader, **how)
-        return Debater(model, persona, load_topic("gun_violence"), others, manner, known=known)
+        style = DebateStyle("debate", 50, Sampling(1.0, 120), 0.7, memory, reader, **how)
+        return Debater(model, persona, load_topic("gun_violence"), others, style, known=known)
 
     return debater
 

@@ -40,8 +40,8 @@ def debater(party: str, number: int = 0, topic: str = "climate_change") -> Debat
     import mesa
 
     persona = load_personas(party)[number]
-    manner = DebateStyle("debate", 60, Sampling(), 0.0, "whole", "strict")
-    return Debater(mesa.Model(), persona, load_topic(topic), ["Zoë", "Bartholomew"], manner)
+    style = DebateStyle("debate", 60, Sampling(), 0.0, "whole", "strict")
+    return Debater(mesa.Model(), persona, load_topic(topic), ["Zoë", "Bartholomew"], style)
 
 
 def rating(pocket: Backend, one: Debater, probe: str = "attitude_labelled") -> float:

@@ -20,9 +20,9 @@ def prompt(*others: str, heard: tuple[str, ...] = ()) -> tuple[Message, ...]:
     """A debate's prompt as the real agents write it."""
     import mesa
 
-    manner = DebateStyle("debate", 60, Sampling(), 0.0, "whole", "strict")
+    style = DebateStyle("debate", 60, Sampling(), 0.0, "whole", "strict")
     persona = Persona("x", "republican", "Ann", "You are Ann, 40. Ann likes Annapolis.")
-    debater = Debater(mesa.Model(), persona, load_topic("racism"), others, manner)
+    debater = Debater(mesa.Model(), persona, load_topic("racism"), others, style)
     for name in heard:
         debater.hear(name, f"I agree with Ann, and {name} is my name.")
     return debater.compose_speech(1).messages

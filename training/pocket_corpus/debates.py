@@ -42,7 +42,7 @@ def rooms(seed: int, stage: CorpusSpeaker, count: int) -> Iterator[list[Document
 
 
 def _room(rng: random.Random, stage: CorpusSpeaker, population: mesa.Model) -> list[Document]:
-    topic, manner = load_topic(any_topic(rng)), _manner(rng)
+    topic, style = load_topic(any_topic(rng)), _manner(rng)
     lean = rng.choice(SIDES) if rng.random() < LEANING else ""
     stage.lean(lean)
     size = rng.choices(*SEATS)[0]
@@ -50,7 +50,7 @@ def _room(rng: random.Random, stage: CorpusSpeaker, population: mesa.Model) -> l
     taken: set[str] = set()
     people = [person(rng.choice(PARTIES), taken, rng, stage) for _ in range(size)]
     members = {
-        number: Debater(population, one, topic, [other.name for other in people if other is not one], manner)
+        number: Debater(population, one, topic, [other.name for other in people if other is not one], style)
         for number, one in enumerate(people, 1)
     }
     openings = {number: member.memory.opening for number, member in members.items()}
@@ -65,7 +65,7 @@ def _room(rng: random.Random, stage: CorpusSpeaker, population: mesa.Model) -> l
         replace(document, lean=lean)
         for opening in by_seat
         if opening not in puppets
-        for document in _documents(by_seat[opening], opening in late, manner.memory == "whole", rng)
+        for document in _documents(by_seat[opening], opening in late, style.memory == "whole", rng)
     ]
     stage.roles, stage.asked = {}, []
     stage.lean("")

@@ -49,8 +49,8 @@ def audience(rng: random.Random, stage: CorpusSpeaker) -> Document:
 
 def seated(who: Persona, slug: str, others: Sequence[str], rng: random.Random) -> Debater:
     """A person at the beginning of a debate."""
-    manner = DebateStyle(rng.choice(("debate", "conversation")), 60, Sampling(), 1.0, "whole", "strict")
-    return Debater(mesa.Model(), who, load_topic(slug), others, manner)
+    style = DebateStyle(rng.choice(("debate", "conversation")), 60, Sampling(), 1.0, "whole", "strict")
+    return Debater(mesa.Model(), who, load_topic(slug), others, style)
 
 
 def line(bank: TopicBank, value: float, share: float, rng: random.Random) -> str:

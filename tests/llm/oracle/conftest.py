@@ -90,8 +90,8 @@ def debater() -> Callable[..., Debater]:
         frame: str = "debate",
         words: int = 60,
     ) -> Debater:
-        manner = DebateStyle(frame, words, Sampling(1.0), 0.0, memory, "strict")
+        style = DebateStyle(frame, words, Sampling(1.0), 0.0, memory, "strict")
         person = Persona("p_01", "default", "Ann", backstory)
-        return Debater(mesa.Model(), person, load_topic(slug), others, manner)
+        return Debater(mesa.Model(), person, load_topic(slug), others, style)
 
     return make

@@ -59,11 +59,11 @@ def heard_by(names: tuple[str, ...], lines: list[tuple[int, str]], memory: str, 
     """What somebody called as the first of the names is asked after the lines, each of (number of who said it, text)."""
     me, *others = names
     persona = Persona("x", "republican", me, "You are a Republican voter.")
-    model, topic, manner = mesa.Model(rng=1), load_topic("racism"), MANNER._replace(memory=memory)
+    model, topic, style = mesa.Model(rng=1), load_topic("racism"), MANNER._replace(memory=memory)
     who: Debater = (
-        NetworkDebater(model, persona, topic, others, 60, True, manner)
+        NetworkDebater(model, persona, topic, others, 60, True, style)
         if network
-        else Debater(model, persona, topic, others, manner)
+        else Debater(model, persona, topic, others, style)
     )
     for number, text in lines:
         if number:
