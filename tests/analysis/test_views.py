@@ -193,7 +193,7 @@ def test_every_field_of_a_preset_is_a_control_with_the_presets_value(preset: str
 def test_every_field_says_what_it_is() -> None:
     told = {name: text for kind in (Scenario, *BLOCKS.values()) for name, text in field_comments(kind).items()}
     assert told["frame"] == "the word for the event in all prompts: debate, conversation"
-    assert told["questions"].startswith("a set of questions instead of topics")
+    assert told["questions"].startswith("questions instead of topics")
     assert told["max_tokens"] == "most tokens of a reply"
 
 

@@ -177,7 +177,7 @@ def test_the_paired_debates_go_by_what_was_trained(tuned: Path, tmp_path: Path) 
     assert set(shifts["party"]) == {"republican", "democrat", "default"}
     assert set(remedy["party"]) == {"republican", "democrat"}
     assert (shifts["rooms"].max(), remedy["rooms"].max()) == (3, 3)
-    assert "On the Democrat adapter" in (tmp_path / "debates" / "fine_tuned.md").read_text()
+    assert "With the Democrat adapter" in (tmp_path / "debates" / "fine_tuned.md").read_text()
     assert (tmp_path / "debates" / "fine_tuned.png").stat().st_size > 5000
 
 
