@@ -147,7 +147,7 @@ def test_dry_run_touches_nothing(
         (["--scenario", "two_way", "--max-calls", "-3"], "--max-calls"),
         (["--scenario", "two_way", "--max-cost", "nan", "--price", "1,1"], "'nan' is not a number of 0 or more"),
         (["--scenario", "two_way", "--max-cost", "3"], "--max-cost needs --price"),
-        (["--scenario", "two_way", "--price", "1"], "'1' is not IN,OUT"),
+        (["--scenario", "two_way", "--price", "1"], "'1' is not a price: write IN,OUT"),
         (["--scenario", "two_way", "--llm", "nosuch", "--dry-run"], "unknown model 'nosuch'"),
         (["--scenario", "two_way", "--seed", "-1"], "'-1' is not a whole number of 0 or more"),
         (
@@ -330,7 +330,7 @@ def test_a_signal_is_an_interrupt(
     """What was answered is kept, as with Ctrl-C, and the line says how to go on."""
     monkeypatch.setattr("parley.__main__.run", lambda given: signal.raise_signal(getattr(signal, name)))
     assert run.main(["--scenario", "two_way"]) == code
-    assert "interrupted; what was answered is kept" in capsys.readouterr().err
+    assert "interrupted. All answers so far are saved" in capsys.readouterr().err
 
 
 @check_each(

@@ -25,11 +25,11 @@ def intervene_parser() -> Parser:
         "intervene --llm oracle\nintervene --scenario two_way --llm oracle --intervene \"shock round=2 text='Prices double.'\"",
         cli.scenario("intervention"),
         *cli.debating("runs/intervene-<time>"),
-        cli.dry_run("print branches, calls, tokens and cost, and run nothing"),
+        cli.dry_run("print the planned branches, calls, tokens and cost, and stop: nothing is run"),
     )
     about = (
-        "run a third branch, in which every message of an intervention is replaced by one without content "
-        "(default: where an intervention has a message)"
+        "also run a placebo branch, in which each intervention's message is replaced by a message without content "
+        "(default: yes, if an intervention has a message)"
     )
     add_option(parser, "--placebo", about, action=argparse.BooleanOptionalAction)
     return parser

@@ -340,7 +340,10 @@ def test_a_dry_run_says_what_it_would_take(capsys: pytest.CaptureFixture[str], t
 @check_each(
     ("given", "told"),
     [
-        (["orders", "--set", "seats=default"], "--set seats: the conditions of orders differ in that"),
+        (
+            ["orders", "--set", "seats=default"],
+            "--set seats cannot be set, because the conditions of orders differ in it",
+        ),
         (["closing", "--rounds", "1"], "set --rounds to 2 or more"),
         (["closing", "--rounds", "0"], "set --rounds to 2 or more"),
     ],

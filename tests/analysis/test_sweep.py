@@ -310,10 +310,10 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["sweep"], "name a scenario"),
         (
             [*SWEEP, "--vary", "rounds=2", "--rounds", "3"],
-            "--vary rounds: it is also set by another option; remove one",
+            "--vary rounds: this field is also set by another option: leave out one of the two",
         ),
-        ([*SWEEP, "--vary", "seed=1,2"], "seeds go into --seeds"),
-        ([*SWEEP, "--set", "seed=1"], "seeds go into --seeds"),
+        ([*SWEEP, "--vary", "seed=1,2"], "give them with --seeds"),
+        ([*SWEEP, "--set", "seed=1"], "give them with --seeds"),
         ([*SWEEP, "--workers", "0"], "--workers: must be 1 or more, not 0"),
         ([*SWEEP, "--vary", "rounds=2", "--base-url", "http://h/v1"], "--base-url needs an --llm openai"),
         ([*SWEEP, "--max-cost", "1"], "--max-cost needs --price"),

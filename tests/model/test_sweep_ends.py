@@ -60,7 +60,7 @@ def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(tmp_path: Path) ->
     assert process.returncode == 130, told
     lines = [line for line in told.splitlines() if line.strip()]
     assert len(lines) == 1, told
-    assert lines[0].startswith("run.py: interrupted; what was answered is kept: the same command")
+    assert lines[0].startswith("run.py: interrupted. All answers so far are saved: repeat the command")
     assert run.main([*DESIGN, "--workers", "1", "--out", str(folder)]) == 0
     assert len(list(folder.glob("cells/*/*/record.jsonl"))) == 3
 
@@ -92,10 +92,7 @@ def test_a_model_that_is_not_there_ends_a_sweep_after_three_cells(
     assert run.main([*command, "--llm", "openai:echo", "--base-url", closed()]) == 2
     told = capsys.readouterr()
     assert len([line for line in told.err.splitlines() if line.strip()]) == 1
-    assert (
-        "3 cells in a row had no answer that could be read, and no further cell was tried: no answer from http://127.0.0.1"
-        in told.err
-    )
+    assert "3 cells in a row had no readable answer, so the sweep stopped: no answer from http://127.0.0.1" in told.err
     assert "0 of 7 are finished" in told.out
     rows = (tmp_path / "cells.csv").read_text(encoding="utf-8")
     assert rows.count("not tried: the cells before it") == 4
