@@ -261,7 +261,10 @@ class Surrogate(Law):
     def __post_init__(self) -> None:
         if not self.fit:
             if not self.file:
-                raise UserError("law surrogate: write surrogate:FILE")
+                raise UserError(
+                    "law surrogate needs a fitted file: write --law surrogate:FILE, with "
+                    "a FILE written by run.py surrogate"
+                )
             object.__setattr__(self, "fit", read_response(Path(self.file), self.topic))
 
     @property
@@ -346,9 +349,13 @@ def read_response(path: Path, topic: str) -> Mapping[str, Any]:
         reason = getattr(error, "strerror", None) or "it is none"
         raise UserError(f"cannot read the surrogate {path}: {reason}") from error
     if not topics:
-        raise UserError(f"{path} was written by another version of the program: fit it anew (run.py surrogate RUN)")
+        raise UserError(
+            f"{path} was written by another version of Parley: fit the surrogate again with run.py surrogate RUN"
+        )
     if not topic and len(topics) > 1:
-        raise UserError(f"{path} has {', '.join(topics)}: say which (--law surrogate:{path},topic=SLUG)")
+        raise UserError(
+            f"{path} was fitted on several topics ({', '.join(topics)}): choose one (--law surrogate:{path},topic=SLUG)"
+        )
     if topic and topic not in topics:
         raise unknown_name(f"topic of {path}", topic, topics)
     fit: Mapping[str, Any] = topics[topic or next(iter(topics))]

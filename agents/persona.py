@@ -96,7 +96,7 @@ def persona_set(name: str) -> Path:
     """Return the folder of a set of personas: one of agents/personas/, or your own by its path. Errors: UserError."""
     if "/" in name:
         if not parties(Path(name)):
-            raise UserError(f"{name} holds no personas (no <party>.toml with [[persona]] tables)")
+            raise UserError(f"{name} is not a set of personas: it has no <party>.toml with [[persona]] tables")
         return Path(name)
     known = sorted(path.name for path in PERSONAS.iterdir() if path.is_dir())
     if name not in known:

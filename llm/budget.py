@@ -94,13 +94,13 @@ class Ledger:
         """Return the line for the user when no more is allowed."""
         if self._uncountable:
             return (
-                f"this server does not report token use, so {self._uncountable} cannot work; everything is kept "
-                f"({self.calls} calls): use --max-calls in its place and run the same command again to go on"
+                f"this server does not report token use, so {self._uncountable} cannot work. All {self.calls} calls are saved: "
+                f"repeat the command with --max-calls instead to continue"
             )
         spent = f"{self.calls} calls, {self.tokens} tokens" + (f", cost {self.cost:.4g}" if self.cost else "")
         return (
             f"the budget {self._reached()} is spent ({spent}); "
-            "everything is kept: raise it and run the same command again to go on"
+            "all replies are saved: repeat the command with a higher limit to continue"
         )
 
     def _reached(self) -> str:
@@ -232,7 +232,7 @@ def load_prices(
     served = {spec for spec in specs.values() if split_spec(spec).name == "openai"}
     if given and (served or len(specs) > 1) and len(served) != 1:
         raise UserError(
-            "--price is the price of one model behind an endpoint: write a table for several (--prices FILE)"
+            "--price gives the price of one model, and several are used: write their prices into a file and give --prices FILE"
         )
 
     def price(spec: str) -> Price | None:

@@ -118,4 +118,6 @@ def read_lines(path: Path) -> Iterator[Event]:
         except ValueError as error:
             if number == len(lines) and not line.endswith(b"\n"):
                 return
-            raise UserError(f"{path}, line {number} is no event of this version ({error})") from error
+            raise UserError(
+                f"{path}, line {number} cannot be read ({error}): the file is damaged or from another version of Parley"
+            ) from error

@@ -77,7 +77,7 @@ def _read(field: str, entries: Iterable[str], names: Collection[str]) -> ByParty
         if who not in (EVERYBODY, *names):
             raise unknown_name(f"party of {field}", who, names)
         if not value or who in by_party or (colon and not who):
-            raise UserError(f"{field}: write PARTY:VALUE, each party once, or VALUE for everybody, not {entry!r}")
+            raise UserError(f"{field}: write PARTY:VALUE, each party once, or VALUE for all agents, not {entry!r}")
         by_party[who] = value
     return by_party
 

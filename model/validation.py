@@ -140,6 +140,7 @@ def _refuse_topics(model: str, known: Sequence[str], topics: Iterable[Topic]) ->
     for topic in topics:
         if topic.root not in known:
             raise UserError(
-                f"{model} was not taught {topic.slug}: it knows {', '.join(known)}. Name another model with --llm, or, "
-                f'where the topic is a case of one of these, say so in its file (base = "{known[0]}")'
+                f"{model} was not trained on the topic {topic.slug}, only on {', '.join(known)}. Choose another "
+                "model with --llm. "
+                f'If the topic is a case of one of these, name that one in the topic file (base = "{known[0]}")'
             )

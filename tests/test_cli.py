@@ -159,8 +159,11 @@ def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixtur
         ("train --party republicn", "unknown value of --party 'republicn': did you mean republican"),
         ("completion bsh", "unknown value of shell 'bsh': did you mean bash"),
         ("judge runs/a --llm oracle --llm pocket", "--llm names two models, oracle and pocket: this command uses one"),
-        ("judge runs/talk --llm republican=oracle", "no party speaks in this command; leave out republican="),
-        ("bets --llm oracle --base-url http://h/v1", "--base-url needs an --llm openai:MODEL"),
+        ("judge runs/talk --llm republican=oracle", "a model cannot be set for one party; leave out republican="),
+        (
+            "bets --llm oracle --base-url http://h/v1",
+            "--base-url only works with a model on a server: add --llm openai:MODEL",
+        ),
         ("sweep --scenario two_way --seed 1 --seeds 0:3", "--seed and --seeds cannot be combined"),
         ("calibrate --llm orakle", "unknown speaker of a known bias 'orakle': did you mean oracle"),
         ("audit --llm republican=oracle", "give also the model to audit"),
@@ -168,7 +171,7 @@ def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixtur
         ("judge runs/talk --llm openai:a --price 1", "'1' is not a price: write IN,OUT"),
         (
             "validate --llm openai:a --judge openai:b --price 1,2",
-            "--price is the price of one served model, and several are named",
+            "--price gives the price of one served model, and several are named",
         ),
     ],
 )

@@ -146,7 +146,7 @@ def test_dry_run_touches_nothing(
         (["--scenario", "two_way", "--out", "/dev/null/run"], "cannot use the folder"),
         (["--scenario", "two_way", "--max-calls", "-3"], "--max-calls"),
         (["--scenario", "two_way", "--max-cost", "nan", "--price", "1,1"], "'nan' is not a number of 0 or more"),
-        (["--scenario", "two_way", "--max-cost", "3"], "--max-cost needs --price"),
+        (["--scenario", "two_way", "--max-cost", "3"], "--max-cost needs a price"),
         (["--scenario", "two_way", "--price", "1"], "'1' is not a price: write IN,OUT"),
         (["--scenario", "two_way", "--llm", "nosuch", "--dry-run"], "unknown model 'nosuch'"),
         (["--scenario", "two_way", "--seed", "-1"], "'-1' is not a whole number of 0 or more"),
@@ -291,7 +291,7 @@ def test_a_party_has_a_model_of_its_own(tmp_path: Path, capsys: pytest.CaptureFi
     moved = ratings.groupby(["party", "agent"])["attitude"].std().groupby("party").max()
     assert moved["republican"] < moved["democrat"]
     assert run.main([*asked, "--llm", "republican=oracle", "--out", str(folder)]) == 2
-    assert "holds a run with another scenario" in capsys.readouterr().err
+    assert "already has a run with another scenario" in capsys.readouterr().err
     assert run.main([*asked, "--llm", "pocket"]) == 2
     assert "names two models, oracle and pocket" in capsys.readouterr().err
 
@@ -318,7 +318,7 @@ def test_every_command_refuses_a_topic_that_its_model_does_not_know(
     ):
         assert run.main([*command, *(["--out", str(new)] if "--dry-run" not in command else [])]) == 2, command
         told = capsys.readouterr().err
-        assert told.startswith("run.py: oracle was not taught "), command
+        assert told.startswith("run.py: oracle was not trained on the topic "), command
         assert (told.count("\n"), "it knows inflation." in told) == (1, True), command
         assert not new.exists(), command
 
@@ -384,7 +384,7 @@ def test_a_record_nested_without_end_is_one_line(tmp_path: Path, capsys: pytest.
     (tmp_path / "record.jsonl").write_text("[" * 100_000 + "]" * 100_000 + "\n", encoding="utf-8")
     for command in (["report", str(tmp_path)], ["judge", str(tmp_path), "--llm", "oracle"]):
         assert run.main(command) == 2
-        assert "line 1 is no event of this version (nested too deeply)" in capsys.readouterr().err
+        assert "line 1 cannot be read (nested too deeply)" in capsys.readouterr().err
 
 
 def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,7 +75,7 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
         (["--law", "nobody"], "unknown law"),
         (["--graph", "ring,degree=3"], "even number"),
         (["--graph", "rign"], "did you mean ring"),
-        (["--parties", "a:20:1"], "a mean lies from 0 to 10"),
+        (["--parties", "a:20:1"], "a mean must be from 0 to 10"),
         (["--agents", "0"], "1 to 100,000,000 agents"),
     ],
 )

@@ -54,7 +54,7 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
         ("oracle,kappa=high", "option kappa of oracle must be a number, not 'high'"),
         ("oracle,kappa=", "option kappa of oracle must be a number, not ''"),
         ("oracle,kappa=1,kappa=2", "oracle,kappa=1,kappa=2: kappa is given twice"),
-        ("oracle:kappa=0", "oracle:kappa=0 names a model, but there is one oracle"),
+        ("oracle:kappa=0", "oracle:kappa=0 names a model, but oracle has only one"),
         ("oracle,kappa=nan", "option kappa of oracle must be a finite number, not 'nan'"),
         ("oracle,kappa=-inf", "option kappa of oracle must be a finite number, not '-inf'"),
         ("replay", "--llm replay needs a run folder"),

@@ -109,7 +109,7 @@ def test_what_was_paid_for_is_kept(open_journal: Callable[..., Journal]) -> None
     journal = open_journal(Limits(inner, Budget(calls=4)))
     with pytest.raises(BudgetSpent) as caught:
         journal.complete(asked)
-    assert "raise it and run the same command again" in str(caught.value)
+    assert "repeat the command with a higher limit" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert (journal.spent(), journal.asked, inner.calls) == ((4, {"": (24, 16)}), 4, 4)
 

@@ -120,7 +120,7 @@ def test_a_fixed_cast_sits_in_every_room_and_nobody_meets_themselves() -> None:
         assert [place.persona.gender for place in table.places] == ["female", "male", "", "female", ""]
         seats = ["default female", "republican male", "republican", "republican female", "democrat"]
         assert [place.seat for place in table.places] == seats
-    with pytest.raises(UserError, match="too few personas for 4 seats with a fixed or listed cast"):
+    with pytest.raises(UserError, match="too few personas for 4 seats with cast=fixed or cast=listed"):
         list(seat_rooms(scenario.with_settings({"seats": "democrat,democrat,democrat,democrat"})))
 
 
@@ -137,7 +137,7 @@ def test_a_listed_cast_takes_the_next_of_the_file_whatever_the_seed() -> None:
     assert len({name for pair in pairs[:10] for name in pair}) == 20
     assert pairs[10:] == pairs[:2]
     assert [one[:2] for one in names("republican,republican,default")] == pairs
-    with pytest.raises(UserError, match="too few personas for 21 seats with a fixed or listed cast"):
+    with pytest.raises(UserError, match="too few personas for 21 seats with cast=fixed or cast=listed"):
         names(",".join(["democrat"] * 21))
 
 
@@ -159,7 +159,7 @@ def test_copies_are_one_person_in_every_seat(small: Callable[..., Scenario]) -> 
     for table in rooms:
         assert len({place.persona.id for place in table.places}) == 1
         assert len({place.persona.name for place in table.places}) == len(table.places)
-    with pytest.raises(UserError, match="cast=copies seats one person in every seat"):
+    with pytest.raises(UserError, match="cast=copies puts the same persona into every seat"):
         list(seat_rooms(small("two_way", cast="copies")))
 
 

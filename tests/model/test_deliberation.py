@@ -415,5 +415,5 @@ def test_a_folder_of_other_questions_is_refused(tmp_path: Path) -> None:
     setup = scenario(questions=str(path), episodes=1)
     run_scenario(RunSpec(setup, tmp_path / "run", budget=Budget(5)), backend=Fake(opinionated))
     path.write_text(text + "# changed\n", encoding="utf-8")
-    with pytest.raises(UserError, match="other personas or topics"):
+    with pytest.raises(UserError, match="other personas, topics or code"):
         run_scenario(RunSpec(setup, tmp_path / "run"), backend=Fake(opinionated))

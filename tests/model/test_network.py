@@ -200,7 +200,7 @@ def test_names_are_unique_however_many_people_there_are() -> None:
 
 
 def test_more_seats_than_personas_need_a_drawn_cast() -> None:
-    with pytest.raises(UserError, match="cast=drawn seats a persona more than once"):
+    with pytest.raises(UserError, match="set cast=drawn, which may use a persona more than once"):
         DebateModel(network(size=100, cast="circle"), backend=Fake(opinionated))
 
 

@@ -267,7 +267,7 @@ def test_without_a_draft_there_is_nothing_to_write() -> None:
     ("settings", "words"),
     [
         ({"represented": "some"}, "unknown value of represented"),
-        ({"knows": "OX"}, "'OX' is no choice of"),
+        ({"knows": "OX"}, "'OX' is not a valid choice of what is known"),
         ({"episodes": 1}, "set episodes to 2 or more"),
         ({"knows": "D", "survey": "never"}, "needs survey answers"),
         ({"llms": "representativ=oracle"}, "did you mean representative"),

@@ -212,7 +212,7 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path, small: S
 def test_two_sittings_at_one_folder_do_not_mix(tmp_path: Path, small: Small, fake: Fake) -> None:
     with open(tmp_path / ".lock", "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        with pytest.raises(UserError, match="another run is at work"):
+        with pytest.raises(UserError, match="another process is running"):
             run_scenario(RunSpec(small(), tmp_path), backend=fake)
 
 
@@ -284,7 +284,7 @@ def test_other_personas_are_another_experiment_and_unused_files_are_not(
     (tmp_path / "TOPICS" / "new.toml").write_text("title = 'x'")
     assert run_scenario(RunSpec(small(), folder), backend=fake).already
     (tmp_path / "PERSONAS" / "voters" / "default.toml").write_text("changed")
-    with pytest.raises(UserError, match="other personas or topics"):
+    with pytest.raises(UserError, match="other personas, topics or code"):
         run_scenario(RunSpec(small(), folder), backend=fake)
 
 
@@ -356,11 +356,11 @@ def test_a_signal_that_is_ignored_stays_so(small: Small) -> None:
     [
         (
             "folder",
-            r"journal .* is gone \(No such file or directory\): nothing more is asked; up to \d+ replies .* are lost",
+            r"journal .* was removed \(No such file or directory\), so the run stopped. Up to \d+ replies .* are lost",
         ),
         ("journal", "is gone"),
-        ("another", "is no longer the file it was"),
-        ("rubbish", "is no longer the file it was|cannot use the journal"),
+        ("another", "was replaced by another file"),
+        ("rubbish", "was replaced by another file|cannot use the journal"),
     ],
 )
 @check_each("in_flight", [0, 4])

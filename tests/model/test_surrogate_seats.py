@@ -198,7 +198,7 @@ def test_another_file_is_another_experiment(tmp_path: Path) -> None:
     scenario = mixed(written(tmp_path / "s.json"), "republican")
     run_scenario(RunSpec(scenario, tmp_path / "a", budget=Budget(calls=9)), backend=Fake(opinionated))
     written(tmp_path / "s.json", intercept=1.0)
-    with pytest.raises(UserError, match="other personas or topics"):
+    with pytest.raises(UserError, match="other personas, topics or code"):
         run_scenario(RunSpec(scenario, tmp_path / "a"), backend=Fake(opinionated))
 
 

@@ -110,7 +110,7 @@ def test_folders_are_safe_and_apart(names: list[str]) -> None:
         ({"rounds": ("3", "03")}, "the same run as another"),
         ({"temperature": ("1", "1.0")}, "the same run as another"),
         ({"llm": ("oracle", "orakel")}, "did you mean oracle"),
-        ({"llm": ("openai:m,rpm=1", "openai:m,rpm=2")}, "only in how a model is asked"),
+        ({"llm": ("openai:m,rpm=1", "openai:m,rpm=2")}, "differ only in its address or limits"),
     ],
 )
 def test_cells_that_cannot_be(varied: dict[str, tuple[str, ...]], words: str) -> None:

@@ -211,7 +211,7 @@ def test_a_judge_has_a_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert "the budget --max-calls 5 is spent" in capsys.readouterr().err
         assert run.main(given) == 0
     assert run.main(["judge", str(held), "--llm", "openai:nobody-prices-this", "--max-cost", "1"]) == 2
-    assert "--max-cost needs --price IN,OUT" in capsys.readouterr().err
+    assert "add --price IN,OUT" in capsys.readouterr().err
 
 
 def test_workers_take_the_code_that_they_were_started_from(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ def taught_topics(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if "topics" not in config:
         raise UserError(
-            f"{folder} does not tell the topics it was taught: for a model of another kind write hf:{folder}"
+            f"{folder} is not a model of the pocket kind, because it does not list the topics it was taught: "
+            f"load it with hf:{folder}"
         )
     return tuple(config["topics"])
 
@@ -74,12 +75,13 @@ def open_backend(
     folder = _folder(model)
     if not (folder / "config.json").is_file():
         if "/" in model:
-            raise UserError(f"{folder} holds no model (no config.json)")
+            raise UserError(f"{folder} is not a model folder: its config.json is missing")
         raise unknown_name("pocket model", model or "pocket", organisms())
     if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         raise UserError(
-            f"pocket, the model in the box, needs {' and '.join(missing)} (docs/install.md); without them take "
-            "the oracle: --llm oracle, in Python llm='oracle'"
+            f"the model pocket needs packages that are not installed: {' and '.join(missing)} (docs/install.md). "
+            "Without them, use "
+            "the oracle: --llm oracle, or in Python llm='oracle'"
         )
     import torch
 
