@@ -290,7 +290,7 @@ class Surrogate(Law):
         known = list(self.fit["parties"])
         for name in names:
             if name not in known:
-                raise ValueError(f"the surrogate was fitted to {', '.join(known)}: it knows no {name}")
+                raise ValueError(f"the surrogate was fitted only to {', '.join(known)}, so it cannot play {name}")
         return replace(self, codes=np.array([known.index(name) for name in names], dtype=np.int64)[parties])
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:

@@ -38,7 +38,9 @@ def source_of(tables: Tables, run: str) -> str:
     """The first message from outside the debate. Errors: UserError if there is none."""
     texts = tables.interventions["text"].dropna()
     if texts.empty:
-        raise UserError(f"{run} has no news that came from outside: give the text with --source")
+        raise UserError(
+            f"{run} has no message from outside the debate to compare with: give the text of the news with --source"
+        )
     return str(texts.iloc[0])
 
 

@@ -128,7 +128,7 @@ def test_dry_run_touches_nothing(
 @check_each(
     ("arguments", "words"),
     [
-        ([], "name a scenario"),
+        ([], "no scenario was given"),
         (["--scenario", "three-way"], "unknown scenario 'three-way': did you mean three_way"),
         (["--scenario", "ech"], "did you mean echo_chamber"),
         (["--scenaro", "three_way"], "--scenaro"),
@@ -161,7 +161,7 @@ def test_dry_run_touches_nothing(
             "value of --party 'republicans': did you mean republican",
         ),
         (["fine-tuned"], "required: --tuned"),
-        (["fine-tuned", "--tuned", "nowhere"], "nowhere is no folder of run.py train"),
+        (["fine-tuned", "--tuned", "nowhere"], "nowhere was not written by run.py train"),
         (["sweep-lora", "--ranks", "2,0"], "--ranks: must be 1 or more, not 0"),
         (["export", "--out", "x"], "required: --adapter"),
     ],
@@ -254,7 +254,7 @@ def test_an_interrupt_keeps_what_was_answered(
 
     monkeypatch.setattr(Oracle, "complete", interrupted)
     assert run.main([*SMALL, "--out", str(tmp_path / "run")]) == 130
-    assert "the same command with --out and the folder above goes on" in capsys.readouterr().err
+    assert "repeat the command with --out and the folder above to continue" in capsys.readouterr().err
     assert run.main([*SMALL, "--out", str(tmp_path / "run")]) == 0
     assert "from the journal" in capsys.readouterr().out
 

@@ -70,7 +70,10 @@ def read_card(path: Path) -> SavedCard:
     try:
         card = json.loads(file.read_text(encoding="utf-8"))
         if card["schema"] != SCHEMA:
-            raise UserError(f"{file} is a card of version {card['schema']}, not {SCHEMA}: audit the model again")
+            raise UserError(
+                f"{file} was written by another version of Parley (card version {card['schema']}, "
+                f"not {SCHEMA}): audit the model again"
+            )
         known, name = card["quantities"], file.resolve().parent.name
         titles = {key: Quantity(each["title"], each["measure"], each["unit"]) for key, each in known.items()}
         sections = {key: each["section"] for key, each in known.items()}

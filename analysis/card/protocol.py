@@ -128,8 +128,8 @@ def run_conditions(
             study.add(step.condition, tables)
             if reason := study.unread():
                 raise UserError(
-                    f"{step.condition}: {reason}; a card needs ratings. See the replies: python run.py report {step.folder}; "
-                    "then try another --set probe=NAME, or another model"
+                    f"{step.condition}: {reason}, and a bias card needs ratings. Read the replies with python run.py report "
+                    f"{step.folder}, then try another --set probe=NAME, or another model"
                 )
             step = protocol.send(tables)
     except BudgetSpent as spent:

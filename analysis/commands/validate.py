@@ -36,7 +36,10 @@ def validate(words: Sequence[str]) -> int:
     if options.review:
         return _review(options)
     if not options.llm or not options.judge:
-        raise UserError(f"name {'a model to interview: --llm SPEC' if not options.llm else 'a judge: --judge SPEC'}")
+        raise UserError(
+            "no "
+            f"{'model to interview was given: add --llm SPEC' if not options.llm else 'judge was given: add --judge SPEC'}"
+        )
     from parley.analysis.alignment.persona_validation import Validation, interview_items, validate_personas
     from parley.analysis.alignment.report import write
     from parley.analysis.journaled_calls import missing_lines

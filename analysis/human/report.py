@@ -104,13 +104,13 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
 def read(folder: Path) -> tuple[list[Source], list[Published]]:
     """Return what the folder holds. Errors: UserError on a missing folder, on one without any of the files, on a broken file."""
     if not folder.is_dir():
-        raise UserError(f"{folder} is no folder: --data wants the folder with the human data (docs/human.md)")
+        raise UserError(f"{folder} is not a folder: give --data the folder with the human data (docs/human.md)")
     people, path = readers.sources(folder), readers.find(folder, readers.DEBATE)
     known = readers.published(path) if path else []
     if not people and not known:
         files = (readers.SALVI, readers.TRACES, readers.HABERMAS, readers.DEBATE)
         wanted = formatting.join_phrases([names[0] for names in files])
-        raise UserError(f"{folder} holds none of {wanted} (docs/human.md)")
+        raise UserError(f"{folder} has none of the files of human data: {wanted} (docs/human.md)")
     return people, known
 
 

@@ -34,7 +34,9 @@ def conditions(base: Scenario) -> dict[str, dict[str, list[str]]]:
     """Return the settings of each condition: the convincer's kind of argument. Errors: UserError without the two roles."""
     entries = {entry.rpartition(":")[2].partition("+")[0]: entry for entry in base.people.roles}
     if {CONVINCER, SKEPTIC} - set(entries):
-        raise UserError(f"{base.name} has no convincer and skeptic: set roles=PARTY:convincer,PARTY:skeptic")
+        raise UserError(
+            f"{base.name} has no agents with the roles convincer and skeptic: set roles=PARTY:convincer,PARTY:skeptic"
+        )
     role = entries[CONVINCER].partition("+")[0]
     others = [entry for entry in base.people.roles if entry != entries[CONVINCER]]
     return {kind: {"roles": [role if kind == KINDS[0] else f"{role}+{kind}", *others]} for kind in KINDS}

@@ -73,9 +73,14 @@ def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, T
     Errors: UserError where there is nothing to compare.
     """
     if not base.interventions:
-        raise UserError(f"{base.name} has no intervention to compare: give one with --intervene")
+        raise UserError(
+            f"the scenario {base.name} has no intervention whose effect could be measured: give one with --intervene"
+        )
     if base.surveys.survey == "never":
-        raise UserError("an effect is a difference of ratings: set survey=rounds or survey=ends")
+        raise UserError(
+            "the effect is a difference between ratings, and this scenario has no "
+            "survey: set survey=rounds or survey=ends"
+        )
     return _branches(base, placebo_scenario(base) if placebo else None)
 
 
@@ -110,14 +115,15 @@ def placebo_of(base: Scenario, wanted: bool | None) -> tuple[bool, str]:
 def placebo_scenario(base: Scenario) -> Scenario:
     """Return the scenario with empty messages. Errors: UserError where there is no message, or a model decides on it."""
     if any(isinstance(event, Planner) for event in base.interventions):
-        raise UserError("--placebo: a planner chooses whether it says anything, so that it has no placebo")
+        raise UserError("--placebo: a planner may say nothing, so its message cannot be replaced: leave out --placebo")
     if any(isinstance(event, FactCheck) and event.llm for event in base.interventions):
         raise UserError(
-            "--placebo: a model that checks facts may say nothing, so that it has no placebo: give its text"
+            "--placebo: a fact check by a model may say nothing, so its message cannot be replaced: give the "
+            "text of the fact check"
         )
     empty = tuple([event.placebo() for event in base.interventions])
     if empty == base.interventions:
-        raise UserError("--placebo: no intervention has a message that could be replaced by one without content")
+        raise UserError("--placebo: no intervention has a message to replace: leave out --placebo")
     return base.with_settings({"interventions": empty})
 
 
@@ -135,7 +141,9 @@ def compare_branches(without: Tables, with_: Tables) -> InterventionResult:
     check_past(without, with_, first)
     rooms = set(with_.interventions["room"])
     if not rooms:
-        raise UserError("no intervention reached an agent: no room has the parties or seats in to=...")
+        raise UserError(
+            "no intervention reached an agent, because no room has the parties or seats named in to=: correct to="
+        )
     pairs = _pairs(without, with_)
     reached = pairs[pairs["room"].isin(rooms)]
     untouched = pairs["room"].nunique() - len(rooms)
@@ -149,7 +157,7 @@ def check_past(without: Tables, with_: Tables, first: int) -> None:
         past = [frame.loc[frame["round"] < first, columns].reset_index(drop=True) for frame in frames]
         if not past[0].equals(past[1]):
             raise UserError(
-                f"{name} before round {first} differ between the branches, so that they are no pair: give another --out"
+                f"{name} before round {first} differ between the two branches, so they cannot be compared: give another --out"
             )
 
 

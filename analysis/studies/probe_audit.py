@@ -48,7 +48,7 @@ class ProbeAudit:
 
     def __post_init__(self) -> None:
         if self.repeats < 2:
-            raise UserError("an audit needs --repeats of 2 or more: one answer per person has no variance")
+            raise UserError("an audit needs --repeats 2 or more, because one answer per persona has no variance")
 
     @property
     def question(self) -> Probe:

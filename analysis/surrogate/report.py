@@ -54,7 +54,9 @@ def write(fitted: dict[str, Any], path: Path) -> Path:
 
 def _fit_topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
     if heard == "grades" and topic not in topics():
-        raise UserError(f"{topic}: the oracle has no sentences to grade lines by; say --heard attitudes")
+        raise UserError(
+            f"{topic}: the oracle does not know this topic, so lines cannot be graded: add --heard attitudes"
+        )
     data = run_transitions(tables, topic, _grade if heard == "grades" else None)
     parties, scores = fit_response(data), fidelity(data, topic)
     deaf = format_number(_score(scores, "path", DEAF)["value"])

@@ -133,7 +133,7 @@ def test_the_command_writes_a_file_that_can_be_loaded(
 @check_each(
     ("given", "told"),
     [
-        (["--llm", "oracle"], "let another model write them"),
+        (["--llm", "oracle"], "choose another model with --llm"),
         (["--llm", "fake"], "only 0 of 150 questions are usable"),
         (["--llm", "fake", "--count", "0"], "at least one question"),
         (["--llm", "orakle"], "unknown model"),

@@ -501,12 +501,12 @@ def test_agreement_is_told_for_all_and_for_the_random_part() -> None:
 @check_each(
     ("options", "said"),
     [
-        (["--llm", "oracle"], "name a judge: --judge SPEC"),
-        (["--judge", "oracle"], "name a model to interview: --llm SPEC"),
+        (["--llm", "oracle"], "no judge was given: add --judge SPEC"),
+        (["--judge", "oracle"], "no model to interview was given: add --llm SPEC"),
         (["--llm", "orakle", "--judge", "oracle"], "did you mean oracle"),
         (["--llm", "oracle", "--judge", "oracle", "--personas", "simpel"], "did you mean simple"),
-        (["--llm", "oracle", "--judge", "oracle", "--personas", "simple,simple"], "none twice"),
-        (["--llm", "oracle", "--llm", "oracle", "--judge", "oracle"], "none twice"),
+        (["--llm", "oracle", "--judge", "oracle", "--personas", "simple,simple"], "each only once"),
+        (["--llm", "oracle", "--llm", "oracle", "--judge", "oracle"], "each only once"),
         (["--review", "x.csv"], "--review goes with --out"),
         (["--review", "none.csv", "--out", "nowhere"], "cannot read none.csv"),
     ],

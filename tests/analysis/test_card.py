@@ -406,7 +406,7 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--set", "repetitions=40"], "--set repetitions=40: use --blocks"),
         (["--set", "order=random_second"], "the card sets this for each condition"),
         (["--remedies", "reminders"], "unknown remedy 'reminders': did you mean reminder?"),
-        (["--remedies", "cooler", "--set", "temperature=0.5"], "has these settings already"),
+        (["--remedies", "cooler", "--set", "temperature=0.5"], "its settings are those of the audit itself"),
         (["--tuned", "nowhere"], "0 adapters of republican"),
         (["--judge", "orakel"], "orakel"),
     ],

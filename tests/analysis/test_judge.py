@@ -320,8 +320,8 @@ def test_another_judging_wants_another_folder(held: Path, tmp_path: Path, capsys
 @check_each(
     ("options", "said"),
     [
-        (["--calls", "0"], "asked at least once"),
-        (["--tell", "age"], "can be told name and party, not age"),
+        (["--calls", "0"], "a judge needs --calls 1 or more"),
+        (["--tell", "age"], "name and party of the speaker, not age"),
         (["--llm", "orakle"], "orakle"),
     ],
 )

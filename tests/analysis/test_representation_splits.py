@@ -104,7 +104,9 @@ def test_what_cannot_be_split_says_why() -> None:
     """Everybody on the same three questions: to split would be to leak."""
     found = [replace(one, question=question(place % 3)) for place, one in enumerate(episodes(9))]
     assert len(linked_cases(found)) == 1
-    with pytest.raises(UserError, match="27 episodes hang together in 1 chunks"):
+    with pytest.raises(
+        UserError, match="the 27 episodes share participants and questions and form only 1 separate groups"
+    ):
         split_cases(found, 0)
 
 

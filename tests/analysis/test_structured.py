@@ -96,7 +96,7 @@ def test_models_are_held_alone_and_mixed() -> None:
     ("name", "models", "told"),
     [
         ("orderz", ["oracle"], "did you mean orders"),
-        ("models", ["oracle"], "needs two --llm"),
+        ("models", ["oracle"], "give --llm twice or more"),
         ("echo", ["oracle", "pocket"], "takes one --llm"),
         ("models", ["oracle", "oracle"], "names oracle twice"),
     ],

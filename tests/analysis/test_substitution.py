@@ -400,7 +400,7 @@ def test_recorded_ratings_are_nobodys_estimate(tmp_path: Path) -> None:
         (
             5,
             {"payoff": "ranking"},
-            r"takes 26 statements of a group at once, not 39 \(13 a repetition\): --repetitions 2 at most",
+            r"can score at most 26 statements per group, not 39 \(13 per repetition\): set --repetitions 2 or less",
         ),
         (12, {"payoff": "ranking", "repetitions": 1}, r"not 27 \(27 a repetition\): take another --payoff"),
         (2, {"adapter": "nobody"}, "unknown adapter 'nobody': known: none"),

@@ -300,7 +300,7 @@ def test_too_few_rooms_and_a_mediator_are_refused(held: Tables, ran: Run) -> Non
         run_transitions(replace(held, interventions=pd.DataFrame({"room": ["r"]})), "racism", grade)
     with pytest.raises(UserError, match="a mediator"):
         run_transitions(replace(held, agents=held.agents.assign(party="mediator")), "racism", grade)
-    with pytest.raises(UserError, match="no attitudes before and after"):
+    with pytest.raises(UserError, match="no ratings before and after"):
         surrogate(load(ran("two_way", survey="never")))
 
 

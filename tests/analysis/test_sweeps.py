@@ -52,7 +52,7 @@ def test_what_a_sweep_shows(found: parley.Sweep, tmp_path: Path) -> None:
     assert "change_low" in found._repr_html_()
     one = parley.load(found.folder / found.cells["folder"][0])
     assert one.tables.finished
-    with pytest.raises(parley.UserError, match=r"holds no single run: open it with parley\.Sweep"):
+    with pytest.raises(parley.UserError, match=r"is not the folder of a single run: open it with parley\.Sweep"):
         parley.load(found.folder)
 
 
@@ -122,10 +122,10 @@ def test_a_script_without_a_guard_sweeps_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"seeds": []}, "there is no seed"),
-        ({"seeds": [1, 1]}, "a seed comes twice"),
-        ({"seed": 3}, "seeds go into seeds"),
-        ({"vary": {"rounds": []}}, "vary rounds: there is no value"),
+        ({"seeds": []}, "at least one seed is needed"),
+        ({"seeds": [1, 1]}, "a seed is given twice"),
+        ({"seed": 3}, "a sweep takes its seeds from the argument seeds"),
+        ({"vary": {"rounds": []}}, "vary rounds: at least one value is needed"),
         ({"vary": {"llm": ["oracle"]}}, "llm is both in vary and set"),
         ({"vary": {"rouds": [1]}}, "unknown field 'rouds'"),
         ({"workers": 0}, "workers must be at least 1"),

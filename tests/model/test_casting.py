@@ -253,5 +253,7 @@ def test_a_plan_says_who_has_no_seat_and_why(tmp_path: Path, settings: dict[str,
 def test_a_party_asked_beforehand_needs_a_file(tmp_path: Path) -> None:
     """`network` asks the Default beforehand, which a set of one's own seldom has: the line says how to leave it out."""
     personas = written(tmp_path, {"cdu": 3, "spd": 3})
-    with pytest.raises(UserError, match=r"reference=default: .* no default\.toml.*--set reference= asks no party"):
+    with pytest.raises(
+        UserError, match=r"reference=default: .* no default\.toml.*set reference= \(empty\) to skip that survey"
+    ):
         load_preset("network").with_settings({"personas": personas, "parties": "cdu,spd"})

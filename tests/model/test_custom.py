@@ -84,7 +84,7 @@ def test_a_run_on_a_graph_is_kept_and_gone_on_with(tmp_path: Path) -> None:
 def test_an_unfinished_run_on_a_graph_resumes(tmp_path: Path) -> None:
     """Stopped by its budget and gone on with: the same record as of an undisturbed run."""
     whole = parley.run("network", out=tmp_path / "whole", topology=barbell, size=6, **SMALL)
-    with pytest.raises(parley.UserError, match=r"parley\.load\('.*cut'\) has the run so far"):
+    with pytest.raises(parley.UserError, match=r"open what is finished with parley\.load\('.*cut'\)"):
         parley.run("network", out=tmp_path / "cut", topology=barbell, size=6, max_calls=30, **SMALL)
     assert not parley.load(tmp_path / "cut").tables.finished
     again = parley.run("network", out=tmp_path / "cut", topology=barbell, size=6, **SMALL)

@@ -123,7 +123,7 @@ def test_table_and_command_line_mean_the_same(small: Small) -> None:
         ("moderator round=1 text=civilty", "unknown text 'civilty': did you mean civility?"),
         ("planner round=1 target=11 messages='8: x'", "target between 0 and 10"),
         ("planner round=1 target=1 audience=some messages='8: x'", "unknown value of audience 'some'"),
-        ("links round=1 change=remove", "links are those of a network, and environment round_table has none"),
+        ("links round=1 change=remove", "links changes a network, and environment round_table has none"),
         ("links round=1 change=cut", "unknown value of change 'cut'"),
         ("model round=1 llm=", "name the new model with llm=SPEC"),
     ],

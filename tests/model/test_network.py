@@ -256,7 +256,7 @@ def test_the_grid_is_the_network_as_it_is_now(small: Small) -> None:
 @check_each("settings", [{"rule": "bounded_confidence"}, {"rewiring": "nearer"}, {"rule": "posts,feed=hot"}])
 @check_each("survey", ["ends", "never"])
 def test_what_goes_by_attitudes_needs_them(settings: dict[str, str], survey: str) -> None:
-    with pytest.raises(UserError, match="uses ratings after each round: set survey=rounds"):
+    with pytest.raises(UserError, match="needs ratings after each round: set survey=rounds"):
         network(survey=survey, **settings)
 
 

@@ -231,7 +231,9 @@ def test_a_score_is_what_the_items_say() -> None:
 
     samples = [{"acc": float(hit), "filtered_resps": [0] * 4, "metrics": ["acc"]} for hit in (1, 0, 1, 1)]
     assert _score("some", samples) == Score("some", "acc", 0.75, 0.25, 4, 0.25)
-    with pytest.raises(UserError, match="not multiple choice: it reports exact_match"):
+    with pytest.raises(
+        UserError, match="not multiple choice, so its accuracy cannot be measured here: it reports exact_match"
+    ):
         _score("some", [{"exact_match": 1.0, "metrics": ["exact_match"]}])
 
 

@@ -197,7 +197,7 @@ def test_what_has_no_weight_of_its_own_is_refused(tmp_path: Path) -> None:
     whole = lora(POCKET, tmp_path / "whole", modules_to_save=["norm"])
     assert "whole layers (modules_to_save)" in refused(base_model("pocket"), whole, tmp_path / "out")
     last = lora(POCKET, tmp_path / "last", ["lm_head"])
-    assert "one matrix for first and last layer" in refused(base_model("pocket"), last, tmp_path / "out")
+    assert "one matrix for its first and last layer" in refused(base_model("pocket"), last, tmp_path / "out")
 
 
 def test_a_quantised_model_takes_no_adapter(adapters: dict[str, Path], tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_scores_are_kept_by_what_was_trained(tmp_path: Path, monkeypatch: pytest
     for rank in (0, 16, 0):
         rows = knowledge_grid(Shelf(tmp_path), ["pocket"], ["", "P"], replace(SMALL, r=rank))  # type: ignore[arg-type]
         assert rows["r"].tolist() == [rank, rank]
-    with pytest.raises(UserError, match="two models would both be called hf-final"):
+    with pytest.raises(UserError, match="two models have the same folder name hf-final"):
         knowledge_grid(Shelf(tmp_path), ["hf:/models/1b/final", "hf:/models/7b/final"], [""], SMALL)  # type: ignore[arg-type]
 
 
@@ -274,9 +274,9 @@ def test_nothing_is_trained_where_nothing_can_be_scored(tmp_path: Path) -> None:
     none = {"critique": None, "reasons": {"critique": "timeout"}}
     silent = [replace(one_, voices=tuple(replace(v, **none) for v in one_.voices)) for one_ in bench.sides["test"]]
     bench.sides = {**bench.sides, "test": tuple(silent)}
-    with pytest.raises(UserError, match="the side test has no critique"):
+    with pytest.raises(UserError, match="the test episodes have no critique"):
         measure(bench, "pocket", SMALL, "", None, CallDesk(bench.folder, BAR))
-    with pytest.raises(UserError, match="the side test has no critique"):
+    with pytest.raises(UserError, match="the test episodes have no critique"):
         knowledge_grid(bench, ["pocket"], [""], SMALL)
     assert not (bench.folder / "models").exists()
 
@@ -285,7 +285,7 @@ def test_what_cannot_be_halved_says_so(tmp_path: Path) -> None:
     config = GPT2Config(n_layer=2, n_embd=32, n_head=4, vocab_size=512)
     AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path / "gpt2")
     tokenizer(None).save_pretrained(tmp_path / "gpt2")
-    with pytest.raises(UserError, match="built like those of Llama; give a second --llm"):
+    with pytest.raises(UserError, match="differ from Llama's: give a second --llm"):
         halve_layers(base_model(f"hf:{tmp_path / 'gpt2'}"), tmp_path / "half")
     with pytest.raises(UserError, match="cannot load the model"):
         halve_layers(base_model(f"hf:{tmp_path / 'nothing'}"), tmp_path / "half")

@@ -102,7 +102,7 @@ class Harness:
         try:
             results = simple_evaluate(model, tasks=[name], task_manager=manager, limit=self.limit, bootstrap_iters=0)
         except (OSError, ValueError) as error:
-            raise UserError(f"cannot ask the task {name}: {str(error).strip().splitlines()[0]}") from error
+            raise UserError(f"cannot run the task {name}: {str(error).strip().splitlines()[0]}") from error
         return [sample for samples in results["samples"].values() for sample in samples]
 
 
@@ -118,7 +118,10 @@ def _score(task: str, samples: Sequence[Mapping[str, Any]]) -> Score:
     """Errors: UserError for a task that is not multiple choice."""
     metric = next((metric for metric in ("acc_norm", "acc") if metric in samples[0]), "")
     if not metric:
-        raise UserError(f"the task {task} is not multiple choice: it reports {', '.join(samples[0]['metrics'])}")
+        raise UserError(
+            f"the task {task} is not multiple choice, so its accuracy cannot be measured here: it "
+            f"reports {', '.join(samples[0]['metrics'])}"
+        )
     hits = [float(sample[metric]) for sample in samples]
     chance = fmean(1 / len(sample["filtered_resps"]) for sample in samples)
     error = stdev(hits) / sqrt(len(hits)) if len(hits) > 1 else 0.0

@@ -122,7 +122,7 @@ def personas_from_args(options: argparse.Namespace) -> str:
 
     settings = {name: value for name, _, value in (text.partition("=") for text in options.set)}
     if other := [name for name in settings if name != "personas"]:
-        raise UserError(f"train takes --set personas=NAME and no other field, not {other[0]!r}")
+        raise UserError(f"train takes only --set personas=NAME: leave out {other[0]!r}")
     return str(settings.get("personas", TuningPlan.people))
 
 
@@ -193,7 +193,9 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> li
 
     plans = [read_plan(folder) for folder in folders]
     if len({(plan["llm"], plan["seed"]) for plan in plans}) < len(plans) or len({plan["llm"] for plan in plans}) > 1:
-        raise UserError("--tuned folders must be of one model, each of another seed")
+        raise UserError(
+            "the --tuned folders must have the same model and different seeds: train again with another --seed"
+        )
     spec = llm or plans[0]["llm"]
     identity = base_model(spec).identity
     after, per_seat = [], []
@@ -202,7 +204,8 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> li
         adapters = {party: path for party, path in paths.items() if (path / "adapter_config.json").is_file()}
         if not adapters:
             raise UserError(
-                f"{folder} holds no adapter {method}-r{rank}: python run.py train --method {method} --r {rank} --out {folder}"
+                f"{folder} has no adapter {method}-r{rank}: train it with python run.py train --method {method} "
+                f"--r {rank} --out {folder}"
             )
         for party, path in adapters.items():
             check_base(path, identity)

@@ -107,7 +107,7 @@ def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object)
     secret = _secret(key)
     if not secret and _PUBLIC in urls:
         raise UserError(
-            f"no API key was found: put it into the environment variable {key}, or name another variable with "
+            f"no API key was found: put the key into the environment variable {key}, or name another variable with "
             f"--llm openai:{model},key=NAME"
         )
     return urls, secret
