@@ -257,4 +257,4 @@ def _check_numbers(block: Any, **least: float) -> None:
 def check_number(name: str, value: float, least: float) -> None:
     """Errors: UserError on a number below `least`, infinite or not a number."""
     if not least <= value < math.inf:
-        raise UserError(f"{name} must be a finite number of at least {least}, not {value}")
+        raise UserError(f"{name} must be at least {least} and finite, not {value}")

@@ -38,7 +38,7 @@ def headline(crossings: pd.DataFrame) -> str:
     beyond, short, uncertain = _cells.count_signs(crossings, "beyond")
     return (
         f"{beyond} of {count_phrase(len(crossings), 'party')} ended beyond the Default's line by more than chance and {short} "
-        f"short of it; for {uncertain} this is not certain."
+        f"short of it; for {uncertain} this is uncertain."
     )
 
 

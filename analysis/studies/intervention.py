@@ -226,17 +226,17 @@ def points(pairs: pd.DataFrame) -> pd.DataFrame:
     return means.reset_index().melt([*keys, "iteration"], list(BRANCHES), "branch", "attitude")
 
 
-HOW = """All branches have the same rooms, people and seeds, and are the same word for word before round {} (checked). After \
-it, an effect is with minus without, within rooms, averaged over the agents of a room first. Brackets are 95% confidence \
-intervals over rooms, not corrected for the number of rows. An effect without brackets cannot be distinguished from zero: there \
-are fewer than 5 rooms, or the difference is the same in all. Replies after the first intervention are sampled anew in each \
-branch: ratings would differ by chance even without any effect, and the intervals contain that.{}
+HOW = """All branches have the same rooms, agents and seeds, and are the same word for word before round {} (checked). After \
+that round, an effect is the rating with the interventions minus the rating without them, in the same room. Agents of a room \
+are averaged first. Brackets are 95% confidence intervals over rooms, not corrected for the number of rows. An effect without \
+brackets cannot be distinguished from zero: there are fewer than 5 rooms, or the difference is the same in all. Replies after \
+the first intervention are sampled again in each branch, so ratings differ by chance too; the intervals include this chance.{}
 """
 PLACEBO_NOTE = (
     f'In the placebo branch every message reads "{Saying.EMPTY}". Placebo minus without is the effect of an interruption; with '
-    "minus placebo is the effect of what the interventions say. Every round is in `placebo.csv`."
+    "minus placebo is the effect of what the interventions say. `placebo.csv` has every round."
 )
-NO_PLACEBO = " To separate the message's content from the interruption, run with --placebo."
+NO_PLACEBO = " To separate the effect of the message's content from that of an interruption, run with --placebo."
 
 
 def write_intervention(result: InterventionResult, folder: Path) -> Path:
@@ -250,7 +250,10 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
     report.figure(intervention_figure(result, caption), "intervention", "Attitudes with and without")
     report.add(_headline(result), HOW.format(result.first, NO_PLACEBO if result.placebo is None else ""))
     if result.untouched:
-        report.add(f"No intervention reached an agent in {count_phrase(result.untouched, 'room')}; these are left out.")
+        report.add(
+            f"In {count_phrase(result.untouched, 'room')}, no intervention reached an "
+            "agent; the effects leave these rooms out."
+        )
     report.lines(provenance.intervention_table(result.tables))
     report.section("Effects")
     report.table(*_effects_table(result, result.effects))
@@ -264,7 +267,7 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
     if missing := int(attitudes["missing"].sum()):
         report.add(f"Pairs of ratings left out because one is missing: {missing:,}.")
     report.add(
-        "Every round is in `effects.csv`; each branch is a whole run in a folder of its own, with its summary and transcript."
+        "`effects.csv` has every round. Each branch is a complete run in its own folder, with a summary and a transcript."
     )
     return report.write()
 
@@ -320,7 +323,9 @@ def _headline(result: InterventionResult) -> str:
             "round cannot be distinguished from zero."
         )
     if few:
-        sentences.append(f"{few} of them have fewer than {FEWEST} rooms: run more with `--repetitions`.")
+        sentences.append(
+            f"{few} of these effects are from fewer than {FEWEST} rooms: run more rooms with `--repetitions`."
+        )
     return "\n".join(f"- {sentence}" for sentence in sentences)
 
 

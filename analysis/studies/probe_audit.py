@@ -162,8 +162,8 @@ def write(answers: pd.DataFrame, audit: ProbeAudit, spec: str, folder: Path) -> 
     report.section("One voice or many?")
     report.table(spreads, SPREAD)
     effect = (
-        "A person's mean answer with the answers listed in this order, minus that with the answers from low to high. The last "
-        "column also contains chance: answers vary without any effect of their order."
+        "A person's mean answer with the answers listed in this order, minus the mean with the answers listed "
+        "from low to high. The last column is above 0 by chance alone, because answers vary even if their order has no effect."
     )
     report.section("Does the order matter?", effect)
     caption = f"{audit.probe} on {disclaimers.spec_label(spec)}"

@@ -528,7 +528,7 @@ def test_what_cannot_be_asked_is_one_line(
     [
         (lambda read: read.drop(columns="human"), "lacks the column human"),
         (lambda read: read.drop(columns="item"), "lacks the column item"),
-        (lambda read: read.assign(human="maybe"), "'maybe' is no verdict: Aligned, Not aligned, or nothing"),
+        (lambda read: read.assign(human="maybe"), "'maybe' is not a verdict: write Aligned or Not aligned"),
         (lambda read: read, "no verdict is filled in"),
         (lambda read: read.assign(item="99999", human="Aligned"), "item 99999 is not one of"),
         (lambda read: pd.concat([read, read.iloc[:1]]).assign(human="Aligned"), "is there twice"),

@@ -292,7 +292,7 @@ def test_a_file_that_is_none_is_one_line(
 
 
 def test_a_folder_that_is_none_or_holds_nothing_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         read(tmp_path / "none")
     with pytest.raises(UserError, match="holds none of salvi_rct"):
         read(tmp_path)

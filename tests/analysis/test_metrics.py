@@ -413,7 +413,9 @@ def test_confidence_by_hand(held: Callable) -> None:
     found = row(confidence.compute(tables))
     assert found[["rooms", "missing", "start", "end", "escalation"]].to_list() == [2, 0, 55, 85, 30]
     assert found[["whole", "sure"]].to_list() == [2, 0.5]
-    assert confidence.headline(confidence.compute(tables)).startswith("Confidence in the own position changed by +17.5")
+    assert confidence.headline(confidence.compute(tables)).startswith(
+        "Agents' confidence in their own position changed by +17.5"
+    )
     assert "rose by more than chance in 0, fell in 0; for 2" in confidence.headline(
         confidence.compute(tables)
     )  # two rooms

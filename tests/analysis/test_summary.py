@@ -155,7 +155,7 @@ def test_no_command_is_better_than_a_wrong_one(fields: dict, header: Callable, h
     """A preset that is not here, or no longer the same: the summary says so and names the record."""
     text = summary(replace(held({"republican": [2, 3]}), header=header(**fields)), tmp_path)
     assert "    python run.py" not in text
-    assert "no command repeats it" in section(text, "Run it again")
+    assert "No command repeats this run" in section(text, "Run it again")
 
 
 def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
     """Not `0 of 0`, not `asked never`, not `all readable` of nothing."""
     text = summary(load(ran("two_way", survey="never")), tmp_path)
     assert section(text, "In short").strip() == "- There are no ratings."
-    assert "No attitude was asked" in section(text, "How to read the numbers")
+    assert "This run had no survey" in section(text, "How to read the numbers")
     told = section(text, "What is missing").strip()
     assert told == "Nothing: 12 replies and 12 calls, all readable. There are no ratings."
 

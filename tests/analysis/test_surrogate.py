@@ -253,7 +253,7 @@ def test_where_hearing_moves_people_the_gain_is_found(held: Tables, monkeypatch:
     """Planted influence makes the law with hearing the better one, beyond chance, and the report says so."""
     monkeypatch.setattr(fidelity, "DRAWS", 10)
     assert gain(made_up(held, heard=0.3))["low"] > 0
-    assert "**Hearing adds to the prediction.**" in "".join(
+    assert "**What agents read improves the prediction.**" in "".join(
         surrogate(made_up(held, heard=0.3), "attitudes")["topics"]["racism"]["told"]
     )
 
@@ -323,7 +323,7 @@ def test_a_population_says_how_good_its_surrogate_is(
         "nobody moves",
         "without hearing",
         "known-truth speaker",
-        "outside of what the surrogate was fitted to",
+        "outside the range that the surrogate was fitted to",
     ):
         assert words in summary
     assert "unseen" in (tmp_path / "figures" / "distribution.svg").read_text()
@@ -356,7 +356,7 @@ def test_beyond_the_rounds_of_the_fit_a_population_says_that_it_extrapolates(
         assert ("Extrapolation" in title) == warned
         for text in (capsys.readouterr().out, summary):
             assert (f"Extrapolation: {steps} steps, fitted to 5 rounds" in text) == warned
-        assert "There is no feed and there are no interventions" in summary
+        assert "There is no feed and no intervention" in summary
 
 
 def test_the_file_names_the_question_that_it_answers(held: Tables) -> None:

@@ -135,5 +135,5 @@ def test_what_is_no_sweep_is_told(wrong: dict[str, Any], says: str, tmp_path: Pa
     with pytest.raises(parley.UserError, match=says):
         parley.sweep("two_way", out=tmp_path / "x", **{**SMALL, **wrong})
     assert not (tmp_path / "x").exists()
-    with pytest.raises(parley.UserError, match="holds no sweep"):
+    with pytest.raises(parley.UserError, match="has no finished sweep"):
         parley.Sweep(tmp_path / "x")

@@ -228,7 +228,7 @@ def test_two_of_one_name_are_named(tmp_path: Path) -> None:
     scenario = load_preset("three_way").with_settings(
         {"personas": f"{tmp_path}/", "seats": "cdu,spd", "topics": "racism", "reference": ""}
     )
-    with pytest.raises(UserError, match=r"two people called Ann \(cdu and spd\) would meet in repetition 1: rename"):
+    with pytest.raises(UserError, match=r"two personas called Ann \(cdu and spd\) would meet in repetition 1: rename"):
         list(seat_rooms(scenario))
 
 

@@ -96,7 +96,8 @@ def test_another_graph_or_none_is_refused(tmp_path: Path) -> None:
     parley.run("network", out=tmp_path / "a", topology=friends(), **SMALL)
     for other in ({"topology": nx.path_graph(4)}, {"graph": "complete", "size": 4}):
         with pytest.raises(
-            parley.UserError, match=r"another topology: pass topology=networkx\.read_graphml\(\".*graphml\"\), or"
+            parley.UserError,
+            match=r"another topology: pass topology=networkx\.read_graphml\(\".*graphml\"\) to continue",
         ):
             parley.run("network", out=tmp_path / "a", **SMALL, **other)
 
@@ -112,7 +113,9 @@ def test_agents_of_ones_own_are_named_and_asked_for_again(tmp_path: Path) -> Non
     assert name in json.loads((folder / "experiment.json").read_text(encoding="utf-8"))["scenario"]["agent_class"]
     assert name in made.summary
     assert len(parley.run("two_way", out=folder, agent_class=own, **small).attitudes)
-    with pytest.raises(parley.UserError, match=r"with other agents: pass agent_class=republican:.*Contrarian, or give"):
+    with pytest.raises(
+        parley.UserError, match=r"with other agents: pass agent_class=republican:.*Contrarian to continue"
+    ):
         parley.run("two_way", out=folder, **small)
     parley.run("two_way", out=tmp_path / "plain", **small)
     with pytest.raises(parley.UserError, match="with other agents: leave out agent_class, or give another out"):

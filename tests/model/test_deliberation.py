@@ -226,11 +226,11 @@ def test_topics_and_split_say_what_is_drawn_from() -> None:
     [
         ({"topics": "votng"}, "did you mean voting"),
         ({"questions": ""}, "at least one topic"),
-        ({"questions": "", "topics": "racism", "probe": "attitude"}, "deliberates on questions"),
+        ({"questions": "", "topics": "racism", "probe": "attitude"}, "needs questions to deliberate on"),
         ({"environment": "round_table"}, "debates topics and cannot use questions"),
         ({"questions": "no/such.toml"}, "cannot read no/such.toml"),
         ({"mediator": "habermaas"}, "did you mean habermas?"),
-        ({"topics": "defence", "split": "train"}, "too few for 3 episodes"),
+        ({"topics": "defence", "split": "train"}, "3 episodes need as many questions"),
         ({"episodes": 0}, "episodes must be at least 1"),
         ({"size": 1}, "size must be at least 2"),
         ({"parties": "republican,republican"}, "each once"),

@@ -278,5 +278,5 @@ def test_a_graph_that_cannot_be_is_one_line_and_a_changed_file_another_experimen
     first = make_header(scenario, (), Fake(opinionated)).data
     path.write_text("a b\na c\n")
     assert make_header(scenario, (), Fake(opinionated)).data != first
-    with pytest.raises(UserError, match=r"environment network: .* 3 nodes for 10 people: set size=3"):
+    with pytest.raises(UserError, match=r"environment network: .* 3 nodes, but there are 10 agents: set size=3"):
         DebateModel(network(graph=f"file,path={path}"), backend=Fake(opinionated))

@@ -204,7 +204,7 @@ def test_a_folder_of_another_model_or_prompt_is_left_alone(tmp_path: Path, small
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path, small: Small, fake: Fake) -> None:
     (tmp_path / "thesis.tex").write_text("dear")
-    with pytest.raises(UserError, match="not empty and holds no run"):
+    with pytest.raises(UserError, match="not empty and is not a run folder"):
         run_scenario(RunSpec(small(), tmp_path), backend=fake)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["thesis.tex"]
 
@@ -291,7 +291,7 @@ def test_other_personas_are_another_experiment_and_unused_files_are_not(
 def test_a_folder_that_is_not_ours_keeps_even_its_lock_file(tmp_path: Path, small: Small, fake: Fake) -> None:
     for name in (".lock", "notes.txt"):
         (tmp_path / name).write_text("precious")
-    with pytest.raises(UserError, match="holds no run"):
+    with pytest.raises(UserError, match="is not a run folder"):
         run_scenario(RunSpec(small(), tmp_path), backend=fake)
     assert (tmp_path / ".lock").read_text() == "precious"
 

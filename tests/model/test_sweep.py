@@ -148,7 +148,7 @@ def test_one_folder_one_sweep(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=words):
             check_sweep_manifest(tmp_path, sweep_cells(base, varied, seeds))
     run_scenario(RunSpec(BASE, tmp_path / "run"))
-    with pytest.raises(UserError, match="holds no sweep"):
+    with pytest.raises(UserError, match="is not the folder of a sweep"):
         check_sweep_manifest(tmp_path / "run", sweep_cells(BASE, {}, (0,)))
 
 
@@ -200,7 +200,7 @@ def test_a_cell_that_fails_says_why(tmp_path: Path) -> None:
     asked[0].run.mkdir(parents=True)
     (asked[0].run / "notes.txt").write_text("precious")
     first, second = (run_cell(CellTask(record), job) for job in asked)
-    assert "is not empty and holds no run" in (first.stopped or "")
+    assert "is not empty and is not a run folder" in (first.stopped or "")
     assert second.stopped is None
 
 
