@@ -72,7 +72,7 @@ class FileRecorder:
             self._file.close()
 
     def _errors(self) -> AbstractContextManager[None]:
-        return file_errors(f"cannot write {self.path}", "; the journal keeps all replies")
+        return file_errors(f"cannot write {self.path}", "; all replies are saved in the journal")
 
 
 _NAMES = {cls: tuple(field.name for field in fields(cls)) for cls in KINDS.values()}

@@ -103,7 +103,7 @@ def test_the_same_command_again_asks_nothing(tmp_path: Path, capsys: pytest.Capt
     assert run.main(command) == 0
     capsys.readouterr()
     assert run.main(command) == 0
-    assert "is finished; nothing was asked" in capsys.readouterr().out
+    assert "is already finished, so no model was called" in capsys.readouterr().out
 
 
 def test_a_lost_report_is_written_again(tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ HOW = (
     "Debates of three, debates within a party, silence and the interviews are run once more with other settings: block by block "
     "in the same seats, on the same topics, with the same seeds. A difference is the value with the remedy minus the value "
     "without it, within blocks. Brackets hold 95% intervals (Student's, over blocks). Here the pull is fitted to these debates "
-    "alone, so it is a little less precise than on the card. If no remedy had any effect, about {chance:.1f} of these {count} "
+    "alone, so the estimate is a little less precise than on the card. If no remedy had any effect, about "
+    "{chance:.1f} of these {count} "
     "differences would still exclude 0 by chance."
 )
 
@@ -259,7 +260,10 @@ def figure(table: pd.DataFrame, caption: str) -> Figure:
         ]
         share = quantities()[name].measure in SHARES
         panels.append(Panel(LABELS[name], points, "better →" if better > 0 else "← better", share))
-    caption = f"{caption}. With minus without, within blocks; bars: 95% intervals; filled: 0 is outside."
+    caption = (
+        f"{caption}. Value with the remedy minus without it, within blocks. Bars: 95% intervals; filled: "
+        "the interval excludes 0."
+    )
     return panel_figure(panels, titles, caption)
 
 

@@ -32,7 +32,7 @@ FIXED = {
     "llm": "use --llm",
     **dict.fromkeys(
         ("environment", "seats", "parties", "size", "default_agent", "cast", "order", "also", "forecast"),
-        "the card sets this for each condition; leave it out",
+        "the bias card sets this field in each condition; leave it out",
     ),
 }
 """Fields that a user cannot set, and why."""

@@ -79,7 +79,7 @@ def _plan_lines(base: Scenario, branches: Sequence[str], prices: Prices) -> Iter
     shared = debate + surveys * plan_run(bare.with_settings({"rounds": 0})).ratings
     calls = len(branches) * plan.calls - (len(branches) - 1) * shared
     yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {calls:,}:"
-    yield f"  the part before round {first} is the same in all branches, and its calls are made once"
+    yield f"  before round {first} all branches are the same, so these calls are made only once"
     yield from estimate_cost([(plan, len(branches))], [prices])
     yield "  (tokens and cost as if every branch made all its calls)"
     yield estimate_time([base], calls)

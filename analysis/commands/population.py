@@ -77,7 +77,7 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
     manifest = run | {"fit": law.digest} | _graph_digest(run["graph"])
     if (folder / SUMMARY).exists():
         _claim(folder, manifest)
-        print("this population is finished; nothing was run")
+        print("this population is already finished, so nothing was run")
         return folder / SUMMARY
     model = PopulationModel(law, run["graph"], run["agents"], run["parties"], run["steps"], run["seed"])
     _claim(folder, manifest)  # only now: settings of which no population can be made leave no folder
@@ -124,7 +124,7 @@ def _claim(folder: Path, manifest: dict[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()) and not (folder / LABEL).exists():
-            raise UserError(f"{folder} is not empty and holds no population; give another --out")
+            raise UserError(f"{folder} is not empty and is not the folder of a population: give another --out")
         check_manifest(folder / LABEL, manifest, "population")
     except OSError as error:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error

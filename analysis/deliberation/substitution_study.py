@@ -272,7 +272,7 @@ def _score_failure(scores: Sequence[Verdict]) -> str | None:
 def _write_report(episodes: Sequence[Episode], result: SubstitutionResult, settings: Substitution, path: Path) -> Path:
     """Write the report with its figure; return its path. episodes: those that were re-simulated."""
     report, means = (
-        Report(path.parent, path.stem, "Representatives in the place of participants"),
+        Report(path.parent, path.stem, "Representatives in place of participants"),
         substitution.summary(result.gaps),
     )
     report.add(_setting_line(episodes, settings), *_limits(episodes, result, settings))

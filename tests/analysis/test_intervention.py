@@ -240,7 +240,7 @@ def test_the_same_command_again_asks_nothing(study: Path, capsys: pytest.Capture
     names = ("intervention.md", "effects.csv", "points.csv", "intervention.png", "intervention.svg")
     before = [(study / name).read_bytes() for name in names]
     assert run.main([*COMMAND, "--intervene", SHOCK, "--out", str(study)]) == 0
-    assert capsys.readouterr().out.count("is finished; nothing was asked") == 3
+    assert capsys.readouterr().out.count("is already finished, so no model was called") == 3
     assert [(study / name).read_bytes() for name in names] == before
 
 

@@ -239,7 +239,7 @@ def test_two_of_one_name_are_named(tmp_path: Path) -> None:
         ({"repetitions": 4}, "7 of 8 personas sit (cdu 3, spd 4 of 5); without a seat: spd"),
         ({"repetitions": 4}, "repetitions=5 would seat all"),
         ({"repetitions": 9, "cast": "fixed"}, "2 of 8 personas sit (cdu 1 of 3, spd 1 of 5)"),
-        ({"repetitions": 9, "cast": "fixed"}, "cast=fixed seats the first of a party in every room"),
+        ({"repetitions": 9, "cast": "fixed"}, "cast=fixed uses the first personas of a party in every room"),
     ],
 )
 def test_a_plan_says_who_has_no_seat_and_why(tmp_path: Path, settings: dict[str, object], line: str) -> None:

@@ -178,7 +178,7 @@ def test_a_killed_worker_costs_its_own_cell_and_the_sweep_goes_on(tmp_path: Path
 
     asked = jobs(tmp_path / "killed", base)
     found = dict(run_on_processes(CellTask(record), asked, 1, None, kill, said.append))
-    assert said == ["cells/all/seed-0: its worker was killed (SIGKILL); what it had asked is kept"]
+    assert said == ["cells/all/seed-0: its worker was killed (SIGKILL); its replies so far are saved"]
     assert [found[place].found for place in range(3)] == [held.found for held in undisturbed]
     assert found[0].replayed > 0
     assert calls(tmp_path / "killed") == calls(tmp_path / "undisturbed")

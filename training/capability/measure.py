@@ -212,7 +212,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, help="write the result as JSON")
     options = parser.parse_args(arguments)
     if options.out and not options.out.parent.is_dir():
-        parser.exit(2, f"there is no folder {options.out.parent} to write {options.out.name} in\n")
+        parser.exit(
+            2,
+            f"cannot write {options.out.name}: the folder {options.out.parent} does not exist; make "
+            "the folder, or give another --out\n",
+        )
     tasks = options.tasks.split(",")
     try:
         result = measure(options.model, options.adapter, tasks, options.limit, options.load, options.batch)

@@ -216,7 +216,7 @@ def _card_parts(sides: Split, note: str) -> Iterator[str]:
     yield f"Answered in the questionnaire: {answers([episode for side in sides.values() for episode in side])}."
     header = ["side", "sessions", "episodes", "questions", "participants", "critiques", "words, mean"]
     yield markdown_table(header, [_count_row(name, side, cases[name].cases) for name, side in sides.items()])
-    yield f"Voices left out: {', '.join(f'{escape_markdown(why)} {n}' for why, n in left_out.items()) or 'none'}."
+    yield f"Participants left out: {', '.join(f'{escape_markdown(why)} {n}' for why, n in left_out.items()) or 'none'}."
     yield "## Examples"
     yield from (_example_text(case) for side in cases.values() for case in side.cases[:SHOWN])
 
