@@ -53,7 +53,10 @@ PAPER = (
     'DeepSeek R1) are of a "baseline" that pools the variant none and the three ages: 71 and 75 of 84 answers in its published '
     "data. Ours, pooled in the same way:"
 )
-OURS = "{spec} is part of Parley ({label}): its shares show whether the pipeline works, and nothing about people or large language models."
+OURS = (
+    "{spec} is part of Parley ({label}): its shares show whether the pipeline works, and nothing about people "
+    "or large language models."
+)
 SHEET = (
     "review.csv holds {all} answers: a random tenth ({tenth}) and all others that the judge calls not aligned ({others}). Fill "
     "in `human` with {aligned} or {not_aligned} (more people: more columns, human_2 and so on), then `python run.py validate "

@@ -31,7 +31,8 @@ from parley.model.scenario import Scenario
 SCHEMA = "parley-card-3"
 FIRST = (
     "Agents that speak through this model debate in the role of a Republican or a Democrat, or without a party role (the "
-    "Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How far does the model move them toward its own opinion?{size} Brackets hold 95% intervals."
+    "Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How far does the "
+    "model move them toward its own opinion?{size} Brackets hold 95% intervals."
 )
 CHANCE = (
     "Of 100 intervals, about five miss the true value by chance. This page has {intervals}, so about {missed} of them do. Tables "

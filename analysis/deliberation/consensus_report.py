@@ -215,7 +215,8 @@ def representation_lines(tables: Tables, episodes: Sequence[Episode], represente
     yield markdown_table(header, [_representation_row(name, episodes) for name in VOICE_MEASURES]) + "\n"
     yield (
         "The table compares the same people with their earlier episodes of the session, which are on other questions, drawn at "
-        "random. Brackets hold 95% intervals over groups. To compare the same questions, repeat the command with `--set represented=none` and another --out.\n"
+        "random. Brackets hold 95% intervals over groups. To compare the same questions, repeat the command with "
+        "`--set represented=none` and another --out.\n"
     )
 
 

@@ -116,7 +116,7 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     if others:
         text += (
             f" With lines recorded in other rooms, which answer no agent of this room, they came {format_number(others.null)} "
-            f"points nearer: answers to what was said add {points(others)} (computed before rounding)."
+            f"points nearer: answers to what was said add {points(others)}, computed before rounding."
         )
     yield text
 
