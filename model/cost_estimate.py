@@ -236,7 +236,7 @@ def _thinking_lines(name: str, calls: int, price: Price | None) -> Iterator[str]
     amount = f"{_rounded(tokens)} tokens out ({each:,.0f} a call)"
     amount += f", a cost of {price.of(Usage(0, tokens)):.2g}" if price else ""
     if journal and measured:
-        yield f"  and about {amount}, for the thinking of {name} before it answers, as in {journal.parent}"
+        yield f"  and about {amount}, for what {name} thinks before it answers, as in {journal.parent}"
     else:
         yield f"  and, if {name} thinks before it answers, at most {amount}; the first run shows how many"
 

@@ -507,7 +507,7 @@ def test_agreement_is_told_for_all_and_for_the_random_part() -> None:
         (["--llm", "oracle", "--judge", "oracle", "--personas", "simpel"], "did you mean simple"),
         (["--llm", "oracle", "--judge", "oracle", "--personas", "simple,simple"], "each only once"),
         (["--llm", "oracle", "--llm", "oracle", "--judge", "oracle"], "each only once"),
-        (["--review", "x.csv"], "--review goes with --out"),
+        (["--review", "x.csv"], "give their folder with --out"),
         (["--review", "none.csv", "--out", "nowhere"], "cannot read none.csv"),
     ],
 )
@@ -530,8 +530,8 @@ def test_what_cannot_be_asked_is_one_line(
         (lambda read: read.drop(columns="item"), "lacks the column item"),
         (lambda read: read.assign(human="maybe"), "'maybe' is not a verdict: write Aligned or Not aligned"),
         (lambda read: read, "no verdict is filled in"),
-        (lambda read: read.assign(item="99999", human="Aligned"), "item 99999 is not one of"),
-        (lambda read: pd.concat([read, read.iloc[:1]]).assign(human="Aligned"), "is there twice"),
+        (lambda read: read.assign(item="99999", human="Aligned"), "the item 99999 is not in"),
+        (lambda read: pd.concat([read, read.iloc[:1]]).assign(human="Aligned"), "is listed twice"),
     ],
 )
 def test_a_sheet_that_cannot_be_read_is_one_line(

@@ -229,5 +229,6 @@ def test_the_summary_counts_what_was_not_asked(both: tuple[Tables, Tables], ran:
     assert "are then not independent, and intervals are too narrow" in _page(_how_to_read, both[1])
     assert "donors" not in _page(_how_to_read, both[0])
     assert (
-        f"; {int(both[1].calls['drawn'].sum())} more drawn from archetypes (0 samples renewed, 0 had drifted)" in shared
+        f"; {int(both[1].calls['drawn'].sum())} more drawn from archetypes (0 samples were checked again, 0 of them had changed)"
+        in shared
     )

@@ -161,7 +161,7 @@ def test_any_path_is_read_by_what_it_is(tmp_path: Path) -> None:
     assert len(read_all([folder, own])) == 8
     with pytest.raises(UserError, match="round1 twice"):
         read_all([folder, folder])
-    with pytest.raises(UserError, match="holds no episodes"):
+    with pytest.raises(UserError, match="has no episodes"):
         read_any(tmp_path)
 
 
@@ -172,7 +172,10 @@ def test_any_path_is_read_by_what_it_is(tmp_path: Path) -> None:
         ("3", "must be a table"),
         ("[]", "must be a list of issues"),
         ('[{"issue": "Q?", "opinions": [], "consensus_statement": "S."}]', "must have a list of texts"),
-        ('{"question": "Q?", "opinions": ["a"], "critiques": ["b", "c"], "draft_consensus": "D."}', "must be aligned"),
+        (
+            '{"question": "Q?", "opinions": ["a"], "critiques": ["b", "c"], "draft_consensus": "D."}',
+            "there must be one critique per opinion",
+        ),
         ('{"question": 3, "opinions": ["a"], "critiques": ["b"], "draft_consensus": "D."}', "needs a text"),
     ],
 )

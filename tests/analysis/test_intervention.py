@@ -115,7 +115,7 @@ def test_no_effect_is_claimed_below_five_rooms(branches: Callable, rooms: int, c
     told = _headline(found)
     assert told.count("points higher with the interventions than without") == claims
     assert f"For {2 - claims} of 2 groups of agents" in told
-    assert ("have fewer than 5 rooms" in told) == (not claims)
+    assert ("are from fewer than 5 rooms" in told) == (not claims)
 
 
 def test_estimates_use_the_mean_of_the_answers_where_all_have_one() -> None:

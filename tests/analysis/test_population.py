@@ -95,7 +95,7 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path, capsys: pytest.Ca
     """A population is never written among somebody's files."""
     (tmp_path / "thesis.doc").write_text("mine")
     assert held(tmp_path) == 2
-    assert "holds no population" in capsys.readouterr().err
+    assert "is not the folder of a population" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
 
 

@@ -94,7 +94,7 @@ def test_a_corrupted_split_is_refused_by_the_name_of_what_leaks(
     sides = dict(split_cases(episodes(12), 0))
     victim, *rest = sides[side]
     sides[side] = (corrupt(victim, sides[other][-1]), *rest)
-    with pytest.raises(UserError, match=f"the split leaks: {corrupt.__name__[1:]} ") as told:
+    with pytest.raises(UserError, match=f"the split is not clean: {corrupt.__name__[1:]} ") as told:
         check_split(sides)
     assert side in str(told.value)
     assert other in str(told.value)

@@ -97,7 +97,7 @@ def test_models_are_held_alone_and_mixed() -> None:
     [
         ("orderz", ["oracle"], "did you mean orders"),
         ("models", ["oracle"], "give --llm twice or more"),
-        ("echo", ["oracle", "pocket"], "takes one --llm"),
+        ("echo", ["oracle", "pocket"], "give --llm once"),
         ("models", ["oracle", "oracle"], "names oracle twice"),
     ],
 )

@@ -432,7 +432,7 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
         pytest.skip(f"no real data beside the checkout: {name}")
     with pytest.raises(
         Unreadable,
-        match=r"oracle: [12]0 of [12]0 critiques are missing, mostly for no_known_sentence .* reads only .* --keep-going",
+        match=r"oracle: [12]0 of [12]0 critiques are missing, mostly for no_known_sentence .* can only read .* --keep-going",
     ):
         run_substitution(read_any(DATA / name), Substitution("oracle", repetitions=1), CallDesk(tmp_path / "out", BAR))
     desk = CallDesk(tmp_path / "out", BAR, keep_going=True)
@@ -445,7 +445,7 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
 
 
 def test_what_cannot_be_studied_is_one_line() -> None:
-    for wrong, says in (({"repetitions": 0}, "at least 1"), ({"knows": "X"}, "no choice"), ({"payoff": "jugde"}, "judge"),
+    for wrong, says in (({"repetitions": 0}, "at least 1"), ({"knows": "X"}, "a valid choice"), ({"payoff": "jugde"}, "judge"),
                         ({"mediator": "nobody"}, "unknown mediator"), ({"mediator": "majority"}, "ignores critiques"),
                         ({"mediator": "random_opinion"}, "ignores critiques"), ({"llm": "orcale"}, "oracle")):  # fmt: skip
         with pytest.raises(UserError, match=says):

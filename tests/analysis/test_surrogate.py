@@ -365,7 +365,7 @@ def test_the_file_names_the_question_that_it_answers(held: Tables) -> None:
     for tables, probe in ((held, "attitude"), (asked, "agreement")):
         fit = surrogate(tables)["topics"]["racism"]
         assert fit["probe"] == probe
-        assert f"probe: {probe}, heard:" in "".join(fit["told"])
+        assert f"Survey question: {probe}; agents respond to" in "".join(fit["told"])
 
 
 def test_the_same_record_gives_the_same_file(held: Tables, file: Path, tmp_path: Path) -> None:
@@ -381,10 +381,10 @@ def test_files_that_are_none_are_told(file: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.json"
     old.write_text(json.dumps(found | {"schema": 0}))
     for spec, told in [
-        ("surrogate", "write surrogate:FILE"),
+        ("surrogate", "write --law surrogate:FILE"),
         (f"surrogate:{tmp_path}/none.json", "No such file"),
         (f"surrogate:{other}", "it is none"),
-        (f"surrogate:{old}", "fit it anew"),
+        (f"surrogate:{old}", "fit the surrogate again"),
         (f"surrogate:{two}", "say which"),
         (f"surrogate:{file},topic=racsim", "did you mean racism"),
     ]:

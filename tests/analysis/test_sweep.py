@@ -241,7 +241,7 @@ def test_a_cell_without_a_record_is_a_row_that_says_why(tmp_path: Path) -> None:
         "python run.py sweep",
     )
     summary = (tmp_path / "summary.md").read_text()
-    assert "**Unfinished**: 1 cell of 2" in summary
+    assert "**Unfinished**: no results yet for 1 cell of 2" in summary
     assert "reason missing" not in summary
     assert "| its worker was killed | 1 |" in summary
 
@@ -307,7 +307,7 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
 @check_each(
     ("arguments", "words"),
     [
-        (["sweep"], "name a scenario"),
+        (["sweep"], "no scenario was given"),
         (
             [*SWEEP, "--vary", "rounds=2", "--rounds", "3"],
             "--vary rounds: this field is also set by another option: leave out one of the two",

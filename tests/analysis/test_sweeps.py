@@ -61,7 +61,7 @@ def test_a_sweep_of_which_nothing_is_rated_draws_nothing(tmp_path: Path) -> None
     found = parley.sweep("two_way", seeds=[1], workers=1, out=tmp_path / "n", rounds=1, survey="never", **SMALL)
     assert found.effects.empty
     assert found.cells["attitude"].isna().all()
-    with pytest.raises(parley.UserError, match="there is no figure"):
+    with pytest.raises(parley.UserError, match="no figure can be drawn"):
         found.plot()
     assert "1 cell without a rating" in found._repr_html_()
 

@@ -145,7 +145,7 @@ def test_recorded_never_guesses(replay_spec: str) -> None:
 
 def test_recorded_needs_replies(tmp_path: Path) -> None:
     """A folder without a journal, and an empty file, are no recordings."""
-    with pytest.raises(UserError, match="no journal at"):
+    with pytest.raises(UserError, match="does not exist: give the folder of a run"):
         open_spec(f"replay:{tmp_path}")
     (tmp_path / "journal.sqlite").touch()
     with pytest.raises(UserError, match="cannot use the journal"):

@@ -170,7 +170,9 @@ def test_a_limit_on_what_nobody_counts_stops_at_the_first_reply(
     inner = Counted(lambda request: Reply(".", notes=UNTOLD))
     journal = open_journal(Limits(inner, limits))
     journal.complete(questions(2))
-    with pytest.raises(BudgetSpent, match=r"does not report token use, so --max-\w+ \S+ cannot work.* use --max-calls"):
+    with pytest.raises(
+        BudgetSpent, match=r"does not report token use, so --max-\w+ \S+ cannot work.* with --max-calls"
+    ):
         journal.complete(questions(5))
     assert (inner.calls, journal.asked) == (2, 2)
 

@@ -596,7 +596,7 @@ def test_the_probe_believes_only_what_it_sees(act: Callable[[Body], Act | None],
     [
         (lambda body, time: problem(401, "no such key"), "refuses echo: 401: no such key"),
         (lambda body, time: problem(404, "no model"), r"404: no model \(it has echo, other\)"),
-        (lambda body, time: Act(body=b"<html>"), "no OpenAI-compatible endpoint"),
+        (lambda body, time: Act(body=b"<html>"), "not an OpenAI-compatible server"),
         (lambda body, time: problem(400, "never"), "cannot be asked for echo: 400: never"),
         (lambda body, time: Act(reset=True), "no answer from http://127.0.0.1"),
     ],

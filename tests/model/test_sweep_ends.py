@@ -109,7 +109,7 @@ def test_a_graph_that_does_not_fit_leaves_no_folder(
     given = ["--llm", "oracle", "--set", f"graph=file,path={graph}", "--set", "size=4", "--out", str(out)]
     more = ["--intervene", "mute round=1"] if command[0] == "intervene" else []
     assert run.main([*command, *given, *more]) == 2
-    assert "has 3 nodes for 4 people: set size=3" in capsys.readouterr().err
+    assert "has 3 nodes, but there are 4 agents: set size=3" in capsys.readouterr().err
     assert not out.exists()
 
 
@@ -130,7 +130,7 @@ def test_nor_does_a_sweep_over_it(tmp_path: Path, capsys: pytest.CaptureFixture[
         str(out),
     ]
     assert run.main(["sweep", "--scenario", "network", *given]) == 2
-    assert "has 3 nodes for 4 people" in capsys.readouterr().err
+    assert "has 3 nodes, but there are 4 agents" in capsys.readouterr().err
     assert not out.exists()
 
 

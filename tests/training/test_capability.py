@@ -241,7 +241,7 @@ def test_a_score_is_what_the_items_say() -> None:
 def test_what_a_person_can_mend_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from parley.training.capability.measure import main, measure
 
-    with pytest.raises(UserError, match="holds no adapter"):
+    with pytest.raises(UserError, match="is not an adapter folder"):
         measure(str(POCKET), str(tmp_path))
     with pytest.raises(UserError, match="limit must be 1 or more"):
         measure(str(POCKET), limit=0)

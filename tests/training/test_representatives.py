@@ -112,7 +112,7 @@ def test_a_split_corrupted_on_disk_is_found_out(tmp_path: Path) -> None:
     DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
     train, test = (tmp_path / "run" / "data" / f"{side}.jsonl" for side in ("train", "test"))
     write_episodes([*read_episodes(train), replace(read_episodes(test)[0], id="moved")], train)
-    with pytest.raises(UserError, match="the split leaks"):
+    with pytest.raises(UserError, match="the split is not clean"):
         DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
 
 
@@ -352,8 +352,8 @@ def test_names_of_models_are_parts_of_a_path() -> None:
         (["train", "{file}", "--llm", "hf:/no/such/model"], "cannot load the model /no/such/model"),
         (["grid", "{file}", "--llm", "hf:/no/such/model"], "cannot load the model /no/such/model"),
         (["measure", "{file}", "--limit", "0"], "--limit 0 leaves no critique"),
-        (["train", "{file}", "--knows", "XY"], "no choice of"),
-        (["grid", "{file}", "--choices", "D,Q"], "no choice of"),
+        (["train", "{file}", "--knows", "XY"], "not a valid choice of"),
+        (["grid", "{file}", "--choices", "D,Q"], "not a valid choice of"),
         (["substitute", "{file}", "--payoff", "gold"], "unknown payoff scorer"),
     ],
 )

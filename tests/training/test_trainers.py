@@ -126,7 +126,7 @@ def test_an_adapter_of_another_model_or_without_weights_is_nothing_to_go_on_from
     with pytest.raises(UserError, match="was trained on another model"):
         check_start(adapter(tmp_path / "one"), dpo, base_model("pocket:control"))
     (tmp_path / "one" / "adapter_model.safetensors").unlink()
-    with pytest.raises(UserError, match="holds no adapter"):
+    with pytest.raises(UserError, match="is not an adapter folder"):
         check_start(tmp_path / "one", dpo, base_model("pocket"))
-    with pytest.raises(UserError, match="holds no adapter"):
+    with pytest.raises(UserError, match="is not an adapter folder"):
         check_start(tmp_path / "nowhere", dpo, base_model("pocket"))
