@@ -301,5 +301,5 @@ def make_memory(kind: str, opening: str, header: str, importance: str = "novelty
 
 
 def header_of(kind: str) -> str:
-    """Return the name of the prompt that stands above a summary or above recalled memories."""
+    """Return the name of the prompt before a summary or before recalled memories."""
     return "retrieval_header" if kind.startswith("retrieve") else "summary_header"

@@ -1,4 +1,4 @@
-"""How far each utterance of a run is from a piece of news, 0-10, according to a judge that is not told who speaks, or when.
+"""How far each utterance of a run is from a piece of news, 0-10, by a judge that knows neither the speaker nor the round.
 
 Written: deviation.md with the distance by role and step, as a table and a figure.
 """

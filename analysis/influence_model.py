@@ -93,7 +93,7 @@ class Estimate(NamedTuple):
 
 
 class Unidentified(ValueError):
-    """Influence and pull cannot be told apart."""
+    """Influence and pull cannot be estimated separately."""
 
 
 def fit_influence(rooms: RoomPassages, influence: bool = True) -> InfluenceFit:

@@ -67,7 +67,7 @@ def tags(tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
 
 
 def appeal_item(appeal: str, row: Any) -> Item:
-    """The question about one appeal; the judge is not told who speaks."""
+    """Return the question about one appeal; it does not name the speaker."""
     slots = {"statement": one_line(str(row.text)), "appeal": appeal, "meaning": APPEALS[appeal]}
     return Item((f"{row.room} {row.iteration}", appeal), slots)
 

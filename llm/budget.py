@@ -41,7 +41,7 @@ UNCOUNTED = "uncounted"
 
 
 class Budget(NamedTuple):
-    """Limits of a run folder, over all its sittings. None is no limit; a limit on cost needs prices.
+    """The limits of a run folder, over all its starts. None is no limit; a limit on cost needs prices.
 
     `keep_going`: go on even if almost no reply can be read (model/missing_replies.py). `prices` has one price for each voice of
     a run with several models, and that of the first model under ""; a voice without a price costs nothing.
@@ -153,7 +153,7 @@ class Limits(Wrapper):
         return self.budget.money(self.used)
 
     def charge(self, calls: int, used: Mapping[str, Usage]) -> None:
-        """Count calls, and tokens by voice: of earlier sittings, or now of calls that were booked."""
+        """Count calls, and tokens by voice: of earlier starts, or of calls that were booked now."""
         self.calls += calls
         for voice, usage in used.items():
             self.used[voice] = total([self.used.get(voice, NOTHING), usage])

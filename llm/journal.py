@@ -217,11 +217,11 @@ class Journal(Wrapper):
         return known
 
     def spent(self) -> tuple[int, dict[str, Usage]]:
-        """Return calls (with those that a network backend repeated) and tokens by voice, over all sittings."""
+        """Return calls (with those that a network backend repeated) and tokens by voice, over all starts."""
         return _spent(self._run(_SPENT))
 
     def close(self) -> None:
-        """Write this sitting's counts and wall-clock time (which is only here, never in the record), and close the file."""
+        """Write the counts and wall-clock time of this start (which is only here, never in the record), and close the file."""
         try:
             self._run(
                 "UPDATE sittings SET seconds = ?, asked = ?, replayed = ? WHERE rowid = ?",
@@ -260,7 +260,7 @@ def shared_ledger(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Le
 
 
 def reply_rate(path: Path) -> float | None:
-    """Return the calls a second over the sittings of a journal; None where fewer than 20 calls were made."""
+    """Return the calls per second over all starts of a journal; None where fewer than 20 calls were made."""
     ((asked, seconds),) = query(path, _RATE)
     return asked / seconds if asked >= FEWEST and seconds else None
 

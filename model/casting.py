@@ -36,7 +36,7 @@ Places = tuple[SeatPlace, ...]
 
 
 class RoomSeating(NamedTuple):
-    """A room before its agents are made. `present` are the personas that each agent is told about, itself included.
+    """A room before its agents are made. `present` are the personas that each agent knows about, itself included.
 
     `episode` counts from 0 the rooms in which the same people deliberate on drawn questions. `links` are those of a network at
     its start, by the number of the place; `nodes` and `weights` are those of a graph from a file.

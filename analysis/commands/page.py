@@ -1,4 +1,4 @@
-"""The page in the browser as a server of its own: it runs on this machine until it is interrupted."""
+"""Serve the app in the browser: the server runs on this machine until it is interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two debaters bet in private that they win: against another, against their own copy, and told that chances are even.
+"""Two debaters bet in private that they win: against another, their own copy, and their copy with even chances announced.
 
 Source: "When Two LLMs Debate, Both Think They'll Win" (2025). Its baseline is a model that debates itself, either without or with
 a sentence that says its chances are even; docs/presets.md lists the departures. A copy is the same person under another name.

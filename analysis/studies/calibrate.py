@@ -6,7 +6,7 @@ a <- a + kappa * (g - a) + mu * (bias - a) for every line of grade g that an age
 
     oracle                the rule-based speaker: an instrument that does not find its parameters is broken
     oracle,kappa=0,mu=0   the same without influence and drift: there is nothing to find
-    pocket                the model in the box, trained on sentences of the oracle
+    pocket                the small model that comes with Parley, trained on sentences of the oracle
     pocket:control        its control, trained on an oracle without influence and drift
 
 For the pocket models, "planted" are the values they were trained on. Where the instruments find the oracle's own values, a

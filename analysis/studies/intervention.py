@@ -177,7 +177,7 @@ def _pairs(without: Tables, with_: Tables) -> pd.DataFrame:
 
 
 def effects(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return with minus without, within rooms: one row per topic, group, party, told, round and measure.
+    """Return with minus without interventions, within rooms: one row per topic, group, party, told, round and measure.
 
     told: whether an intervention reached these agents themselves, or only others of their room.
     measure: `attitude` (0-10), `expected` (mean of the answer distribution, where there is one; agents that a surrogate fitted to

@@ -272,7 +272,7 @@ def test_a_killed_validation_goes_on_and_asks_nothing_twice(tmp_path: Path, monk
 def test_another_validation_wants_another_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Answers of two seeds in one table would be nobody's experiment."""
     assert run.main(["validate", "--llm", "oracle", "--judge", "oracle", "--seed", "1", "--out", str(folder)]) == 2
-    assert "holds another validation" in capsys.readouterr().err
+    assert "already has another validation" in capsys.readouterr().err
 
 
 # --- shares and figure
@@ -552,5 +552,5 @@ def test_a_sheet_that_cannot_be_read_is_one_line(
 
 def test_a_party_that_nobody_describes_cannot_be_judged(tmp_path: Path) -> None:
     (tmp_path / "green.toml").write_text('[[persona]]\nname = "Ann"\nbackstory = "You"\n', encoding="utf-8")
-    with pytest.raises(UserError, match="only default, republican, democrat can be judged, not green"):
+    with pytest.raises(UserError, match="only the parties default, republican, democrat can be judged, not green"):
         interview_items(Validation(("oracle",), "oracle", (f"{tmp_path}/",)))

@@ -90,7 +90,7 @@ def test_the_command_resumes_and_tells_where_the_report_is(tmp_path: Path, capsy
     assert run.main([*command, "--out", str(tmp_path / "here")]) == 0
     assert "calibration.md" in capsys.readouterr().out
     assert run.main([*command, "--out", str(tmp_path / "here")]) == 0
-    assert capsys.readouterr().out.count("nothing was asked") == 2
+    assert capsys.readouterr().out.count("so no model was called") == 2
 
 
 def test_too_few_rooms_and_wrong_names_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -176,7 +176,7 @@ def test_any_path_is_read_by_what_it_is(tmp_path: Path) -> None:
             '{"question": "Q?", "opinions": ["a"], "critiques": ["b", "c"], "draft_consensus": "D."}',
             "there must be one critique per opinion",
         ),
-        ('{"question": 3, "opinions": ["a"], "critiques": ["b"], "draft_consensus": "D."}', "needs a text"),
+        ('{"question": 3, "opinions": ["a"], "critiques": ["b"], "draft_consensus": "D."}', "must have a text"),
     ],
 )
 def test_what_is_no_public_json_is_one_line(tmp_path: Path, text: str, says: str) -> None:

@@ -130,7 +130,10 @@ def test_what_is_no_table_is_refused_by_line(tmp_path: Path, line: str) -> None:
 def test_one_id_once_and_one_session_one_group(tmp_path: Path) -> None:
     """A participant who joined in the second episode would have no past where the data say that there is one."""
     alone = replace(EPISODE, id="e2", voices=EPISODE.voices[:1])
-    for pair, says in (([EPISODE, EPISODE], "e1 twice"), ([EPISODE, alone], "other participants in e2 than in e1")):
+    for pair, says in (
+        ([EPISODE, EPISODE], "e1 twice"),
+        ([EPISODE, alone], "the episodes e2 and e1 of session s1 must have the same participants"),
+    ):
         with pytest.raises(UserError, match=says):
             write_episodes(pair, tmp_path / "e.jsonl")
 

@@ -65,7 +65,7 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
     assert held(folder) == 0
     assert "nothing was run" in capsys.readouterr().out
     assert held(folder, "--seed", "5") == 2
-    assert "holds another population" in capsys.readouterr().err
+    assert "already has another population" in capsys.readouterr().err
 
 
 @check_each(

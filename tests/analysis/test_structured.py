@@ -324,7 +324,7 @@ def test_an_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFix
     assert found["score"].notna().all()
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
     assert run.main(command) == 0
-    assert capsys.readouterr().out.count("nothing was asked") == 2
+    assert capsys.readouterr().out.count("so no model was called") == 2
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")} == before
 
 
@@ -362,7 +362,7 @@ def test_a_folder_holds_one_experiment(tmp_path: Path, capsys: pytest.CaptureFix
     small = ["--llm", "oracle", "--topic", "racism", "--repetitions", "2", "--rounds", "2", "--out", str(tmp_path)]
     assert run.main(["structured", "baseline", *small]) == 0
     assert run.main(["structured", "alone", *small]) == 2
-    assert "holds another experiment" in capsys.readouterr().err
+    assert "already has another experiment" in capsys.readouterr().err
 
 
 def test_conditions_do_not_share_their_chances() -> None:

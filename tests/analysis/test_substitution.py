@@ -328,7 +328,7 @@ def test_a_population_of_other_people_is_refused(known: Path, other: dict[str, o
     """The people are written once a folder: others who are asked for later would silently be the ones that are there."""
     asked = {"laps": 1, "llm": "oracle", "people": "oracle", "seed": 0, "folder": known.parent, "told": print, **other}
     before = known.stat().st_mtime_ns
-    with pytest.raises(UserError, match="holds another population") as told:
+    with pytest.raises(UserError, match="already has another population") as told:
         populate(**asked)  # type: ignore[arg-type]
     assert "\n" not in str(told.value)
     assert known.stat().st_mtime_ns == before
@@ -360,7 +360,7 @@ def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path
     before = {path: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
     run_substitution(groups, asked, CallDesk(tmp_path / "out", BAR))
     assert before == {path: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
-    with pytest.raises(UserError, match="holds another study of substitution"):
+    with pytest.raises(UserError, match="already has another study of substitution"):
         run_substitution(groups, replace(asked, repetitions=1), CallDesk(tmp_path / "out", BAR))
 
 
@@ -402,7 +402,7 @@ def test_recorded_ratings_are_nobodys_estimate(tmp_path: Path) -> None:
             {"payoff": "ranking"},
             r"can score at most 26 statements per group, not 39 \(13 per repetition\): set --repetitions 2 or less",
         ),
-        (12, {"payoff": "ranking", "repetitions": 1}, r"not 27 \(27 a repetition\): take another --payoff"),
+        (12, {"payoff": "ranking", "repetitions": 1}, r"not 27 \(27 per repetition\): choose another --payoff"),
         (2, {"adapter": "nobody"}, "unknown adapter 'nobody': known: none"),
     ],
 )

@@ -214,7 +214,7 @@ def test_a_step_by_hand() -> None:
     assert begun.beyond(start, graph) == 0.0
     tight = Surrogate(fit={"parties": {"a": calm | {"heard_high": 7.0}, "b": calm | {"own_low": 9.5}}})
     assert tight.begin(start, np.array([0, 0, 1]), ["a", "b"]).beyond(start, graph) == pytest.approx(2 / 3)
-    with pytest.raises(ValueError, match="knows no c"):
+    with pytest.raises(ValueError, match="cannot play c"):
         law.begin(start, np.array([0, 0, 0]), ["c"])
 
 

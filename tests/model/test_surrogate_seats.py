@@ -215,7 +215,7 @@ def test_further_questions_have_no_answer(tmp_path: Path) -> None:
     [
         (("republican",), {"survey": "ends"}, "set survey=rounds"),
         (("republican",), {"topics": "climate_change"}, "climate_change"),
-        (("default",), {"parties": "republican,default"}, "knows no default"),
+        (("default",), {"parties": "republican,default"}, "cannot play a default"),
         (("nobody",), {}, "nobody"),
         (
             ("default",),

@@ -44,7 +44,9 @@ def test_folders_that_cannot_be_compared_are_one_line(tmp_path: Path) -> None:
     for folders in ([first, same], [first, other]):
         with pytest.raises(UserError, match="must have the same model and different seeds"):
             arms(folders, "sft", 16, None)
-    with pytest.raises(UserError, match=r"holds no adapter sft-r16: python run\.py train --method sft --r 16"):
+    with pytest.raises(
+        UserError, match=r"has no adapter sft-r16: train it with python run\.py train --method sft --r 16"
+    ):
         arms([bare], "sft", 16, None)
 
 

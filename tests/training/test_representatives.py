@@ -162,7 +162,7 @@ def test_the_same_command_trains_nothing_again(workshop: DatasetBuilder, spec: s
     assert not list((workshop.folder / "models").rglob(".*"))
     with pytest.raises(UserError, match="was trained with another patience"):
         workshop.model(spec, replace(SMALL, patience=9))
-    with pytest.raises(UserError, match="holds another split of episodes"):
+    with pytest.raises(UserError, match="already has another split of episodes"):
         DatasetBuilder(EPISODES, 1, workshop.folder, BAR)
 
 
@@ -262,7 +262,7 @@ def test_a_model_of_the_same_name_is_not_the_same_model(workshop: DatasetBuilder
     with pytest.raises(UserError, match="was trained with another weights of the base"):
         workshop.model(f"hf:{second}", lesson)
     halve_layers(bases[0], tmp_path / "half")
-    with pytest.raises(UserError, match="holds another half of a model"):
+    with pytest.raises(UserError, match="already has another half of a model"):
         halve_layers(bases[1], tmp_path / "half")
 
 

@@ -1,7 +1,7 @@
 """What a model can do, before and after fine-tuning:  python -m parley.training.capability.measure MODEL [--adapter FOLDER] ...
 
 Taubenfeld et al. (2024, Table 1) report HellaSwag and MMLU of each fine-tuned model, by lm-evaluation-harness: a moved bias is
-of little use if the model lost its abilities. This command measures the same. For the model in the box it uses two tasks of
+of little use if the model lost its abilities. This command measures the same. For pocket it uses two tasks of
 the same kinds, made from what that model was taught. For every model it also measures the loss on held-out text, which changes
 before accuracies do (docs/capability.md).
 """

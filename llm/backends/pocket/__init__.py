@@ -1,4 +1,4 @@
-"""pocket: the language model in the box, a small Llama trained from scratch on what the oracle wrote. `--llm pocket[:NAME]`
+"""pocket: a small Llama that comes with Parley, trained from scratch on texts of the oracle. `--llm pocket[:NAME]`
 
     pocket            bias, drift and influence as planted in the oracle
     pocket:control    the control: trained in the same way on an oracle without influence and drift (kappa = mu = 0)
@@ -57,7 +57,7 @@ def _folder(model: str) -> Path:
 
 
 def organisms() -> list[str]:
-    """Return the names of the models in the box."""
+    """Return the names of the pocket models that come with Parley."""
     return sorted(path.parent.name for path in WEIGHTS.glob("*/config.json"))
 
 
@@ -71,7 +71,7 @@ def open_backend(
     workers: int = 0,
     same: str = "auto",
 ) -> Backend:
-    """Load one of the models in the box, or one from a folder. Errors: UserError."""
+    """Load a pocket model by name, or a model of this kind from a folder. Errors: UserError."""
     folder = _folder(model)
     if not (folder / "config.json").is_file():
         if "/" in model:
