@@ -34,7 +34,8 @@ SIZES = (
     "chance explains). Ratios of SDs, Hedges' g and eta squared of shuffled labels have none."
 )
 SMOOTHED = (
-    "The scores were smoothed already{how}, so they are not smoothed again. The tests by run, the slopes and reversion therefore use "
+    "The scores were smoothed already{how}, so they are not smoothed again. The tests by run, the slopes and "
+    "reversion therefore use "
     "smoothed scores, in which changes look slower than they were."
 )
 ALPHA = 0.05

@@ -160,7 +160,7 @@ def test_the_same_command_trains_nothing_again(workshop: DatasetBuilder, spec: s
     again = DatasetBuilder(EPISODES, 0, workshop.folder, BAR).model(spec, SMALL)
     assert {path: path.stat().st_mtime_ns for path in (again.folder or Path()).iterdir()} == before
     assert not list((workshop.folder / "models").rglob(".*"))
-    with pytest.raises(UserError, match="was trained with another patience"):
+    with pytest.raises(UserError, match="already has a model trained with another patience"):
         workshop.model(spec, replace(SMALL, patience=9))
     with pytest.raises(UserError, match="already has another split of episodes"):
         DatasetBuilder(EPISODES, 1, workshop.folder, BAR)
@@ -259,7 +259,7 @@ def test_a_model_of_the_same_name_is_not_the_same_model(workshop: DatasetBuilder
     out.mkdir(parents=True)
     (out / "training.json").write_text(json.dumps({"recipe": asdict(lesson), "base": bases[0].card_identity}))
     assert workshop.model(f"hf:{first}", lesson).folder == out
-    with pytest.raises(UserError, match="was trained with another weights of the base"):
+    with pytest.raises(UserError, match="already has a model trained with another weights of the base"):
         workshop.model(f"hf:{second}", lesson)
     halve_layers(bases[0], tmp_path / "half")
     with pytest.raises(UserError, match="already has another half of a model"):

@@ -94,7 +94,7 @@ def test_the_same_command_trains_nothing_again(tuned: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in tuned.rglob("*.safetensors")}
     pipeline(tuned).adapter(Recipe("republican", "dpo", r=4, batch=4, held_out=0.2))
     assert {path: path.stat().st_mtime_ns for path in tuned.rglob("*.safetensors")} == before
-    with pytest.raises(UserError, match="was trained with another beta"):
+    with pytest.raises(UserError, match="already has a model trained with another beta"):
         pipeline(tuned).adapter(Recipe("republican", "dpo", r=4, batch=4, held_out=0.2, beta=0.1))
     with pytest.raises(UserError, match="already has another plan of training data"):
         pipeline(tuned, TuningPlan(questions=11))
