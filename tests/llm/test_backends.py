@@ -58,7 +58,7 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
         ("oracle,kappa=nan", "option kappa of oracle must be a finite number, not 'nan'"),
         ("oracle,kappa=-inf", "option kappa of oracle must be a finite number, not '-inf'"),
         ("replay", "--llm replay needs a run folder"),
-        ("replay:no/such/run", "no journal at no/such/run"),
+        ("replay:no/such/run", "no/such/run does not exist: give the folder of a run"),
     ],
 )
 def test_spec_errors_are_one_line(spec: str, message: str) -> None:

@@ -409,7 +409,11 @@ def test_addresses_that_do_not_serve_alike_are_one_line() -> None:
     def seedless(body: Body, time: int) -> Act:
         return problem(400, "seed") if "seed" in body else echo(body)
 
-    with Loopback(echo) as one_, Loopback(seedless) as other, pytest.raises(UserError, match="does not serve echo as"):
+    with (
+        Loopback(echo) as one_,
+        Loopback(seedless) as other,
+        pytest.raises(UserError, match="does not accept the same fields for echo as"),
+    ):
         backend(one_, other)
 
 
@@ -597,7 +601,7 @@ def test_the_probe_believes_only_what_it_sees(act: Callable[[Body], Act | None],
         (lambda body, time: problem(401, "no such key"), "refuses echo: 401: no such key"),
         (lambda body, time: problem(404, "no model"), r"404: no model \(it has echo, other\)"),
         (lambda body, time: Act(body=b"<html>"), "not an OpenAI-compatible server"),
-        (lambda body, time: problem(400, "never"), "cannot be asked for echo: 400: never"),
+        (lambda body, time: problem(400, "never"), "could not answer a test call to echo: 400: never"),
         (lambda body, time: Act(reset=True), "no answer from http://127.0.0.1"),
     ],
 )

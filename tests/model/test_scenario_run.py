@@ -174,9 +174,9 @@ def test_a_spent_budget_keeps_everything_and_goes_on_when_raised(tmp_path: Path,
 @check_each(
     ("changes", "words"),
     [
-        ({"seed": 9}, "another scenario, seed or setting (seed 0, not 9)"),
-        ({"rounds": 3}, "rounds 2, not 3"),
-        ({"frame": "chat"}, "frame 'debate', not 'chat'"),
+        ({"seed": 9}, "another scenario, seed or setting (seed is 0 there, 9 here)"),
+        ({"rounds": 3}, "rounds is 2 there, 3 here"),
+        ({"frame": "chat"}, "frame is 'debate' there, 'chat' here"),
     ],
 )
 def test_a_folder_of_another_run_is_left_alone(
@@ -358,7 +358,7 @@ def test_a_signal_that_is_ignored_stays_so(small: Small) -> None:
             "folder",
             r"journal .* was removed \(No such file or directory\), so the run stopped. Up to \d+ replies .* are lost",
         ),
-        ("journal", "is gone"),
+        ("journal", "was removed"),
         ("another", "was replaced by another file"),
         ("rubbish", "was replaced by another file|cannot use the journal"),
     ],
