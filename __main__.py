@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt as stop:
         with suppress(OSError):  # the terminal may be gone
-            kept = "interrupted; what was answered is kept: the same command with --out and the folder above goes on"
+            kept = "interrupted. All answers so far are saved: repeat the command with --out and the folder above to continue"
             print(f"\n{program()}: {kept}", file=sys.stderr)
         return 128 + (stop.number if isinstance(stop, Interrupted) else signal.SIGINT)
     except BrokenPipeError:
@@ -66,17 +66,23 @@ def run_parser() -> Parser:
         EXAMPLES,
         cli.scenario(),
         *cli.debating("runs/<scenario>-<time>"),
-        cli.dry_run("print agents, rooms, calls and tokens, and run nothing"),
+        cli.dry_run("print the planned agents, rooms, calls and tokens, and stop: nothing is run"),
         cli.retry_failures(),
         usage="%(prog)s [COMMAND] [options]",
         epilog=f"{overview()}\n\n",
     )
-    add_option(parser, "--list", "list every scenario, with its source, and every topic", action="store_true")
+    add_option(
+        parser, "--list", "list all scenarios with their sources, and all topics and models", action="store_true"
+    )
     page = parser.add_argument_group("page")
-    about = "open the page in the browser with this scenario, and run nothing (docs/app.md)"
+    about = "open the app in the browser with this scenario instead of running it (docs/app.md)"
     add_option(page, "--ui", about, action="store_true")
-    add_option(page, "--host ADDRESS", "with --ui: the address of the page (default: 127.0.0.1, only this machine)")
-    add_option(page, "--port N", "with --ui: its port (default: the first free one from 8765)", natural)
+    add_option(
+        page,
+        "--host ADDRESS",
+        "with --ui: network address of the app (default: 127.0.0.1, which only this machine can open)",
+    )
+    add_option(page, "--port N", "with --ui: port of the app (default: the first free one from 8765)", natural)
     return parser
 
 
@@ -86,10 +92,12 @@ def run(arguments: Sequence[str]) -> int:
     if options.list:
         return show_list()
     if not options.scenario:
-        raise UserError("name a scenario: python run.py --scenario echo_chamber (see --list)")
+        raise UserError(
+            "no scenario was given: name one, such as python run.py --scenario echo_chamber (--list shows all)"
+        )
     misplaced = [name for name in ("host", "port") if getattr(options, name) is not None and not options.ui]
     if misplaced:
-        raise UserError(f"--{misplaced[0]} is only for the page: add --ui, or leave out --{misplaced[0]}")
+        raise UserError(f"--{misplaced[0]} only works with --ui: add --ui, or leave out --{misplaced[0]}")
     scenario, given = scenario_from_args(options)
     if options.ui:
         return page(options, scenario, given)
@@ -146,7 +154,9 @@ def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]
             "Leave these options out, or run without --ui"
         )
     if {"interventions", "llms"} & set(given):
-        raise UserError("--ui takes neither --intervene nor the --llm of one party: write them into a preset")
+        raise UserError(
+            "--ui cannot be combined with --intervene or --llm PARTY=SPEC: write these settings into a preset (docs/presets.md)"
+        )
     settings = {"scenario": options.scenario, **{key: field_value(scenario.to_dict(), key) for key in given}}
     return serve(Path(__file__).with_name("app.py"), settings, options.host or "127.0.0.1", options.port)
 
@@ -170,11 +180,11 @@ def show_list() -> int:
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Run debates": {
         "run": ("__main__", "run the debates of a scenario (this is the default command)"),
-        "sweep": ("analysis.commands.sweep", "run every combination of some settings, with every seed"),
+        "sweep": ("analysis.commands.sweep", "run a scenario with every combination of settings and seeds"),
         "intervene": ("analysis.commands.intervene", "run the same debates with and without an intervention"),
         "archetypes": (
             "analysis.commands.archetypes",
-            "let similar agents share survey answers: calls saved, error added",
+            "let similar agents share survey answers, and measure calls saved and error added",
         ),
         "population": ("analysis.commands.population", "simulate millions of agents with an opinion-dynamics model"),
         "surrogate": ("analysis.commands.population", "fit an opinion-dynamics model to a recorded run"),
@@ -184,7 +194,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "compare": ("analysis.commands.card", "compare several bias cards"),
         "audit-probe": ("analysis.commands.audit_probe", "measure variance and order effects of a survey question"),
         "validate": ("analysis.commands.validate", "check whether personas answer as their party would"),
-        "calibrate": ("analysis.commands.calibrate", "check whether the analysis finds bias that was planted"),
+        "calibrate": ("analysis.commands.calibrate", "check whether the analysis recovers a known bias"),
     },
     "Change a model's bias": {
         "train": ("training.commands.tuning", "fine-tune a model on its own partisan answers"),
@@ -233,7 +243,7 @@ def overview() -> str:
         "\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, (_, what) in group.items())])
         for title, group in COMMANDS.items()
     ]
-    return "\n\n".join(["commands (COMMAND --help says more):", *groups])
+    return "\n\n".join(["commands (COMMAND --help explains one):", *groups])
 
 
 def command(name: str) -> Callable[[Sequence[str]], int]:

@@ -346,7 +346,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def _opening(persona: Persona, topic: Topic, others: Sequence[str], style: DebateStyle, known: str) -> str:
-    """Return what an agent is told before the debate. known: a sentence about the others."""
+    """Return the opening of a debate for an agent. known: a sentence about the other agents."""
     are = "other is" if len(others) == 1 else "others are"
     named = f"; the {are} {join_names(others)}" if others else ""
     slots = {"frame": style.frame, "topic": topic.title, "name": persona.name, "words": style.words, "others": named}

@@ -48,7 +48,10 @@ def write_case(
             if problem is None:
                 break
         else:
-            raise UserError(f"no usable case in {ATTEMPTS} replies; the last one {problem}")
+            raise UserError(
+                f"the model wrote no usable case in {ATTEMPTS} replies (the last one "
+                f"{problem}): try another --llm or --seed"
+            )
         chat.append(Message("assistant", said))
     return chat[-1].content
 

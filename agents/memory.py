@@ -291,12 +291,15 @@ def make_memory(kind: str, opening: str, header: str, importance: str = "novelty
     if kind == "whole":
         return Memory(opening)
     if name not in ("last", "summary", "retrieve") or not size.isdecimal() or not int(size):
-        raise UserError(f"memory {kind!r} is none of whole, last:K, summary:K, retrieve:K (K lines, such as last:12)")
+        raise UserError(
+            f"unknown memory {kind!r}: write whole, last:K, summary:K or retrieve:K, where K is a "
+            "number of lines, such as last:12"
+        )
     if name == "retrieve":
         return Retrieval(opening, int(size), header, importance, reflect)
     return LastLines(opening, int(size)) if name == "last" else Summary(opening, int(size), header)
 
 
 def header_of(kind: str) -> str:
-    """Return the name of the prompt that stands above a summary or above recalled memories."""
+    """Return the name of the prompt before a summary or before recalled memories."""
     return "retrieval_header" if kind.startswith("retrieve") else "summary_header"

@@ -53,7 +53,7 @@ class NetworkDebater(Debater):
 
 
 def _describe_network(people: int, heard: int, changing: bool) -> str:
-    """Return what an agent is told of the network.
+    """Return the sentences that describe the network to an agent.
 
     >>> _describe_network(60, 0, True)
     '60 people take part in all, and you hear none of them at first.'

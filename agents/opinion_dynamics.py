@@ -261,7 +261,10 @@ class Surrogate(Law):
     def __post_init__(self) -> None:
         if not self.fit:
             if not self.file:
-                raise UserError("law surrogate: write surrogate:FILE")
+                raise UserError(
+                    "law surrogate needs a fitted file: write --law surrogate:FILE, with "
+                    "a FILE written by run.py surrogate"
+                )
             object.__setattr__(self, "fit", read_response(Path(self.file), self.topic))
 
     @property
@@ -287,7 +290,7 @@ class Surrogate(Law):
         known = list(self.fit["parties"])
         for name in names:
             if name not in known:
-                raise ValueError(f"the surrogate was fitted to {', '.join(known)}: it knows no {name}")
+                raise ValueError(f"the surrogate was fitted only to {', '.join(known)}, so it cannot play {name}")
         return replace(self, codes=np.array([known.index(name) for name in names], dtype=np.int64)[parties])
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
@@ -346,9 +349,13 @@ def read_response(path: Path, topic: str) -> Mapping[str, Any]:
         reason = getattr(error, "strerror", None) or "it is none"
         raise UserError(f"cannot read the surrogate {path}: {reason}") from error
     if not topics:
-        raise UserError(f"{path} was written by another version of the program: fit it anew (run.py surrogate RUN)")
+        raise UserError(
+            f"{path} was written by another version of Parley: fit the surrogate again with run.py surrogate RUN"
+        )
     if not topic and len(topics) > 1:
-        raise UserError(f"{path} has {', '.join(topics)}: say which (--law surrogate:{path},topic=SLUG)")
+        raise UserError(
+            f"{path} was fitted on several topics ({', '.join(topics)}): choose one (--law surrogate:{path},topic=SLUG)"
+        )
     if topic and topic not in topics:
         raise unknown_name(f"topic of {path}", topic, topics)
     fit: Mapping[str, Any] = topics[topic or next(iter(topics))]

@@ -16,7 +16,7 @@ STATEMENTS = ("draft", "revision")
 
 
 class Participant(DebateAgent):
-    """A member of a private deliberation. It is told how many `people` deliberate, and nothing else about the others.
+    """A member of a private deliberation. The member knows how many `people` deliberate, and nothing else about the others.
 
     position   its first readable agreement with the question's statement (1-7); None before
     said       its opinion and its critique of the draft, by form

@@ -1,4 +1,4 @@
-"""Personas and parties as data: who an agent is told to be, and how a party is named and coloured.
+"""Personas and parties as data: the persona of an agent, and the name and colour of a party.
 
 A set of personas is a folder of agents/personas/ with a TOML file per party. A table `[party]` at the top of the file
 may give the party's name and colour.
@@ -73,7 +73,7 @@ _AGE = re.compile(r"\b[1-9]\d\b(?! years (?:as|in|of|on)\b)")  # not the 31 year
 
 @dataclass(frozen=True)
 class Persona:
-    """Who an agent is told to be. `backstory` is the whole system message: "You are an American." for the Default (001,
+    """The persona of an agent. `backstory` is the whole system message: "You are an American." for the Default (001,
     4.2).
 
     `gender` (male, female) and `age` are set if the backstory states them: the variants of the UCL study (002, 3.1).
@@ -96,7 +96,7 @@ def persona_set(name: str) -> Path:
     """Return the folder of a set of personas: one of agents/personas/, or your own by its path. Errors: UserError."""
     if "/" in name:
         if not parties(Path(name)):
-            raise UserError(f"{name} holds no personas (no <party>.toml with [[persona]] tables)")
+            raise UserError(f"{name} is not a set of personas: it has no <party>.toml with [[persona]] tables")
         return Path(name)
     known = sorted(path.name for path in PERSONAS.iterdir() if path.is_dir())
     if name not in known:

@@ -97,7 +97,9 @@ def _clashes() -> tuple[Clash, ...]:
             unless = re.compile(entry["unless"], re.I) if "unless" in entry else None
             found.append(Clash(entry["from"], entry["to"], re.compile(entry["words"], re.I), unless, entry["why"]))
         except (KeyError, re.error) as error:
-            raise UserError(f"clash {number} of clashes.toml needs from, to, words and why: {error}") from error
+            raise UserError(
+                f"entry {number} of clashes.toml needs the keys from, to, words and why: {error}"
+            ) from error
     return tuple(found)
 
 
@@ -152,7 +154,10 @@ def is_valid_backstory(compose: Callable[[int], Request], problem: Problem, who:
         wrong = problem(reply)
         if wrong is None:
             return " ".join((reply.text or "").split())
-    raise UserError(f"no usable backstory for {who} in {ATTEMPTS} replies; the last one {wrong}")
+    raise UserError(
+        f"the model wrote no usable backstory for {who} in {ATTEMPTS} replies (the last one "
+        f"{wrong}): try another --llm or --seed"
+    )
 
 
 def write_personas(
@@ -184,8 +189,8 @@ def individuals(party: str, backend: Backend, seed: int, topics: Sequence[str] =
             return {name: stories[name] for name in names}
     left = [name for name in names if name not in stories]
     raise UserError(
-        f"{len(left)} of {len(names)} backstories ({', '.join(left[:3])}, ...) repeat sentences of others after {ATTEMPTS} "
-        "rounds of writing: choose another model or another --seed"
+        f"{len(left)} of {len(names)} backstories ({', '.join(left[:3])}, ...) still repeat sentences of other "
+        f"backstories after {ATTEMPTS} attempts: choose another --llm or another --seed"
     )
 
 

@@ -149,6 +149,7 @@ def gender_twin(person: Persona, gender: str) -> Persona:
     """
     if WORD not in person.backstory:
         raise UserError(
-            f"the text of {person.name} ({person.party}) does not say {WORD}, so there is no place for the gender"
+            f"the text of {person.name} ({person.party}) lacks the word {WORD}, which the gender would replace: "
+            "add it to the text"
         )
     return replace(person, gender=gender, backstory=person.backstory.replace(WORD, f"{WORD} {PEOPLE[gender]}", 1))

@@ -175,8 +175,8 @@ def propose_question(count: int, seed: int, known: Sequence[Question]) -> Conver
                 assign_questions(found[:count], topics_of(known, "ood_test"), seed), dict(dropped)
             )
     raise UserError(
-        f"only {len(found)} usable questions of {count} after {TURNS} turns of asking ({question_text(dropped)}): "
-        "let another model write them (--llm), or ask for fewer (--count)"
+        f"only {len(found)} of {count} questions are usable after {TURNS} requests ({question_text(dropped)}): "
+        "choose another model with --llm, or fewer questions with --count"
     )
 
 

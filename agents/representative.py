@@ -108,7 +108,10 @@ def parse_knowledge(letters: str) -> str:
     """
     given = letters.upper()
     if len(set(given)) < len(given) or set(given) - set(KINDS):
-        raise UserError(f"{letters!r} is no choice of {', '.join(f'{key} ({name})' for key, name in KINDS.items())}")
+        raise UserError(
+            f"{letters!r} is not a valid choice of what is known: combine the letters "
+            f"{', '.join(f'{key} ({name})' for key, name in KINDS.items())}"
+        )
     return "".join(key for key in KINDS if key in given)
 
 

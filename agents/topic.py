@@ -222,7 +222,9 @@ def topic_file(slug: str, folder: Path = TOPICS) -> Path:
     if "/" in slug or slug.endswith(".toml"):
         if not Path(slug).is_file():
             names = ", ".join(topic_names(folder))
-            raise UserError(f"there is no topic file {slug}: give a path to a .toml file, or a name ({names})")
+            raise UserError(
+                f"the topic file {slug} does not exist: give the path of a .toml file, or one of the names {names}"
+            )
         return Path(slug)
     news = news_names(folder)
     if slug not in (known := [*topic_names(folder), *news]):

@@ -100,7 +100,7 @@ class AuditCard:
         """
         page = self.folder / "card.html"
         if not page.exists():
-            raise UserError(f"{page} is missing; parley.audit(..., out={str(self.folder)!r}) writes it again")
+            raise UserError(f"{page} is missing: write it again with parley.audit(..., out={str(self.folder)!r})")
         return page
 
 

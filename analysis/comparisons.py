@@ -139,10 +139,14 @@ class RunComparison(Comparison):
 
     def plot(self) -> Figure:
         if len(self._runs) != 2:
-            raise UserError(f"a figure compares two runs, not {len(self._runs)}: parley.compare(one, other).plot()")
+            raise UserError(
+                f"a figure can compare only two runs, not {len(self._runs)}: use parley.compare(one, other).plot()"
+            )
         one, other = (run.tables for run in self._runs)
         if not shared_seats(one, other):
-            raise UserError(f"{' and '.join(self.names)} have no topic and group in common")
+            raise UserError(
+                f"{' and '.join(self.names)} cannot be compared, because they have no topic and group in common"
+            )
         return inline(draw_comparison(one, other, (self.names[0], self.names[1])))
 
     def report(self, out: Path | str | None = None) -> Path:
@@ -173,12 +177,15 @@ def compare(*given: AuditCard | Run | Path | str) -> Comparison:
     >>> comparison.table.query("topic == 'all'")  # doctest: +SKIP
     """
     if len(given) < 2:
-        raise UserError('name two cards or two runs: parley.compare("runs/a", "runs/b")')
+        raise UserError('a comparison needs two cards or two runs: parley.compare("runs/a", "runs/b")')
     opened = [_open(item) for item in given]
     cards_ = [item for item in opened if isinstance(item, AuditCard)]
     runs_ = [item for item in opened if isinstance(item, Run)]
     if cards_ and runs_:
-        raise UserError(f"{runs_[0].folder} is a run and {cards_[0].folder} a bias card: compare cards, or runs")
+        raise UserError(
+            f"{runs_[0].folder} is a run and {cards_[0].folder} is a bias card, which cannot be "
+            "compared: give two runs or two cards"
+        )
     return CardComparison(cards_) if cards_ else RunComparison(runs_)
 
 

@@ -1,4 +1,4 @@
-"""How far each utterance of a run is from a piece of news, 0-10, according to a judge that is not told who speaks, or when.
+"""How far each utterance of a run is from a piece of news, 0-10, by a judge that knows neither the speaker nor the round.
 
 Written: deviation.md with the distance by role and step, as a table and a figure.
 """
@@ -26,8 +26,9 @@ from parley.llm.errors import UserError
 RUBRIC = load_rubric("deviation")
 NO_ROLE = "no role"
 WHAT = (
-    "**This is the distance of opinions, not the evolution of a story.** The news is one line, given to some agents at the "
-    "start; all others speak from what they think. The distance does not begin at 0 and does not show how news changes from one "
+    "**This is a distance between opinions, not the change of a story.** The news is one line, given to some "
+    "agents at the start; all others say what they think. The distance does not begin at 0 and does not show how "
+    "news changes from one "
     "telling to the next, which is what FUSE (Liu et al. 2024) measures."
 )
 LOOKS = (*OTHERS, *STYLES.values())
@@ -38,7 +39,9 @@ def source_of(tables: Tables, run: str) -> str:
     """The first message from outside the debate. Errors: UserError if there is none."""
     texts = tables.interventions["text"].dropna()
     if texts.empty:
-        raise UserError(f"{run} has no news that came from outside: give the text with --source")
+        raise UserError(
+            f"{run} has no message from outside the debate to compare with: give the text of the news with --source"
+        )
     return str(texts.iloc[0])
 
 
@@ -93,21 +96,23 @@ def figure(points: pd.DataFrame, caption: str) -> Figure:
 def write(table: pd.DataFrame, tables: Tables, source: str, folder: Path, spec: str) -> Path:
     """Write deviation.md, its table and the figure; return the path of the first."""
     points, name = by_role(table), tables.header.scenario["name"]
-    report = Report(folder, "deviation", "How far what is said is from the news")
+    report = Report(folder, "deviation", "Distance of utterances from the news")
     report.data(deviation=points)
     report.note(WHAT)
     report.add(
         f"The news: {escape_markdown(source)}",
-        f"{spec} compared {count_phrase(len(table), 'utterance')} with it: 0 says the same, 10 has nothing of it left. Numbers "
-        "are means of room means; brackets hold 95% intervals over rooms. Roles are drawn at random; whom an agent hears is not.",
+        f"{spec} scored how far each of {count_phrase(len(table), 'utterance')} is from the news, from 0 (says "
+        "the same) to 10 (says nothing of "
+        "it). Numbers are means of room means, with 95% intervals over rooms in brackets. Roles are random; "
+        "links between agents are not.",
     )
     report.disclaim(tables.header)
     unread = table.loc[table["deviation"].isna(), "reason"]
-    report.missing(len(unread), len(table), "lack a verdict", count_table(unread))
+    report.missing(len(unread), len(table), "utterances have no score", count_table(unread))
     drawn = figure(points, f"{name} on {disclaimers.model_label(tables.header)}")
     report.figure(drawn, "deviation", "Distance by role and step")
     report.table(*_first_and_last(points))
-    report.add("Every step is in `deviation.csv`, every verdict in `verdicts.csv`.")
+    report.add("`deviation.csv` has the means of every round, `verdicts.csv` the score of every utterance.")
     return report.write()
 
 

@@ -36,12 +36,12 @@ def write(runs: Sequence[Path], out: Path) -> Path:
 def _chapters(run: Path, mark: str) -> Iterator[Chapter]:
     """Yield the pages of a folder, then examples from its transcript."""
     if not run.is_dir():
-        raise UserError(f"{run} is no folder of a run or a study")
+        raise UserError(f"{run} is not the folder of a run or a study")
     if record_of(run).exists() and not (run / SUMMARY).exists():
         write_report(run)
     pages = sorted(path for path in run.glob("*.md") if path.name != TRANSCRIPT)
     if not pages:
-        raise UserError(f"{run} holds no report: neither summary.md nor another page")
+        raise UserError(f"{run} has no summary.md or other page to show: repeat the command that made the run")
     for path in pages:
         text = path.read_text(encoding="utf-8")
         head = re.match(r"# (.+)", text)

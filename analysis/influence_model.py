@@ -93,7 +93,7 @@ class Estimate(NamedTuple):
 
 
 class Unidentified(ValueError):
-    """Influence and pull cannot be told apart."""
+    """Influence and pull cannot be estimated separately."""
 
 
 def fit_influence(rooms: RoomPassages, influence: bool = True) -> InfluenceFit:
@@ -207,13 +207,15 @@ def _fit(tables: Tables, topic: str, grade: Grade) -> list[dict]:
     passages, how = _agent_passages(tables, topic, grade)
     if passages.clusters < LEAST:
         raise UserError(
-            f"{topic}: {passages.clusters} rooms with ratings before and after a round; a fit needs at least {LEAST}"
+            f"{topic}: a fit needs at least {LEAST} rooms with ratings before and after a round, and this run "
+            f"has {passages.clusters}"
         )
     try:
         fit = fit_influence(passages)
     except Unidentified as error:
         raise UserError(
-            f"{topic}: influence and pull cannot be told apart from what agents heard (are there lines that can be graded?)"
+            f"{topic}: influence and pull cannot be estimated separately from what agents read; the run needs "
+            "more rooms, or lines that can be graded"
         ) from error
     estimates = [fit_plain(fit, KAPPA), fit_plain(fit, MU), bias_estimate(fit)]
     sizes = {"transitions": len(passages.after), "rooms": fit.clusters, "how": how}

@@ -129,5 +129,5 @@ def check_manifest(path: Path, wanted: Mapping[str, Any], what: str) -> None:
     """Write what a folder is for, or check that it is the same as before. Errors: UserError on a folder of something else."""
     text = json.dumps(wanted, indent=1)
     if path.exists() and path.read_text(encoding="utf-8") != text:
-        raise UserError(f"{path.parent} holds another {what} ({path.name}): give another --out")
+        raise UserError(f"{path.parent} already has another {what} ({path.name}): give another --out")
     path.write_text(text, encoding="utf-8")

@@ -38,12 +38,13 @@ FEW, ONE_SCORE, ONE_OTHER = "too few statements", "one score for all statements"
 """Reasons why there is no correlation."""
 COLUMNS = ["topic", "statements", "rooms", "r", "r_low", "r_high", "reason", "bias", "bias_low", "bias_high", "error"]
 THEMSELVES = (
-    "The private rating of the same agent after the same round. If agents were asked for something else than agreement with the "
-    "claim (such as the severity of a problem), only ranks are compared: a difference of the two has no meaning."
+    "The judge's scores are compared with the private rating of the same agent after the same round. If the survey asks for "
+    "something other than agreement with the claim (such as the severity of a problem), only ranks are compared."
 )
 UNCHECKED = (
-    "**Unchecked**: no statement of this run has a grade that is known beforehand. Judge a run of `--llm oracle` with the same "
-    "judge to see how well it reads."
+    "**The judge is unchecked**, because no statement of this run has a known grade. To see how well the judge "
+    "reads, use it on a "
+    "run of `--llm oracle`."
 )
 
 
@@ -103,7 +104,7 @@ def warning(checked: pd.DataFrame) -> str:
     if not (found := faults(checked)):
         return ""
     named = "; ".join(f"on {load_topic(topic).title} {fault}" for topic, fault in found.items())
-    return f"**Do not use this judge's scores**: {named}. Estimates and tests that use these scores measure the judge."
+    return f"**Do not use this judge's scores**: {named}. Results from these scores would describe the judge, not the agents."
 
 
 def truth(verdicts: pd.DataFrame) -> pd.Series:
@@ -189,15 +190,20 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
     checked, own = against_truth(verdicts), against_themselves(verdicts, tables.attitudes)
     report = Report(folder, "judge", "Statements before a judge")
     report.data(**{Path(QUALITY).stem: checked, "agreement": own})
-    speaker = f"told {', '.join(judging.told)}" if judging.told else "told neither name nor party"
+    speaker = (
+        f"which saw the speaker's {' and '.join(judging.told)}" if judging.told else "which saw neither name nor party"
+    )
     report.add(
-        f"{count_phrase(len(verdicts), 'statement')} judged by {spec}, {speaker}, up to {judging.shown} examples a topic."
+        f"{count_phrase(len(verdicts), 'statement')} judged by {spec}, {speaker}, with up to {judging.shown} "
+        "scored examples per topic."
     )
     report.disclaim(tables.header)
     report.note(warning(checked), UNCHECKED if checked.empty else None)
     reasons = count_table(reason for noted in verdicts["reasons"] for reason in str(noted).split(", ") if reason)
     lacking = int(verdicts["score"].isna().sum())
-    report.missing(lacking, len(verdicts), "have no score", f"replies not read: {reasons}" if reasons else "")
+    report.missing(
+        lacking, len(verdicts), "statements have no score", f"unreadable replies: {reasons}" if reasons else ""
+    )
     report.lines(f"- {load_topic(slug).heading}: {load_topic(slug).claim}" for slug in verdicts["topic"].unique())
     report.section("Scores", "Mean score (1-7, 7: agrees strongly with the claim) of the first and the last statement.")
     ends = _first_and_last(verdicts)
@@ -205,7 +211,7 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
     report.table(ends, {name: name for name in ends})
     if len(checked):
         share = checked["statements"].sum() / max(len(verdicts), 1)
-        compared = f"Compared with the known grades of our own speakers' sentences ({share:.0%} of the statements)."
+        compared = f"Scores compared with known grades: sentences of oracle and pocket have one ({share:.0%} of the statements)."
         report.section("How good is the judge?", compared)
         report.table(checked, _columns("against the grade"))
         report.add("Statements by true score (rows) and score given (columns), both rounded.")
@@ -229,7 +235,7 @@ def _first_and_last(verdicts: pd.DataFrame) -> pd.DataFrame:
 def _figure(ends: pd.DataFrame, spec: str) -> Figure:
     """One line per topic, group and seat, from the first score (hollow) to the last (filled)."""
     rows = [fill(", ".join(row), 44) for row in ends[["topic", "group", "seat"]].to_numpy().tolist()]
-    caption = f"Judged by {disclaimers.spec_label(spec)}: hollow the first statement, filled the last"
+    caption = f"Judged by {disclaimers.spec_label(spec)}. Hollow: first statement; filled: last statement"
     with new_figure(5.2, 0.3 * len(ends) + 1.1, caption) as drawn:
         axis, places = drawn.subplots(), range(len(ends))[::-1]
         axis.hlines(places, ends["first"], ends["last"], color="#999999", linewidth=1.0)

@@ -67,9 +67,14 @@ class Rubric:
     def __post_init__(self) -> None:
         for example in self.examples:
             if str(example.get("answer")) not in self.scale.answers:
-                raise UserError(f"rubric {self.name}: the answer of the example {example} is not on the scale")
+                raise UserError(
+                    f"rubric {self.name}: the answer of the example {example} is not on its "
+                    "scale: correct the example in the file"
+                )
         if self.repeats > 1 and (self.both_orders or self.scale.kind == LABELLED):
-            raise UserError(f"rubric {self.name}: only numbers can be averaged over repeats")
+            raise UserError(
+                f"rubric {self.name}: only numeric answers can be averaged over repeated calls; set --calls 1"
+            )
 
     def examples_on(self, topic: str) -> list[Mapping[str, Any]]:
         """The examples of a topic and those without a topic, the extreme answers first."""
@@ -120,7 +125,9 @@ def load_rubric(name: str) -> Rubric:
         labels = {str(number): word for number, word in enumerate(words)}
         table = {"kind": LABELLED, "low": 0, "high": len(words) - 1, "labels": labels}
     if isinstance(table, str) and table not in scales():
-        raise UserError(f"{path} names an unknown scale: take one of {', '.join(scales())}, or a table")
+        raise UserError(
+            f"{path} names an unknown scale: use one of {', '.join(scales())}, or describe a scale in a table"
+        )
     scale = scales()[table] if isinstance(table, str) else scale_of_table(path.stem, table, str(path))
     texts = {key: str(values.get(key, "")).strip("\n") for key in ("rules", "case")}
     return build_from_table(Rubric, {**values, **texts, "name": path.stem, "scale": scale}, str(path))

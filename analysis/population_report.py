@@ -25,9 +25,10 @@ AXIS = (0.0, 10.0)
 EDGES = np.linspace(*AXIS, BINS + 1)
 SUMMARY = "summary.md"
 ABOUT = (
-    "A law moves numbers: no agent speaks, and no language model is asked. The result follows from the law, the graph and the "
-    "start, so it is no evidence about people or language models. There is no feed and there are no interventions: at every "
-    "step all agents tell their opinion to their neighbours in the graph."
+    "An opinion-dynamics model moves numbers: no agent speaks, and no language model is called. The result "
+    "follows from the model, "
+    "the graph and the first attitudes, so it is no evidence about people or language models. At every step, all agents see the "
+    "attitudes of their neighbours in the graph. There is no feed and no intervention."
 )
 
 
@@ -81,12 +82,12 @@ def _add_measures(report: Report, scalars: pd.DataFrame) -> None:
     ]
     report.table(rows, ["", "start", f"step {int(end['step'])}"])
     report.add(
-        "Attitudes run from 0 to 10; `above` is the share of people above 5, the variance is that of the population."
+        "Attitudes run from 0 to 10. `above` is the share of people above 5; the variance is over the whole population."
     )
     if not pd.isna(end["beyond"]):
         last, most = (format_number(float(share)) for share in (end["beyond"], scalars["beyond"].max()))
-        outside = "Share of people outside of what the surrogate was fitted to"
-        report.add(f"{outside}: {last} at the end, {most} at most.")
+        outside = "Share of people whose attitude lies outside the range that the surrogate was fitted to"
+        report.add(f"{outside}: {last} at the last step, and {most} at the step where it is largest.")
 
 
 def draw(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:

@@ -25,7 +25,7 @@ def disk_errors(folder: Path, rest: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"cannot write the report in {folder}: {error.strerror or error}; {rest}") from error
+        raise UserError(f"cannot write the report into {folder}: {error.strerror or error}; {rest}") from error
 
 
 class Report:

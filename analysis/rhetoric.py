@@ -32,9 +32,12 @@ APPEALS = {
     "ethos": "an appeal to character: the speaker's own experience, honesty or standing, or that of somebody who is named",
 }
 """Part of the judge's prompt."""
-TOWARD = "Points (0-10) toward where the speaker stood, from the survey before the turn to the survey after it."
+TOWARD = (
+    "How far readers moved toward the speaker's attitude, in points (0-10), from the survey before the turn "
+    "to the one after it."
+)
 CAUTION = (
-    "Turns are not assigned to appeals at random: the speaker, the moment and the hearers differ too. The difference is an "
+    "Turns are not assigned to appeals at random: speaker, time and readers differ as well. The difference is an "
     "association, not an effect of the appeal."
 )
 SHARES: Mapping[str, Column] = {
@@ -64,7 +67,7 @@ def tags(tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
 
 
 def appeal_item(appeal: str, row: Any) -> Item:
-    """The question about one appeal; the judge is not told who speaks."""
+    """Return the question about one appeal; it does not name the speaker."""
     slots = {"statement": one_line(str(row.text)), "appeal": appeal, "meaning": APPEALS[appeal]}
     return Item((f"{row.room} {row.iteration}", appeal), slots)
 
@@ -112,27 +115,31 @@ def _difference(drawn: Floats) -> Floats:
 def write_rhetoric(tags: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
     """Write rhetoric.md, its tables (shares, steps) and the figure; return the path of the first."""
     parts, steps = shares(tags), effects(tags, hearer_moves(tables))
-    report = Report(folder, "rhetoric", "What is appealed to")
+    report = Report(folder, "rhetoric", "Appeals to reason, emotion and character")
     report.data(shares=parts, steps=steps)
     report.add(
-        f"{count_phrase(len(tags), 'utterance')}; {spec} was asked about each appeal separately. Intervals: 95%, over rooms."
+        f"{spec} tagged {count_phrase(len(tags), 'utterance')}, with a separate question for each appeal. "
+        "Brackets hold 95% intervals over rooms."
     )
     report.disclaim(tables.header)
     unread = tags[list(APPEALS)].isna().any(axis=1)
     reasons = count_table(
         reason for noted in tags.loc[unread, "reasons"] for reason in str(noted).split(", ") if reason
     )
-    report.missing(int(unread.sum()), len(tags), "lack a verdict", reasons)
+    report.missing(int(unread.sum()), len(tags), "utterances have no tag for at least one appeal", reasons)
     report.lines(f"- **{appeal}**: {meaning}" for appeal, meaning in APPEALS.items())
     drawn = dot_plot(parts, ["party", "appeal"], "share", "share of utterances", disclaimers.model_label(tables.header))
     report.figure(drawn, "rhetoric", "Shares of utterances with each appeal")
     report.table(parts, SHARES)
-    report.section("How far hearers move after it")
+    report.section("How far readers move after each appeal")
     if steps[["with", "without"]].to_numpy().any():
-        report.add(f"{TOWARD} {CAUTION} A dash ({DASH}): no such steps.")
+        report.add(f"{TOWARD} {CAUTION} A dash ({DASH}) means that no turn had this appeal.")
         report.table(steps, STEPS)
     else:
-        report.add("Agents were not asked after each turn: run the debates with `--set also=attitude:turns`.")
+        report.add(
+            "This run has no survey after each turn, so movement after an appeal is unknown: run the "
+            "debates with `--set also=attitude:turns`."
+        )
     return report.write()
 
 

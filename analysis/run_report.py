@@ -42,7 +42,7 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
     The same record (and prices) gives the same bytes. The summary is written last, so a folder with a summary is complete.
     more: the paths of your own metrics. Errors: UserError when the disk is full or the folder cannot be written.
     """
-    with disk_errors(run, "the record is kept, run the same command again"):
+    with disk_errors(run, "the record is saved; repeat the command to write the report"):
         tables = load(run)
         (run / SUMMARY).unlink(missing_ok=True)
         if consensus_report.deliberates(tables):

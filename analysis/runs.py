@@ -106,7 +106,9 @@ class Run:
             The run is a record file without a folder.
         """
         if not self.folder.is_dir():
-            raise UserError(f"{self.folder} is a record file: a summary needs its run folder")
+            raise UserError(
+                f"{self.folder} is a record file, and a summary needs the whole run: load the folder of the run"
+            )
         if not (self.folder / SUMMARY).exists():
             write_report(self.folder)
         return (self.folder / SUMMARY).read_text(encoding="utf-8")
@@ -273,7 +275,7 @@ def run(
         outcome = run_scenario(task, backend=backend)
     write_report(folder, more=metrics)
     if outcome.stopped:
-        raise UserError(f"{outcome.stopped}; parley.load({str(folder)!r}) has the run so far")
+        raise UserError(f"{outcome.stopped}; open what is finished with parley.load({str(folder)!r})")
     return Run(folder)
 
 
@@ -307,5 +309,5 @@ def load(folder: Path | str) -> Run:
     """
     for file, name in (("card.json", "AuditCard"), ("sweep.json", "Sweep")):
         if (Path(folder) / file).exists():
-            raise UserError(f"{folder} holds no single run: open it with parley.{name}({str(folder)!r})")
+            raise UserError(f"{folder} is not the folder of a single run: open it with parley.{name}({str(folder)!r})")
     return Run(folder)

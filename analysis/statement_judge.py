@@ -39,9 +39,11 @@ class Judging:
 
     def __post_init__(self) -> None:
         if self.calls < 1 or self.temperature < 0 or self.shown < 0:
-            raise UserError("a judge is asked at least once, at a temperature of 0 or more, with 0 or more examples")
+            raise UserError("a judge needs --calls 1 or more, a temperature of 0 or more, and --examples 0 or more")
         if others := set(self.told) - {"name", "party"}:
-            raise UserError(f"a judge can be told name and party, not {', '.join(sorted(others))}")
+            raise UserError(
+                f"--tell can give a judge the name and party of the speaker, not {', '.join(sorted(others))}"
+            )
 
     @property
     def rubric(self) -> Rubric:

@@ -32,15 +32,15 @@ from parley.model.scenario import REPRESENTATIVE
 AXIS = {
     "rounds": "Attitudes are asked before the debate and after each round, and shown on an axis from 0 to 10:",
     "ends": "Attitudes are asked before and after the debate, and shown on an axis from 0 to 10:",
-    "never": "No attitude was asked in this run. The axis from 0 to 10 would be:",
+    "never": "This run had no survey, so there are no attitudes. The axis from 0 to 10 would be:",
 }
 FEW = 10
 """Below this number of rooms a summary warns of wide intervals."""
 MOST = 6
 """Up to this number of findings on a party each has a sentence."""
 NO_COMMAND = (
-    "This run used your own preset file, or its preset has changed since: no command repeats it. "
-    "The first line of the record has every field."
+    "No command repeats this run, because it used your own preset file or a preset that has changed since. "
+    "The first line of `record.jsonl` has every setting."
 )
 Results = Mapping[str, pd.DataFrame]
 
@@ -56,7 +56,7 @@ def write_summary(
     """Write the summary; return its path. results: the metrics' tables by name; measured: the metrics (default: all)."""
     measured = metrics() if measured is None else measured
     rounds = int(tables.utterances["round"].max()) if len(tables.utterances) else 0
-    report = open_summary(tables, path, f": {rounds} of {tables.header.scenario['rounds']} rounds are here")
+    report = open_summary(tables, path, f": {rounds} of {tables.header.scenario['rounds']} rounds are finished")
     report.picture(figure, "Attitudes by number of replies")
     report.section("In short", _findings(tables, results, measured))
     _how_to_read(report, tables)
@@ -75,7 +75,7 @@ def open_summary(tables: Tables, path: Path, done: str = "") -> Report:
     report = Report(path.parent, path.stem, tables.header.scenario["name"])
     report.plain(f"{provenance.experiment_title(tables.header)}.")
     if not tables.finished:
-        report.add(f"**Unfinished**{done}. Run the same command again to continue.")
+        report.add(f"**Unfinished**{done}. Repeat the command to continue.")
     report.disclaim(tables.header)
     return report
 
@@ -149,7 +149,8 @@ def _dependence(tables: Tables) -> str:
         )
     if (tables.calls["drawn"] > 0).any():
         warning += (
-            " People of one kind share answers in this run (archetypes). Ratings of different rooms then have donors in common, "
+            " Agents of one kind share survey answers in this run (archetypes). Ratings of different rooms are "
+            "then not independent, "
             "and intervals are too narrow."
         )
     return warning
@@ -181,7 +182,7 @@ def _axis(topic: str, probe: str) -> str:
     try:
         asked = load_topic(topic).probe(probe)
     except UserError:
-        return "not a topic or probe of this version"
+        return "this version of Parley has no such topic or survey question"
     scale = asked.scale
     labels = " to ".join(f"{end} ({scale.labels[end]})" for end in (scale.low, scale.high))
     low, high = (f"{asked.attitude(end):g}" for end in (scale.low, scale.high))
@@ -261,9 +262,12 @@ def _personas(tables: Tables) -> str:
     try:
         parties = attendance.attendance(seats, str(scenario["personas"]), ids)
     except UserError:
-        return f"{len(ids):,} had a seat; the set {scenario['personas']} is not here, so the others are not known"
+        return (
+            f"{len(ids):,} took part; the set {scenario['personas']} is not on this "
+            "machine, so the other personas are not known"
+        )
     if sum(len(party.seated) for party in parties) < len(ids):
-        return f"{len(ids):,} had a seat; their files have changed since"
+        return f"{len(ids):,} took part; their files have changed since the run"
     named = rooms["attributes"].notna().all() and rooms["attributes"].str.contains('"persona"').all()
     return attendance.attendance_lines(parties, attendance.NAMED if named else str(scenario["cast"]))
 
@@ -277,8 +281,13 @@ def _tokens(calls: pd.DataFrame) -> str:
     missing = int(calls["uncounted"].sum())
     if missing and missing == len(calls):
         return "the server reported no tokens"
-    sums = f"{calls['prompt_tokens'].sum():,} tokens in, {calls['completion_tokens'].sum():,} out, in the backend's own unit"
-    return sums + (f"; without {missing:,} calls whose tokens were not reported" if missing else "")
+    sums = (
+        f"{calls['prompt_tokens'].sum():,} prompt tokens, {calls['completion_tokens'].sum():,} reply tokens, "
+        "as the model counts them"
+    )
+    return sums + (
+        f"; {missing:,} calls are not counted, because the server reported no tokens for them" if missing else ""
+    )
 
 
 def _cost(tables: Tables, prices: Prices) -> str:
@@ -289,14 +298,16 @@ def _cost(tables: Tables, prices: Prices) -> str:
         return cost
     if missing == len(calls):
         return "not known: the server reported no tokens"
-    return f"{cost}; without {missing:,} calls whose tokens were not reported"
+    return f"{cost}; {missing:,} calls are not counted, because the server reported no tokens for them"
 
 
 def _saved(calls: pd.DataFrame) -> str:
     """Return how many calls took the reply to the same question, or drew one from their archetype (docs/savings.md)."""
     drawn = int((calls["drawn"] > 0).sum())
     twins = len(calls) - drawn - len(asked_of_model(calls))
-    samples = f"{int(calls['checked'].sum())} samples renewed, {int(calls['drifted'].sum())} had drifted"
+    samples = (
+        f"{int(calls['checked'].sum())} samples were checked again, {int(calls['drifted'].sum())} of them had changed"
+    )
     ways = {"answered with the reply to the same question": twins, f"drawn from archetypes ({samples})": drawn}
     return "".join(f"; {count:,} more {way}" for way, count in ways.items() if count)
 
@@ -338,15 +349,15 @@ def _metric(report: Report, tables: Tables, metric: ModuleType, frame: pd.DataFr
     """Add a metric's table. A column that is empty, or the same number of rooms in each row, is left out."""
     report.section(metric.TITLE)
     if frame.empty:
-        report.add("Nothing to report: no line has ratings from two surveys.")
+        report.add("Nothing can be reported here, because no party has ratings from two surveys.")
         return
-    note = f" n = {words.format_range(frame['rooms'])} rooms a row." if "rooms" in frame else ""
+    note = f" n = {words.format_range(frame['rooms'])} rooms per row." if "rooms" in frame else ""
     shown = [name for name in metric.LABELS if frame[name].notna().any()]
     if "rooms" in shown and frame["rooms"].nunique() == 1:
         shown.remove("rooms")
     keys = _row_keys(frame, metric)
     if "round" in keys:
-        note += " The first and the last round; the others are in `tables/`."
+        note += " The table shows the first and the last round; the others are in `tables/`."
         ends = frame.groupby(["topic", "group"])["round"].transform(lambda of: of.isin([of.min(), of.max()]))
         frame = frame[ends]
     report.add(f"{metric.NOTE}{note}")

@@ -76,7 +76,7 @@ class Sweep:
             path = self.folder / f"{name}.parquet"
             if not path.exists() and name in TABLES[:3]:  # the others need two varied fields
                 raise UserError(
-                    f"{self.folder} holds no sweep with a report: run parley.sweep with out={str(self.folder)!r}"
+                    f"{self.folder} has no finished sweep: finish it with parley.sweep(..., out={str(self.folder)!r})"
                 )
             setattr(self, name, pd.read_parquet(path) if path.exists() else pd.DataFrame())
 
@@ -123,7 +123,10 @@ class Sweep:
         """
         drawn = self._figures()
         if not drawn:
-            raise UserError(f"{self.folder}: there is no figure, because no cell has ratings from two surveys")
+            raise UserError(
+                f"{self.folder}: no figure can be drawn, because no cell has ratings "
+                "from two surveys: set survey=rounds"
+            )
         return draw_named(drawn, name)
 
     @property
@@ -241,11 +244,11 @@ def _check(
 ) -> None:
     """Errors: UserError for what a sweep cannot be made of."""
     if "seed" in {*varied, *fields}:
-        raise UserError("seeds go into seeds: parley.sweep(..., seeds=range(20))")
+        raise UserError("a sweep takes its seeds from the argument seeds: parley.sweep(..., seeds=range(20))")
     if workers is not None and workers < 1:
         raise UserError(f"workers must be at least 1, not {workers}")
     for name, values, what in [("seeds", seeds, "seed"), *((f"vary {name}", varied[name], "value") for name in varied)]:
         if not values or len(set(values)) < len(values):
-            raise UserError(f"{name}: {f'a {what} comes twice' if values else f'there is no {what}'}")
+            raise UserError(f"{name}: {f'a {what} is given twice' if values else f'at least one {what} is needed'}")
     if taken := sorted(varied.keys() & fields.keys()):
         raise UserError(f"{taken[0]} is both in vary and set: leave out one of the two")

@@ -151,7 +151,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     for event in record:
         kinds[type(event)].append(event)
     if not kinds[events.Header]:
-        raise UserError(f"{run} has a record without a header: nothing was recorded yet")
+        raise UserError(f"{run} has no results yet: its record is empty")
     header, frames = kinds[events.Header][-1], {kind: partial(_frame, kinds[kind], kind) for kind in kinds}
     agents, calls = _with_nodes(frames[events.Seated](), kinds[events.Node]), frames[events.Called]()
     notes = calls.pop("notes")

@@ -33,7 +33,7 @@ class BeforeJudge:
         if not self.parties or len(set(self.parties)) < len(self.parties):
             raise ValueError("parties must name at least one party, each once")
         if self.size < 1:
-            raise ValueError("size must be at least 1, or no one speaks")
+            raise ValueError("size must be at least 1, so that there is an agent to speak")
 
     def groups(self) -> tuple[Group, ...]:
         seats = [(party,) * self.size + (self.judge,) for party in self.parties]

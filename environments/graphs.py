@@ -170,7 +170,7 @@ class ScaleFree(Graph):
 
     def fits(self, seats: tuple[str, ...]) -> None:
         if self.links >= len(seats):
-            raise ValueError(f"{len(seats)} people are too few for {self.links} links each: give fewer links")
+            raise ValueError(f"{len(seats)} agents are too few for {self.links} links each: give fewer links")
 
     def build(self, seats: tuple[str, ...], rng: random.Random) -> nx.Graph:
         graph = nx.barabasi_albert_graph(len(seats), self.links, seed=rng)
@@ -243,7 +243,7 @@ class Blocks(Graph):
 
     def fits(self, seats: tuple[str, ...]) -> None:
         if any(chance > 1 for row in self.chances(Counter(seats)) for chance in row):
-            raise ValueError(f"{len(seats)} people cannot have a degree of {self.degree:g}: give a smaller degree")
+            raise ValueError(f"{len(seats)} agents cannot have a degree of {self.degree:g}: give a smaller degree")
 
     def build(self, seats: tuple[str, ...], rng: random.Random) -> nx.Graph:
         sizes = Counter(seats)
@@ -317,7 +317,7 @@ class File(Graph):
 
     def build(self, seats: tuple[str, ...], rng: random.Random) -> nx.Graph:
         if (size := len(self.read())) != len(seats):
-            raise ValueError(f"{self.title} has {size} nodes for {len(seats)} people: set size={size}")
+            raise ValueError(f"{self.title} has {size} nodes, but there are {len(seats)} agents: set size={size}")
         return nx.convert_node_labels_to_integers(self.read())
 
     def nodes(self, seats: tuple[str, ...], rng: random.Random) -> tuple[Node, ...]:
@@ -339,12 +339,12 @@ class File(Graph):
         except (OSError, EOFError, zlib.error) as error:  # the last two: a compressed file that is cut off or damaged
             raise ValueError(f"cannot read {self.path}: {getattr(error, 'strerror', None) or error}") from error
         except (ParseError, nx.NetworkXError, UnicodeDecodeError, TypeError, KeyError, IndexError) as error:
-            raise ValueError(f"{self.path} is no graph that can be read: {error}") from error
+            raise ValueError(f"{self.path} is not a readable graph file: {error}") from error
 
 
 def _check_degree(degree: float, seats: tuple[str, ...]) -> None:
     if degree > len(seats) - 1:
-        raise ValueError(f"{len(seats)} people cannot hear {degree:g} others each: give a smaller degree")
+        raise ValueError(f"among {len(seats)} agents, each cannot have {degree:g} neighbours: give a smaller degree")
 
 
 def _random_links(

@@ -30,7 +30,7 @@ class Groups:
 
     def __post_init__(self) -> None:
         if self.size < 1 or not self.parties:
-            raise ValueError("groups need at least one party and a size of at least 1")
+            raise ValueError("groups need at least one party (parties) and at least one agent per party (size=1)")
         if len(set(self.parties)) < len(self.parties):
             raise ValueError("parties must name each party once: two groups of the same name cannot be told apart")
 

@@ -28,7 +28,7 @@ class Mediated:
         if not self.parties or len(set(self.parties)) < len(self.parties):
             raise ValueError("parties must name at least one party, each once")
         if self.size < 2:
-            raise ValueError("a group that deliberates has a size of at least 2")
+            raise ValueError("size must be at least 2, because a group needs two people to deliberate")
 
     def groups(self) -> tuple[Group, ...]:
         shares = len(self.parties) if self.size % len(self.parties) else 1

@@ -107,7 +107,9 @@ class Network:
                     f"the nodes of {title} are of {parties}, not {','.join(self.parties)}: set parties={parties}"
                 )
             if len(seats) != self.size:
-                raise ValueError(f"{title} has {len(seats)} nodes for {self.size} people: set size={len(seats)}")
+                raise ValueError(
+                    f"{title} has {len(seats)} nodes, but there are {self.size} agents: set size={len(seats)}"
+                )
         return self._graph.pairs(seats, rng)
 
     def nodes(self, seats: tuple[str, ...], rng: Random) -> tuple[Node, ...]:

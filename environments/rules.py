@@ -85,7 +85,7 @@ class Neighbours(Rule):
 
 @dataclass(frozen=True)
 class BoundedConfidence(Neighbours):
-    """As `neighbours`, but a member hears only speakers within `epsilon` points (0-10) of its own last rating.
+    """Like `neighbours`, but a member hears only speakers within `epsilon` points (0-10) of its own last rating.
 
     After Hegselmann and Krause 2002, JASSS 5(3) 2, with links. A member without a known attitude hears no one in that
     round, and no one hears it.

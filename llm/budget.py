@@ -41,7 +41,7 @@ UNCOUNTED = "uncounted"
 
 
 class Budget(NamedTuple):
-    """Limits of a run folder, over all its sittings. None is no limit; a limit on cost needs prices.
+    """The limits of a run folder, over all its starts. None is no limit; a limit on cost needs prices.
 
     `keep_going`: go on even if almost no reply can be read (model/missing_replies.py). `prices` has one price for each voice of
     a run with several models, and that of the first model under ""; a voice without a price costs nothing.
@@ -94,13 +94,13 @@ class Ledger:
         """Return the line for the user when no more is allowed."""
         if self._uncountable:
             return (
-                f"this server does not report token use, so {self._uncountable} cannot work; everything is kept "
-                f"({self.calls} calls): use --max-calls in its place and run the same command again to go on"
+                f"this server does not report token use, so {self._uncountable} cannot work. All {self.calls} calls are saved: "
+                f"repeat the command with --max-calls instead to continue"
             )
         spent = f"{self.calls} calls, {self.tokens} tokens" + (f", cost {self.cost:.4g}" if self.cost else "")
         return (
             f"the budget {self._reached()} is spent ({spent}); "
-            "everything is kept: raise it and run the same command again to go on"
+            "all replies are saved: repeat the command with a higher limit to continue"
         )
 
     def _reached(self) -> str:
@@ -153,7 +153,7 @@ class Limits(Wrapper):
         return self.budget.money(self.used)
 
     def charge(self, calls: int, used: Mapping[str, Usage]) -> None:
-        """Count calls, and tokens by voice: of earlier sittings, or now of calls that were booked."""
+        """Count calls, and tokens by voice: of earlier starts, or of calls that were booked now."""
         self.calls += calls
         for voice, usage in used.items():
             self.used[voice] = total([self.used.get(voice, NOTHING), usage])
@@ -232,7 +232,7 @@ def load_prices(
     served = {spec for spec in specs.values() if split_spec(spec).name == "openai"}
     if given and (served or len(specs) > 1) and len(served) != 1:
         raise UserError(
-            "--price is the price of one model behind an endpoint: write a table for several (--prices FILE)"
+            "--price gives the price of one model, and several are used: write their prices into a file and give --prices FILE"
         )
 
     def price(spec: str) -> Price | None:

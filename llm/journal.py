@@ -73,7 +73,7 @@ def open_database(path: Path) -> sqlite3.Connection:
 def read_database(path: Path) -> sqlite3.Connection:
     """Open a journal for reading only: another program's database, or an archive, stays as it is."""
     if not path.is_file():
-        raise UserError(f"no journal at {path}")
+        raise UserError(f"{path} does not exist: give the folder of a run that has a journal of replies")
     log = path.with_name(f"{path.name}-wal")
     mode = "mode=ro" if log.exists() else "immutable=1"  # without a log nobody writes, and the folder may be read-only
     with journal_errors(path):
@@ -196,13 +196,13 @@ class Journal(Wrapper):
             with self.path.open("rb") as file:
                 status = os.fstat(file.fileno())
                 if file.read(len(MAGIC)) != MAGIC or (status.st_dev, status.st_ino) != self._file:
-                    problem = "is no longer the file it was"
+                    problem = "was replaced by another file"
         except OSError as error:
-            problem = f"is gone ({error.strerror})"
+            problem = f"was removed ({error.strerror})"
         if problem:
             raise UserError(
-                f"the journal {self.path} {problem}: nothing more is asked; up to {self.asked + rows:,} replies of this sitting "
-                "are lost, as far as no copy of the file has them; put it back, or begin anew with another --out"
+                f"the journal {self.path} {problem}, so the run stopped. Up to {self.asked + rows:,} replies of this "
+                "start are lost unless you have a copy of the file: restore the file, or start again with another --out"
             )
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
@@ -217,11 +217,11 @@ class Journal(Wrapper):
         return known
 
     def spent(self) -> tuple[int, dict[str, Usage]]:
-        """Return calls (with those that a network backend repeated) and tokens by voice, over all sittings."""
+        """Return calls (with those that a network backend repeated) and tokens by voice, over all starts."""
         return _spent(self._run(_SPENT))
 
     def close(self) -> None:
-        """Write this sitting's counts and wall-clock time (which is only here, never in the record), and close the file."""
+        """Write the counts and wall-clock time of this start (which is only here, never in the record), and close the file."""
         try:
             self._run(
                 "UPDATE sittings SET seconds = ?, asked = ?, replayed = ? WHERE rowid = ?",
@@ -260,7 +260,7 @@ def shared_ledger(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Le
 
 
 def reply_rate(path: Path) -> float | None:
-    """Return the calls a second over the sittings of a journal; None where fewer than 20 calls were made."""
+    """Return the calls per second over all starts of a journal; None where fewer than 20 calls were made."""
     ((asked, seconds),) = query(path, _RATE)
     return asked / seconds if asked >= FEWEST and seconds else None
 
@@ -275,5 +275,5 @@ def read_identity(path: Path) -> dict[str, Any]:
     """Return the identity of the model whose replies a journal holds. Errors: UserError when there is no such journal."""
     rows = query(path, "SELECT value FROM meta WHERE name = 'identity'")
     if not rows:
-        raise UserError(f"the journal {path} holds no replies")
+        raise UserError(f"the journal {path} has no replies to replay: choose a run that has called a model")
     return dict(json.loads(rows[0][0]))

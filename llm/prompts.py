@@ -27,7 +27,7 @@ class Template:
         self.text, self.source = text, source
         literals, names = pieces[0::2], pieces[1::2]
         if any("{" in piece or "}" in piece for piece in literals):
-            raise UserError(f"prompt {source}: a brace that is no {{slot}} (slots are lower-case words)")
+            raise UserError(f"prompt {source}: a brace is not part of a {{slot}}; slots are lower-case words in braces")
         self.slots = frozenset(names)
         self._form = _SLOT.sub(r"%(\1)s", text.replace("%", "%%"))
         self.digest = digest(text).hex()

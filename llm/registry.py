@@ -118,7 +118,9 @@ class Registry:
         known = dict(options_of(target))
         has_colon = known.pop(self.colon, None) is not None
         if after and not has_colon:
-            raise UserError(f"{self.what} {name}:{after}: {name} takes no {self.colon or 'name after the colon'}")
+            raise UserError(
+                f"{self.what} {name}:{after}: {name} takes no {self.colon or 'name after the colon'}: write {name}"
+            )
         for key in given:
             if key not in known:
                 raise unknown_name(f"option of {name}", key, known)
@@ -155,7 +157,7 @@ class Registry:
             path = split_path(name)
             label = Path(path.file).stem if path else name
             if path and (label in parts or label in self.names()):
-                raise UserError(f"{self.what} {name}: the name {label} is taken, so give the file another name")
+                raise UserError(f"{self.what} {name}: the name {label} is already used: rename the file")
             parts[label] = self.find(name)
         return parts
 
@@ -168,18 +170,27 @@ class Registry:
                 raise UserError(f"{self.what} {name}: the file has no class with {needs} (docs/extending.md)")
             if len(candidates) > 1:
                 raise UserError(
-                    f"{self.what} {name}: the file has several, so name one: {name}:{next(iter(candidates))}"
+                    f"{self.what} {name}: the file has several classes that fit: name one, as in {name}:{next(iter(candidates))}"
                 )
             (part,) = candidates.values()
         lacking = [need for need in self.needs if not hasattr(part, need)]
         if lacking and not (self.opener and inspect.isfunction(part)):
-            raise UserError(f"{self.what} {name} lacks {', '.join(lacking)} (docs/extending.md)")
+            raise UserError(
+                f"{self.what} {name} cannot be used, because it does not define "
+                f"{', '.join(lacking)} (docs/extending.md)"
+            )
         dataclass_params = getattr(part, "__dataclass_params__", None)
         if self.frozen and not (dataclass_params and dataclass_params.frozen):
-            raise UserError(f"{self.what} {name} is no frozen dataclass (docs/extending.md)")
+            raise UserError(
+                f"{self.what} {name} must be a frozen dataclass: put @dataclass(frozen=True) "
+                "before the class (docs/extending.md)"
+            )
         if not self.whole and (not callable(part) or inspect.isabstract(part)):
             abstract = ", ".join(sorted(getattr(part, "__abstractmethods__", ())))
-            raise UserError(f"{self.what} {name} lacks {abstract or 'a class'} (docs/extending.md)")
+            raise UserError(
+                f"{self.what} {name} cannot be used, because it does not define "
+                f"{abstract or 'a class'} (docs/extending.md)"
+            )
         return part
 
     def _candidates(self, module: ModuleType) -> dict[str, Any]:
@@ -233,7 +244,9 @@ def _load(point: EntryPoint) -> Any:
     try:
         return point.load()
     except (ImportError, AttributeError) as error:
-        raise UserError(f"cannot load {point.name} ({point.value}) of {point.group}: {error}") from error
+        raise UserError(
+            f"cannot load the installed extension {point.name} ({point.value}, entry point {point.group}): {error}"
+        ) from error
 
 
 @lru_cache(maxsize=512)

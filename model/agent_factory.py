@@ -172,7 +172,7 @@ def _surrogate_file(model: DebateModel, place: SeatPlace) -> str:
 
 
 def _describe_others(others: Sequence[Persona], people: People) -> str:
-    """What an agent is told about the others, by the fields `disclose` and `introduce`."""
+    """Return what an agent knows about the others, by the fields `disclose` and `introduce`."""
     describe = {"gender": genders, "demographics": demographics}.get(people.disclose)
     facts = [describe(others)] if describe else []
     facts += [introduction(others, people.introduce)] if people.introduce != "nothing" else []

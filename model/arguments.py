@@ -58,7 +58,10 @@ def models_from_args(options: argparse.Namespace, *others: str) -> list[str]:
     Errors: UserError for PARTY=SPEC, because no party speaks.
     """
     if own := [spec for spec in options.llm if party_of(spec)]:
-        raise UserError(f"--llm {own[0]}: no party speaks in this command; leave out {party_of(own[0])}=")
+        raise UserError(
+            f"--llm {own[0]}: this command has no debate, so a model cannot be set for "
+            f"one party; leave out {party_of(own[0])}="
+        )
     return with_base_url([*options.llm, *(getattr(options, name) or "" for name in others)], options.base_url)
 
 
@@ -79,7 +82,9 @@ def model_fields(specs: Sequence[str]) -> dict[str, Any]:
     by_party = tuple([spec for spec in specs if party_of(spec)])
     for_all = [spec for spec in specs if not party_of(spec)]
     if len(for_all) > 1:
-        raise UserError(f"--llm names two models, {' and '.join(for_all[:2])}: write PARTY=MODEL for one party")
+        raise UserError(
+            f"--llm names two models, {' and '.join(for_all[:2])}: to give one party its own model, write PARTY=MODEL"
+        )
     return {"llm": for_all[0] if for_all else None, "llms": by_party or None}
 
 
@@ -90,7 +95,9 @@ def with_base_url(specs: Sequence[str], base_url: str | None) -> list[str]:
         return spec.removeprefix(f"{party_of(spec)}=").startswith("openai:") and "base_url=" not in spec
 
     if base_url and not any(map(needs_address, specs)):
-        raise UserError("--base-url needs an --llm openai:MODEL")
+        raise UserError(
+            "--base-url only works with a model on a server: add --llm openai:MODEL, or leave out --base-url"
+        )
     return [f"{spec},base_url={base_url}" if base_url and needs_address(spec) else spec for spec in specs]
 
 
@@ -116,7 +123,8 @@ def budgets_from_args(options: argparse.Namespace, *asked: Scenario | str) -> li
     served = {model for specs in voices for spec in specs.values() if (model := _served(spec))}
     if options.price and len(served) > 1:
         raise UserError(
-            "--price is the price of one served model, and several are named: write their prices into a table (--prices FILE)"
+            "--price gives the price of one served model, and several are named: write their prices into a file "
+            "and give --prices FILE"
         )
     prices = [_prices(options, specs, bool(served)) for specs in voices]
     free = all(price == FREE for one in prices for price in one.values())
@@ -127,7 +135,9 @@ def budgets_from_args(options: argparse.Namespace, *asked: Scenario | str) -> li
         if price is None or free
     ]
     if options.max_cost is not None and unpriced:
-        raise UserError(f"--max-cost needs --price IN,OUT (per million tokens): no price of {unpriced[0]} is known")
+        raise UserError(
+            f"--max-cost needs a price, and none is known for {unpriced[0]}: add --price IN,OUT, per million tokens"
+        )
     limits = options.max_calls, options.max_tokens, options.max_cost
     known = [{voice: price for voice, price in one.items() if price} for one in prices]
     return [Budget(*limits, one, options.keep_going) for one in known]

@@ -36,7 +36,7 @@ Places = tuple[SeatPlace, ...]
 
 
 class RoomSeating(NamedTuple):
-    """A room before its agents are made. `present` are the personas that each agent is told about, itself included.
+    """A room before its agents are made. `present` are the personas that each agent knows about, itself included.
 
     `episode` counts from 0 the rooms in which the same people deliberate on drawn questions. `links` are those of a network at
     its start, by the number of the place; `nodes` and `weights` are those of a graph from a file.
@@ -173,7 +173,9 @@ def _personas_named(group: Group, circles: Circles) -> dict[int, Persona]:
         if name not in known:
             raise unknown_name(f"persona of {seat} in the graph", name, known)
         if known[name] in personas.values():
-            raise UserError(f"two nodes of the graph are for the persona {name} of {seat}: name another for one")
+            raise UserError(
+                f"two nodes of the graph name the persona {name} of {seat}: give one of the nodes another persona"
+            )
         personas[number] = known[name]
     return personas
 
@@ -270,14 +272,14 @@ def _refuse_namesakes(places: Sequence[SeatPlace], seats: tuple[str, ...], repet
     if len({(place.persona.party, place.persona.name) for place in places}) < len(places):
         known = ", ".join(f"{len(circles[seat])} {seat}" for seat in dict.fromkeys(seats))
         raise UserError(
-            f"too few personas ({known}) for {len(seats)} different people in repetition {repetition + 1}; "
-            "cast=drawn seats a persona more than once"
+            f"too few personas ({known}) for {len(seats)} different agents in repetition {repetition + 1}: "
+            "set cast=drawn, which may use a persona more than once, or add personas"
         )
     (name, _), *_ = Counter(place.persona.name for place in places).most_common(1)
     who = " and ".join(place.seat for place in places if place.persona.name == name)
     raise UserError(
-        f"two people called {name} ({who}) would meet in repetition {repetition + 1}: "
-        "rename one of them, or set cast=drawn, which gives the second a further name"
+        f"two personas called {name} ({who}) would meet in repetition {repetition + 1}: "
+        "rename one of them, or set cast=drawn, which gives one of them a second name"
     )
 
 
@@ -292,12 +294,18 @@ def _seat_fresh(
     for party, label, number in _numbered(group.seats, str):
         people, need = circles[party], total[party]
         if need > len(people):
-            raise UserError(f"too few personas ({len(people)} {party}) for {need} seats with a fresh cast")
+            raise UserError(
+                f"too few personas ({len(people)} {party}) for {need} seats with "
+                "cast=fresh: set cast=drawn, or add personas"
+            )
         lap, turn = divmod(repetition, len(people) // need)
         order = stream(seed, "personas", party, "lap", lap).sample(people, len(people))
         places.append(SeatPlace(label, order[turn * need + before[party] + number]))
     if len({place.persona.name for place in places}) < len(places):
-        raise UserError(f"two people of one name would meet in repetition {repetition + 1}; give another seed or cast")
+        raise UserError(
+            f"two personas of the same name would meet in repetition {repetition + 1}: "
+            "give another --seed, or set another cast"
+        )
     return tuple(places)
 
 
@@ -321,7 +329,10 @@ def _seat_drawn(seed: int, group: Group, repetition: int, circles: Circles) -> P
 def _seat_copies(group: Group, repetition: int, circles: Circles) -> Places:
     """Seat one person, that of the first seat on the circle, in every seat, each time under another name."""
     if len(set(group.seats)) > 1:
-        raise UserError(f"cast=copies seats one person in every seat: name one party, not {', '.join(group.seats)}")
+        raise UserError(
+            "cast=copies puts the same persona into every seat, so all seats must be of "
+            f"one party, not {', '.join(group.seats)}"
+        )
     circle = circles[group.seats[0]]
     person = circle[repetition % len(circle)]
     return tuple([SeatPlace(label, rename_persona(person, number)) for number, label in enumerate(group.labels)])
@@ -338,7 +349,7 @@ def _seat_by_file_order(seats: tuple[str, ...], turn: int, circles: Circles) -> 
         size, people = sizes[party_of(seat)], circles[seat]
         turns = len(people) // size
         if not turns:
-            message = f"too few personas for {len(seats)} seats with a fixed or listed cast"
+            message = f"too few personas for {len(seats)} seats with cast=fixed or cast=listed; set cast=drawn, or add personas"
             raise UserError(f"{message}: {len(people)} {seat}")
         places.append(SeatPlace(label, people[turn % turns * size + number]))
     return tuple(places)

@@ -22,16 +22,16 @@ from parley.llm.errors import UserError, unknown_name
 Parent = argparse.ArgumentParser
 OUTPUT, THEIRS = "seed and output", "the scenario's"
 MODELS = """
-pocket: the small model in the box
+pocket: the small model that comes with Parley
 oracle: the rule-based speaker, whose bias is known
 openai:MODEL: any OpenAI-compatible server
 hf:PATH_OR_ID: a local model, through transformers
 replay:RUN: the replies of an earlier run
 fake: made-up replies, to try a command"""
 TRAINABLE = """
-pocket: the small model in the box
+pocket: the small model that comes with Parley
 hf:PATH_OR_ID: a local model, through transformers"""
-PARTY = "\nPARTY=SPEC: the model of one party, or of one seat ('republican 2=SPEC'); repeat --llm for it"
+PARTY = "\nPARTY=SPEC: the model of one party, or of one seat ('republican 2=SPEC'); give --llm once for each"
 
 
 def program() -> str:
@@ -144,7 +144,7 @@ def price(text: str) -> tuple[float, float]:
     """Read a price such as `0.5,1.5`: money per million tokens of prompt and reply."""
     parts = text.split(",")
     if len(parts) != 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not IN,OUT, two numbers")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a price: write IN,OUT, two numbers such as 0.15,0.6")
     return amount(parts[0]), amount(parts[1])
 
 
@@ -189,8 +189,8 @@ def scenario(default: str = "") -> Parent:
     about = "a scenario's name (run.py --list shows all), or the path of a .toml preset"
     add_option(group, "--scenario NAME", about, default=default or None)
     about = (
-        "an intervention before a round, in place of the preset's own (repeatable; docs/interventions.md), "
-        "such as \"message round=3 to=democrat by=Ann text='...'\""
+        "an intervention before a round; it replaces those of the preset (repeatable; docs/interventions.md). "
+        "Example: \"message round=3 to=democrat by=Ann text='...'\""
     )
     add_option(group, '--intervene "KIND KEY=VALUE ..."', about, action="append")
     return parent
@@ -204,17 +204,19 @@ def topic(usual: str = THEIRS, **more: Any) -> Parent:
 
 def repetitions(usual: str = THEIRS) -> Parent:
     """The option for the number of repetitions."""
-    about = "debates for each topic and group, each with other agents"
+    about = "number of debates per topic and group, each with other agents"
     return _parent("debate", "--repetitions N", about + _default_note(usual), natural)
 
 
 def rounds(usual: str = THEIRS) -> Parent:
     """The option for the number of rounds."""
-    about = "rounds of a debate; every agent speaks once in each"
+    about = "number of rounds in a debate; every agent speaks once in each"
     return _parent("debate", "--rounds N", about + _default_note(usual), natural)
 
 
-def settings(about: str = "set any field of the preset or of its environment (repeatable)") -> Parent:
+def settings(
+    about: str = "change a field of the scenario or of its environment, such as memory=last:6 (repeatable)",
+) -> Parent:
     """The option that sets any other field of a scenario."""
     return _parent("debate", "--set KEY=VALUE", about, default=[], action="append")
 
@@ -227,19 +229,24 @@ def seed(default: int | None = 0) -> Parent:
 
 def out(usual: str, metavar: str = "DIR", about: str = "", required: bool = False) -> Parent:
     """The option for the folder or file of the results."""
-    folder = "the folder of the results; the same command with the same folder goes on where it stopped"
+    folder = "the folder for the results; repeat a stopped command with the same folder to continue"
     about = about or (folder if metavar == "DIR" else "the file to write")
     return _parent(OUTPUT, f"--out {metavar}", about + _default_note(usual), Path, required=required)
 
 
-def dry_run(about: str = "print what would be asked, with tokens and cost, and ask nothing") -> Parent:
+def dry_run(about: str = "print the planned questions, tokens and cost, and stop: no model is called") -> Parent:
     """The option that prints the plan instead of running it."""
     return _parent(OUTPUT, "--dry-run", about, action="store_true")
 
 
 def retry_failures() -> Parent:
     """The option that repeats calls that failed in an earlier start."""
-    return _parent("budget", "--retry-failures", "ask the calls that failed again", action="store_true")
+    return _parent(
+        "budget",
+        "--retry-failures",
+        "send again the calls to models that failed in an earlier start of this command",
+        action="store_true",
+    )
 
 
 def model(
@@ -259,8 +266,8 @@ def model(
     note = "" if required else _default_note(usual)
     add_option(group, spec, f"{about}{note}{kinds}", default=[], action="append", required=required)
     about = (
-        "where every openai:MODEL of this command is served that names no base_url of its own; several share the load "
-        "(default: the OpenAI API)"
+        "address of the server for every openai:MODEL without a base_url of its own, such as http://127.0.0.1:8000/v1; "
+        "calls are shared among several addresses (default: the OpenAI API)"
     )
     add_option(group, "--base-url URL[+URL]", about)
     return parent
@@ -269,13 +276,20 @@ def model(
 def budget() -> Parent:
     """The options that limit calls, tokens and cost. They count all starts of a command with the same --out."""
     parent, group = _group("budget")
-    add_option(group, "--max-calls N", "stop cleanly after N calls to models (default: no limit)", natural)
-    add_option(group, "--max-tokens N", "stop cleanly after about N tokens (default: no limit)", natural)
-    add_option(group, "--max-cost X", "stop cleanly at about this cost (default: no limit)", amount)
-    about = "money per million tokens, of the prompt and of the reply (default: that in llm/prices.toml)"
+    add_option(group, "--max-calls N", "stop after N calls to models and keep the results (default: no limit)", natural)
+    add_option(group, "--max-tokens N", "stop after about N tokens and keep the results (default: no limit)", natural)
+    add_option(
+        group,
+        "--max-cost X",
+        "stop at about this cost, in the currency of the prices, and keep the results (default: no limit)",
+        amount,
+    )
+    about = (
+        "price per million tokens of prompt (IN) and of reply (OUT), such as 0.15,0.6 (default: from llm/prices.toml)"
+    )
     add_option(group, "--price IN,OUT", about, price)
-    add_option(group, "--prices FILE", "a table of prices like llm/prices.toml", Path)
-    about = "go on where hardly any reply can be read (default: stop after the first survey, round or 20 replies)"
+    add_option(group, "--prices FILE", "a file with the prices of several models, written like llm/prices.toml", Path)
+    about = "continue even if almost no reply can be read (default: stop after the first survey, round or 20 replies)"
     add_option(group, "--keep-going", about, action="store_true")
     return parent
 

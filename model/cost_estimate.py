@@ -178,7 +178,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     more = f", and {plan.others:,} of mediators, checkers and the questionnaire" if plan.others > 0 else ""
     about = "about " if _is_random(scenario) else ""
     more += f", and {plan.notes:,} notes to themselves" if plan.notes else ""
-    again = f"up to {plan.ratings * (asks - 1):,} more where ratings have to be asked again"
+    again = f"up to {plan.ratings * (asks - 1):,} more if ratings have to be asked again"
     again = again if plan.ratings * (asks - 1) else "no rating is asked twice"
     kinds = scenario.people.archetypes
     fewer = f"; fewer, as {kinds} of a kind answer for the others" if kinds else ""
@@ -189,7 +189,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     if any(table.weights for table in seat_rooms(scenario.replace(repetitions=1))):
         yield "  the weights of the graph's links are recorded; debates ignore them"
     if unpaid := plan.scripted_calls:
-        yield f"  {unpaid:,} of these calls go to scripted partners, which are no model and cost nothing"
+        yield f"  {unpaid:,} of these calls go to scripted partners, which need no model and cost nothing"
     for one in scenario.interventions:
         yield f"  before round {one.round}: {intervention_spec(one)}"
     yield from estimate_cost([(plan, 1)], [prices])
@@ -238,7 +238,7 @@ def _thinking_lines(name: str, calls: int, price: Price | None) -> Iterator[str]
     if journal and measured:
         yield f"  and about {amount}, for what {name} thinks before it answers, as in {journal.parent}"
     else:
-        yield f"  and, if {name} thinks before it answers, at most {amount}; its first run says how many"
+        yield f"  and, if {name} thinks before it answers, at most {amount}; the first run shows how many"
 
 
 def estimate_time(scenarios: Sequence[Scenario], calls: int) -> str:
@@ -247,7 +247,7 @@ def estimate_time(scenarios: Sequence[Scenario], calls: int) -> str:
     models = [spec for spec in specs if not is_scripted(spec)]
     measured = measured_rate(models[0]) if len(models) == 1 else None
     if measured is None:
-        return "  time not known: no run of this model is in runs/; the first one says its calls a second"
+        return "  time not known: runs/ has no run with this model; the first run will show the calls per second"
     rate, folder = measured
     return f"  time about {duration(calls / rate)} ({rate:,.3g} calls a second, as in {folder})"
 

@@ -38,7 +38,9 @@ def scenario_on(preset: str | Scenario, settings: Mapping[str, Any], topology: T
         return preset.with_settings(settings) if isinstance(preset, Scenario) else load_preset(preset, settings)
     scenario = preset if isinstance(preset, Scenario) else load_preset(preset)
     if not isinstance(scenario.environment, Network):
-        raise UserError(f"topology is for scenarios of a network (preset network), not for {scenario.name}")
+        raise UserError(
+            f"topology only works in a scenario with a network, such as network, not in {scenario.name}: leave it out"
+        )
     return _on_topology(scenario.with_settings({"graph": "complete", **settings}), topology)
 
 
@@ -131,8 +133,12 @@ def check_objects(folder: Path, theirs: Mapping[str, Any], mine: Mapping[str, An
     was, now = theirs.get(AGENT_CLASS), mine.get(AGENT_CLASS)
     if was != now:
         wanted = f"pass agent_class={', '.join(was)}" if was else "leave out agent_class"
-        raise UserError(f"{folder} holds a run with other agents: {wanted}, or give another out")
+        raise UserError(
+            f"{folder} already has a run with other agents: {wanted} to continue that run, or give another out"
+        )
     was, now = (str(fields["options"].get("graph", "")) for fields in (theirs, mine))
     if was.startswith(f"{GIVEN},") and was != now:
         read = f'topology=networkx.read_graphml("{folder / FILE}")'
-        raise UserError(f"{folder} holds a run on another topology: pass {read}, or give another out")
+        raise UserError(
+            f"{folder} already has a run with another topology: pass {read} to continue that run, or give another out"
+        )

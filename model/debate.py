@@ -203,15 +203,23 @@ class DebateModel(SteppedModel):
         """
         kind = intervention.kind
         if not self.round < intervention.round <= self.setup.rounds:
-            raise UserError(f"{kind} before round {intervention.round}: there is no such round to come")
+            raise UserError(
+                f"{kind} cannot be added before round {intervention.round}: choose a later "
+                "round that this run still has ahead"
+            )
         self._check_rooms([intervention])
         setup = self.setup.with_settings({"interventions": (*self.setup.interventions, intervention)})
         if setup.llm_by_party != self.voices:
-            raise UserError("a new model must be known before the run starts: name it with --intervene")
+            raise UserError(
+                "an intervention with a new model cannot be added to a started run: "
+                "start the run again with --intervene"
+            )
         for room in self.debating_rooms:
             absent = [initially_absent(one.interventions, room, one.seed) for one in (setup, self.setup)]
             if absent[0] != absent[1]:
-                raise UserError(f"{kind}: this agent is already in the room")
+                raise UserError(
+                    f"{kind} cannot be added now, because this agent already takes part in the debate from its start"
+                )
         self.setup = setup
 
     def previous_attitude(self, agent: int) -> float | None:

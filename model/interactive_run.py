@@ -100,13 +100,13 @@ class InteractiveRun:
     def interview(self, agent: int, question: str) -> None:
         """Ask an agent after this round; the reply is added to `interviews`. Errors: UserError if the run is not running."""
         if not self._thread.is_alive():
-            raise UserError("this run is not running, so no agent can answer")
+            raise UserError("this run has finished or was stopped, so agents cannot answer questions: start a new run")
         self._request(Interview(agent, question))
 
     def add_intervention(self, intervention: Intervention) -> None:
         """Let it happen before the next round, whichever round it names; it is added to `interventions`. Errors: UserError."""
         if self.phase == "done" or not self._thread.is_alive():
-            raise UserError("this run is not running, so it cannot be changed")
+            raise UserError("this run has finished or was stopped, so it cannot be changed: start a new run")
         self._request(intervention)
 
     def join(self, seconds: float | None = None) -> None:

@@ -25,16 +25,18 @@ SHOWN = 80
 ADVICE = {
     "refusal": "the model steps out of its role: choose another model or other personas",
     "empty": "the model writes nothing: choose another model",
-    "out_of_tokens": "the model uses up its tokens before it answers: allow more (option thinking of openai)",
-    "unknown_ask": "the rule-based speaker answers only questions about topics that it knows: choose another model or topic",
-    "no_known_sentence": "the rule-based speaker reads only what our own speakers say: choose another model",
-    "unscripted": "this is a stand-in without opinions: choose a model",
+    "out_of_tokens": "the model uses up its tokens before it answers: allow more tokens with the option thinking of openai",
+    "unknown_ask": "the rule-based speaker can only answer questions about the topics it knows: choose another model or topic",
+    "no_known_sentence": "the rule-based speaker can only read sentences of oracle and pocket: choose another model",
+    "unscripted": "this is a test speaker without opinions: choose a model",
     "echo": "the model repeats what it is asked: choose a chat model, or another way of asking (docs/endpoints.md)",
     "spoke_for_others": "the model writes the lines of others: choose a chat model",
 }
-FAILED = "fix the problem, then run the same command again, with --retry-failures if it has that option"
-UNREAD = "the model does not keep to the form of the answer: choose another model, or another way of asking (docs/endpoints.md)"
-WARNING = "\nWARNING  much is missing: read the reasons, and some replies, before you use a figure"
+FAILED = "fix the problem, then repeat the command, with --retry-failures if the command has that option"
+UNREAD = (
+    "the model does not answer in the required form: choose another model, or another way of asking (docs/endpoints.md)"
+)
+WARNING = "\nWARNING  a fifth or more is missing: read the reasons, and some replies, before you use the results"
 
 
 class Unreadable(UserError):
@@ -97,7 +99,7 @@ class MissingTally:
                 advice = ADVICE.get(reason, FAILED if reason in details else UNREAD)
                 raise Unreadable(
                     f"{models[key.voice]}: {lost:,} of {asked:,} {named} are missing, mostly for {reason} ({times:,}){shown}: "
-                    f"{advice}; or go on all the same with --keep-going"
+                    f"{advice}; or continue anyway with --keep-going"
                 )
 
     @property

@@ -64,7 +64,7 @@ def _party(text: str) -> Party:
         raise UserError(f"--parties: {text!r} is not NAME, NAME:WEIGHT, NAME:MEAN:SD or NAME:MEAN:SD:WEIGHT")
     share = numbers.pop() if len(numbers) % 2 else 1.0
     if share <= 0 or (numbers and not (AXIS[0] <= numbers[0] <= AXIS[1] and numbers[1] > 0)):
-        raise UserError(f"--parties {text}: a mean lies from 0 to 10, a spread and a weight above 0")
+        raise UserError(f"--parties {text}: a mean must be from 0 to 10, and a spread (SD) and a weight above 0")
     return Party(name, share, _normal(*numbers) if numbers else AXIS)
 
 
@@ -88,7 +88,9 @@ def party_codes(parties: Sequence[str], names: Sequence[str]) -> Codes:
     """(n,) the place of each node's party in `names`. Errors: UserError on nodes of another party, a party without nodes."""
     if set(parties) != set(names):
         theirs = ",".join(dict.fromkeys(parties))
-        raise UserError(f"the nodes of the graph are of {theirs}, the parties are {','.join(names)}: name the same")
+        raise UserError(
+            f"the graph has nodes of the parties {theirs}, but --parties names {','.join(names)}: name the same parties"
+        )
     return np.array([names.index(party) for party in parties], dtype=np.int64)
 
 
@@ -120,7 +122,10 @@ class ChosenGraph:
         parties = [] if self.own is None else [(str(node), data.get(PARTY)) for node, data in self.own.nodes(data=True)]
         without = [node for node, party in parties if not party]
         if without and len(without) < len(parties):
-            raise UserError(f"graph {self.name}: node {without[0]} has no party; give all nodes the attribute, or none")
+            raise UserError(
+                f"graph {self.name}: node {without[0]} has no party, but other nodes have one: give "
+                "the attribute party to all nodes or to none"
+            )
         return [] if without else [str(party) for _, party in parties]
 
     @property
@@ -142,7 +147,9 @@ def choose_graph(graph: str | nx.Graph, agents: int) -> ChosenGraph:
         chosen = ChosenGraph(parse_spec(graph).name, options, own)
     if chosen.own is not None and len(chosen.own) != agents:
         size = len(chosen.own)
-        raise UserError(f"graph {chosen.name}: it has {size:,} nodes for {agents:,} people; set agents to {size}")
+        raise UserError(
+            f"graph {chosen.name}: it has {size:,} nodes, but {agents:,} agents were requested: set --agents {size}"
+        )
     return chosen
 
 

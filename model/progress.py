@@ -149,7 +149,7 @@ class Progress:
 def summary_line(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
     """Return a line on what the run did, and a line on missing ratings and replies."""
     if outcome.already:
-        return f"{folder} is finished; nothing was asked (--retry-failures asks the failed calls again)"
+        return f"{folder} is already finished, so no model was called (--retry-failures repeats the failed calls)"
     rate = f" ({outcome.asked / outcome.seconds:,.0f} calls/s)" if outcome.seconds and outcome.asked else ""
     replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
     replayed += f", {outcome.twins:,} the same as others" if outcome.twins else ""

@@ -72,7 +72,7 @@ class FileRecorder:
             self._file.close()
 
     def _errors(self) -> AbstractContextManager[None]:
-        return file_errors(f"cannot write {self.path}", "; the journal keeps all replies")
+        return file_errors(f"cannot write {self.path}", "; all replies are saved in the journal")
 
 
 _NAMES = {cls: tuple(field.name for field in fields(cls)) for cls in KINDS.values()}
@@ -118,4 +118,6 @@ def read_lines(path: Path) -> Iterator[Event]:
         except ValueError as error:
             if number == len(lines) and not line.endswith(b"\n"):
                 return
-            raise UserError(f"{path}, line {number} is no event of this version ({error})") from error
+            raise UserError(
+                f"{path}, line {number} cannot be read ({error}): the file is damaged or from another version of Parley"
+            ) from error

@@ -66,19 +66,19 @@ def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) 
         names = {path.name for path in folder.iterdir()} if folder.exists() else set()
     if LABEL not in names:
         if names - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it was written
-            raise UserError(f"{folder} is not empty and holds no run; give another --out")
+            raise UserError(f"{folder} is not empty and is not a run folder: give another --out")
         return
     theirs, mine = _read(folder / LABEL), _contents(scenario, classes)
     check_objects(folder, theirs["scenario"], mine["scenario"])
     changed = [key for key, value in mine["scenario"].items() if theirs["scenario"].get(key) != value]
     if changed:
         was, now = theirs["scenario"].get(changed[0]), mine["scenario"][changed[0]]
-        what = f"another scenario, seed or setting ({changed[0]} {was!r}, not {now!r})"
-        raise UserError(f"{folder} holds a run with {what}; give another --out")
+        what = f"another scenario, seed or setting ({changed[0]} is {was!r} there, {now!r} here)"
+        raise UserError(f"{folder} already has a run with {what}: give another --out")
     if any(mine["prompts"].get(name) != text for name, text in theirs["prompts"].items()):
-        raise UserError(f"{folder} holds a run with other prompts; give another --out")
+        raise UserError(f"{folder} already has a run with other prompts: give another --out")
     if theirs["data"] != mine["data"]:
-        raise UserError(f"{folder} holds a run with other personas or topics, or other code; give another --out")
+        raise UserError(f"{folder} already has a run with other personas, topics or code: give another --out")
 
 
 def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: Sequence[str] = ()) -> None:
@@ -87,7 +87,9 @@ def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: 
     if not label.exists():
         write_whole(label, json.dumps({**_contents(scenario, classes), "model": model}, indent=1))
     elif _read(label)["model"] != model:
-        raise UserError(f"{folder} holds a run on another model or version of it; give another --out")
+        raise UserError(
+            f"{folder} already has a run with another model, or another version of the model: give another --out"
+        )
     keep_graph(folder, scenario)
 
 

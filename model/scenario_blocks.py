@@ -139,7 +139,10 @@ class People:
     def __post_init__(self) -> None:
         _check_numbers(self, archetypes=0)
         if self.archetypes == 1:
-            raise UserError("archetypes must be 0 (no sharing) or at least 2: one answer is no distribution")
+            raise UserError(
+                "archetypes must be 0 (agents do not share answers) or at least 2 (the "
+                "number of answers per kind of agent)"
+            )
         parse_knowledge(self.knows)
 
     @property
@@ -170,7 +173,7 @@ class Surveys:
     def __post_init__(self) -> None:
         _check_numbers(self, asks=1, survey_temperature=0)
         if self.probe in self.also or len(set(self.also)) < len(self.also):
-            raise UserError("also must name further probes, each once, and not the probe itself")
+            raise UserError("also must name other survey questions than probe, each only once")
 
     def survey_probes(self, topic: Topic) -> list[Probe]:
         """Return the questions of a survey, the main one first."""
@@ -214,7 +217,7 @@ class Speech:
             raise UserError(f"frame must be a word, such as debate or conversation, not {self.frame!r}")
         memory = make_memory(self.memory, "", "")
         if (self.reflect or self.importance == "asked") and not isinstance(memory, Retrieval):
-            raise UserError(f"reflect and importance are for memory=retrieve:K, not {self.memory}")
+            raise UserError(f"reflect and importance only work with memory=retrieve:K, not with memory={self.memory}")
         open_ability(self.think)
 
 

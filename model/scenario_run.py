@@ -216,5 +216,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UserError(f"another run is at work in {folder}") from error
+            raise UserError(
+                f"another process is running in {folder}: wait until it ends, or give another --out"
+            ) from error
         yield

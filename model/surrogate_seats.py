@@ -88,16 +88,16 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     seats, topics = _seats(scenario), scenario.subject.topics
     for who, file in scenario.surrogate_by_party.items():
         if not file:
-            yield f"llms: write {who}=surrogate:FILE, a file that run.py surrogate wrote"
+            yield f"llms: a surrogate needs its file: write {who}=surrogate:FILE, with a FILE written by run.py surrogate"
         if not any(who in seat for seat in seats):
             parties = ", ".join(sorted({party for _, party in seats}))
             yield f"llms: {who} has no seat in this debate; a surrogate can play {parties}, or one of their seats"
     if scenario.subject.questions or scenario.speech.format != "free" or scenario.people.sides != "own":
-        yield "a surrogate repeats free debates: it can neither deliberate nor argue for an assigned side"
+        yield "a surrogate only works in free debates: set format=free and sides=own, and leave out questions"
     if scenario.surveys.survey != "rounds":
-        yield "a surrogate changes its attitude at each survey: set survey=rounds"
+        yield "a surrogate needs a survey after each round, because it changes its attitude there: set survey=rounds"
     if any(one.kind == "model" for one in scenario.interventions):
-        yield "a surrogate cannot be combined with a later change of model: remove one of them"
+        yield "a surrogate cannot be combined with an intervention of the kind model: leave out one of the two"
     holders = _surrogate_holders(scenario)
     for file, party in _file_parties(holders):
         for topic in topics:
@@ -112,9 +112,12 @@ def _fit_problems(probe: str, file: str, party: str, topic: str) -> Iterator[str
         yield f"{file} was fitted to answers to the probe {fit['probe']}: set probe={fit['probe']}, not {probe}"
     known = fit["parties"]
     if party not in known:
-        yield f"{file} was fitted to {', '.join(known)}: it knows no {party}"
+        yield (
+            f"{file} was fitted only to {', '.join(known)}, so it cannot play a {party}: use it for these "
+            "parties, or fit another run"
+        )
     elif not known[party]["said"]:
-        yield f"{file} has no line of a {party} on {topic}: no line could be graded"
+        yield f"{file} has no graded line of a {party} on {topic}, so it has nothing to say: fit it to another run"
 
 
 def _prompt_problems(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> Iterator[str]:
@@ -124,7 +127,10 @@ def _prompt_problems(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> 
     for field, entries in (fields | {"adapters": scenario.adapter_by_party}).items():
         for seat, party, _ in holders:
             if entry_for(entries, seat, party) not in ("", PLAIN.confirmation_bias):
-                yield f"{field}: a surrogate plays {seat} and reads no prompt; set {field} for other parties or seats only"
+                yield (
+                    f"{field}: the seat {seat} is played by a surrogate, which reads no prompt; set {field} "
+                    "only for other parties or seats"
+                )
 
 
 def _hearing_problems(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> Iterator[str]:

@@ -34,7 +34,7 @@ class TraitAssignment:
     seed: int
 
     def of(self, place: SeatPlace, repetition: int) -> Traits:
-        """Return the traits of an agent: those of its seat, else of its party, else of everybody.
+        """Return the traits of an agent: those of its seat, else of its party, else those for all agents.
 
         A persona has the same drawn temperament in every room. A drawn role is the same for a seat on every topic.
         """
@@ -65,19 +65,19 @@ def assign_traits(scenario: Scenario) -> TraitAssignment:
 
 
 def entry_for(by_party: ByParty, seat: str, party: str) -> str:
-    """Return the entry of a seat, else of its party, else of everybody; "" without one."""
+    """Return the entry of a seat, else of its party, else the one for all agents; "" without one."""
     return next((by_party[who] for who in (seat, party, EVERYBODY) if who in by_party), "")
 
 
 def _read(field: str, entries: Iterable[str], names: Collection[str]) -> ByParty:
-    """Read PARTY:VALUE (or SEAT:VALUE), or VALUE for everybody else."""
+    """Read PARTY:VALUE (or SEAT:VALUE), or VALUE for all other agents."""
     by_party: dict[str, str] = {}
     for entry in entries:
         who, colon, value = entry.partition(":") if ":" in entry else ("", "", entry)
         if who not in (EVERYBODY, *names):
             raise unknown_name(f"party of {field}", who, names)
         if not value or who in by_party or (colon and not who):
-            raise UserError(f"{field}: write PARTY:VALUE, each party once, or VALUE for everybody, not {entry!r}")
+            raise UserError(f"{field}: write PARTY:VALUE, each party once, or VALUE for all agents, not {entry!r}")
         by_party[who] = value
     return by_party
 

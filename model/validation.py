@@ -59,9 +59,9 @@ def _representative_problems(scenario: Scenario) -> Iterator[str]:
     if scenario.people.represented == "none":
         return
     if not scenario.mediated:
-        yield "representatives write critiques, which only the environment mediated asks for: set represented=none"
+        yield "representatives write critiques, and only the environment mediated uses critiques: set represented=none"
     if set(letters) & set("OCP") and scenario.subject.episodes < 2:
-        yield f"knows={letters} is about earlier episodes: set episodes to 2 or more"
+        yield f"knows={letters} uses earlier episodes, so one episode is not enough: set episodes=2 or more"
     if set(letters) & set("DP") and scenario.surveys.survey == "never":
         yield f"knows={letters} needs survey answers: set survey=ends or survey=rounds"
 
@@ -69,18 +69,18 @@ def _representative_problems(scenario: Scenario) -> Iterator[str]:
 def _deliberation_problems(scenario: Scenario) -> Iterator[str]:
     environment, subject = f"environment {scenario.environment_spec.name}", scenario.subject
     if scenario.mediated and not subject.questions:
-        yield f"{environment} deliberates on questions: set questions to shipped or to a path"
+        yield f"{environment} needs questions to deliberate on: set questions=shipped, or the path of a file of questions"
     if subject.questions and not scenario.mediated:
-        yield f"{environment} debates topics; questions are for one with a mediator: mediated"
+        yield f"{environment} debates topics and cannot use questions: set environment=mediated, or leave out questions"
     if subject.questions and scenario.people.reference:
-        yield "a reference is asked about topics, and this scenario draws questions: set reference= (empty)"
+        yield "reference answers surveys about topics, but this scenario uses questions: set reference= (empty)"
     if subject.questions and (pool := len(subject.question_pool)) < (episodes := subject.episodes):
-        yield f"{pool} questions to draw from are too few for {episodes} episodes: set fewer episodes, or another split"
+        yield f"{episodes} episodes need as many questions, and there are only {pool}: set fewer episodes, or another split"
 
 
 def _survey_problems(scenario: Scenario) -> Iterator[str]:
     if scenario.surveys.survey != "rounds" and getattr(scenario.environment, "by_attitude", False):
-        yield f"environment {scenario.environment_spec.name} uses ratings after each round: set survey=rounds"
+        yield f"environment {scenario.environment_spec.name} needs ratings after each round: set survey=rounds"
     private = any(group.mediated or group.networked for group in scenario.groups)
     if scenario.people.sides == "opposed" and (private or scenario.surveys.survey == "never"):
         yield "sides=opposed needs a survey before the debate: set survey=rounds or ends, and environment=round_table"
@@ -91,8 +91,8 @@ def _persona_problems(scenario: Scenario) -> Iterator[str]:
     for party in scenario.people.reference:
         if party_of(party) not in parties(folder):
             yield (
-                f"reference={party}: the personas of {folder.name} have no {party_of(party)}.toml, so it cannot be asked "
-                "before the debates; --set reference= asks no party beforehand"
+                f"reference={party}: the personas of {folder.name} have no {party_of(party)}.toml, so this party cannot answer "
+                "a survey before the debates: set reference= (empty) to skip that survey"
             )
     for seat in scenario.seats:
         load_personas(seat, folder)
@@ -108,11 +108,14 @@ def _intervention_problems(scenario: Scenario) -> Iterator[str]:
                 f"the scenario has {scenario.rounds} rounds; set rounds={one.round} or more"
             )
         if one.networked and not any(group.networked for group in scenario.groups):
-            yield f"{one.kind} are those of a network, and environment {scenario.environment_spec.name} has none"
+            yield (
+                f"{one.kind} changes a network, and environment {scenario.environment_spec.name} has none: "
+                "leave it out, or set environment=network"
+            )
         if isinstance(one, FactCheck) and one.llm and scenario.mediated:
-            yield "fact_check: a model checks public statements, and private deliberations have none"
+            yield "fact_check with llm checks public statements, and private deliberations have none: give its text instead"
         if isinstance(one, Presence) and (scenario.mediated or scenario.people.sides == "opposed"):
-            yield f"{one.kind} does not work in private deliberations or with assigned sides"
+            yield f"{one.kind} does not work in private deliberations or with sides=opposed: leave it out"
         for who in sorted(set(one.whom()) - known):
             raise unknown_name(f"party or seat of {one.kind}", who, known)
 
@@ -140,6 +143,7 @@ def _refuse_topics(model: str, known: Sequence[str], topics: Iterable[Topic]) ->
     for topic in topics:
         if topic.root not in known:
             raise UserError(
-                f"{model} was not taught {topic.slug}: it knows {', '.join(known)}. Name another model with --llm, or, "
-                f'where the topic is a case of one of these, say so in its file (base = "{known[0]}")'
+                f"{model} was not trained on the topic {topic.slug}, only on {', '.join(known)}. Choose another "
+                "model with --llm. "
+                f'If the topic is a case of one of these, name that one in the topic file (base = "{known[0]}")'
             )

@@ -176,19 +176,28 @@ def test_a_section_of_the_card(name: str, request: pytest.FixtureRequest, tmp_pa
 WRONG = {
     "no file": (["--llm", "./coin.py:Coin"], "there is no file ./coin.py"),
     "no class": (["--llm", "./parts.py:Coyn"], "unknown model in ./parts.py 'Coyn': did you mean Coin?"),
-    "wrong class": (["--llm", "./parts.py:Whispers"], "model ./parts.py:Whispers lacks complete"),
+    "wrong class": (
+        ["--llm", "./parts.py:Whispers"],
+        "model ./parts.py:Whispers cannot be used, because it does not define complete",
+    ),
     "no such thing in it": (["--llm", "./spoken.py"], "model ./spoken.py: the file has no class with complete"),
-    "several": (["--set", "think=./several.py"], "the file has several, so name one: ./several.py:First"),
+    "several": (
+        ["--set", "think=./several.py"],
+        "the file has several classes that fit: name one, as in ./several.py:First",
+    ),
     "no Python": (["--llm", "./broken.py:Coin"], "./broken.py, line 1: "),
     "missing import": (["--llm", "./needy.py:Coin"], "./needy.py cannot be imported: No module named 'no_such_thing'"),
     "unknown name": (["--llm", "tos"], "unknown model 'tos': did you mean toss?"),
     "unknown option": (["--llm", "toss,lime=x"], "unknown option of toss 'lime': did you mean line?"),
     "wrong value": (["--llm", "./parts.py:Coin,batch=x"], "option batch of ./parts.py:Coin must be a whole number"),
     "a quote too few": (["--llm", "toss,line='No"], "the closing ' is missing"),
-    "environment": (["--set", "environment=./parts.py:Coin"], "environment ./parts.py:Coin lacks groups, turns"),
+    "environment": (
+        ["--set", "environment=./parts.py:Coin"],
+        "environment ./parts.py:Coin cannot be used, because it does not define groups, turns",
+    ),
     "intervention": (["--intervene", "./parts.py:Rumor round=1"], "unknown intervention in ./parts.py 'Rumor'"),
-    "no dataclass": (["--set", "environment=./plain.py"], "is no frozen dataclass"),
-    "not frozen": (["--set", "environment=./melting.py"], "is no frozen dataclass"),
+    "no dataclass": (["--set", "environment=./plain.py"], "must be a frozen dataclass"),
+    "not frozen": (["--set", "environment=./melting.py"], "must be a frozen dataclass"),
     "options in the name": (
         ["--set", "environment=./parts.py:Whispers,loud=2"],
         "only a file and a class may be given here",

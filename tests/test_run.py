@@ -103,7 +103,7 @@ def test_the_same_command_again_asks_nothing(tmp_path: Path, capsys: pytest.Capt
     assert run.main(command) == 0
     capsys.readouterr()
     assert run.main(command) == 0
-    assert "is finished; nothing was asked" in capsys.readouterr().out
+    assert "is already finished, so no model was called" in capsys.readouterr().out
 
 
 def test_a_lost_report_is_written_again(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_dry_run_touches_nothing(
 @check_each(
     ("arguments", "words"),
     [
-        ([], "name a scenario"),
+        ([], "no scenario was given"),
         (["--scenario", "three-way"], "unknown scenario 'three-way': did you mean three_way"),
         (["--scenario", "ech"], "did you mean echo_chamber"),
         (["--scenaro", "three_way"], "--scenaro"),
@@ -140,14 +140,14 @@ def test_dry_run_touches_nothing(
         (["--scenario", "two_way", "--llm", "orakel"], "unknown model 'orakel': did you mean oracle"),
         (["--scenario", "two_way", "--llm", "oracle,kapa=1"], "did you mean kappa"),
         (["--scenario", "two_way", "--llm", "oracle,kappa=big"], "option kappa of oracle must be a number"),
-        (["--scenario", "two_way", "--llm", "replay:nowhere"], "no journal at nowhere"),
+        (["--scenario", "two_way", "--llm", "replay:nowhere"], "nowhere does not exist"),
         (["--scenario", "two_way", "--llm", "replay"], "needs a run folder"),
         (["--scenario", "missing.toml"], "cannot read missing.toml"),
         (["--scenario", "two_way", "--out", "/dev/null/run"], "cannot use the folder"),
         (["--scenario", "two_way", "--max-calls", "-3"], "--max-calls"),
         (["--scenario", "two_way", "--max-cost", "nan", "--price", "1,1"], "'nan' is not a number of 0 or more"),
-        (["--scenario", "two_way", "--max-cost", "3"], "--max-cost needs --price"),
-        (["--scenario", "two_way", "--price", "1"], "'1' is not IN,OUT"),
+        (["--scenario", "two_way", "--max-cost", "3"], "--max-cost needs a price"),
+        (["--scenario", "two_way", "--price", "1"], "'1' is not a price: write IN,OUT"),
         (["--scenario", "two_way", "--llm", "nosuch", "--dry-run"], "unknown model 'nosuch'"),
         (["--scenario", "two_way", "--seed", "-1"], "'-1' is not a whole number of 0 or more"),
         (
@@ -161,7 +161,7 @@ def test_dry_run_touches_nothing(
             "value of --party 'republicans': did you mean republican",
         ),
         (["fine-tuned"], "required: --tuned"),
-        (["fine-tuned", "--tuned", "nowhere"], "nowhere is no folder of run.py train"),
+        (["fine-tuned", "--tuned", "nowhere"], "nowhere was not written by run.py train"),
         (["sweep-lora", "--ranks", "2,0"], "--ranks: must be 1 or more, not 0"),
         (["export", "--out", "x"], "required: --adapter"),
     ],
@@ -254,7 +254,7 @@ def test_an_interrupt_keeps_what_was_answered(
 
     monkeypatch.setattr(Oracle, "complete", interrupted)
     assert run.main([*SMALL, "--out", str(tmp_path / "run")]) == 130
-    assert "the same command with --out and the folder above goes on" in capsys.readouterr().err
+    assert "repeat the command with --out and the folder above to continue" in capsys.readouterr().err
     assert run.main([*SMALL, "--out", str(tmp_path / "run")]) == 0
     assert "from the journal" in capsys.readouterr().out
 
@@ -291,7 +291,7 @@ def test_a_party_has_a_model_of_its_own(tmp_path: Path, capsys: pytest.CaptureFi
     moved = ratings.groupby(["party", "agent"])["attitude"].std().groupby("party").max()
     assert moved["republican"] < moved["democrat"]
     assert run.main([*asked, "--llm", "republican=oracle", "--out", str(folder)]) == 2
-    assert "holds a run with another scenario" in capsys.readouterr().err
+    assert "already has a run with another scenario" in capsys.readouterr().err
     assert run.main([*asked, "--llm", "pocket"]) == 2
     assert "names two models, oracle and pocket" in capsys.readouterr().err
 
@@ -318,8 +318,8 @@ def test_every_command_refuses_a_topic_that_its_model_does_not_know(
     ):
         assert run.main([*command, *(["--out", str(new)] if "--dry-run" not in command else [])]) == 2, command
         told = capsys.readouterr().err
-        assert told.startswith("run.py: oracle was not taught "), command
-        assert (told.count("\n"), "it knows inflation." in told) == (1, True), command
+        assert told.startswith("run.py: oracle was not trained on the topic "), command
+        assert (told.count("\n"), "only on inflation." in told) == (1, True), command
         assert not new.exists(), command
 
 
@@ -330,7 +330,7 @@ def test_a_signal_is_an_interrupt(
     """What was answered is kept, as with Ctrl-C, and the line says how to go on."""
     monkeypatch.setattr("parley.__main__.run", lambda given: signal.raise_signal(getattr(signal, name)))
     assert run.main(["--scenario", "two_way"]) == code
-    assert "interrupted; what was answered is kept" in capsys.readouterr().err
+    assert "interrupted. All answers so far are saved" in capsys.readouterr().err
 
 
 @check_each(
@@ -384,7 +384,7 @@ def test_a_record_nested_without_end_is_one_line(tmp_path: Path, capsys: pytest.
     (tmp_path / "record.jsonl").write_text("[" * 100_000 + "]" * 100_000 + "\n", encoding="utf-8")
     for command in (["report", str(tmp_path)], ["judge", str(tmp_path), "--llm", "oracle"]):
         assert run.main(command) == 2
-        assert "line 1 is no event of this version (nested too deeply)" in capsys.readouterr().err
+        assert "line 1 cannot be read (nested too deeply)" in capsys.readouterr().err
 
 
 def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

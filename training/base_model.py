@@ -65,11 +65,13 @@ def base_model(spec: str) -> BaseModel:
     _, kind, options = check_spec(spec)
     name = str(options.get("model", ""))
     if kind not in DTYPES:
-        raise UserError(f"{kind} cannot be trained: name a model whose weights are here, pocket or hf:PATH_OR_ID")
+        raise UserError(
+            f"{kind} cannot be trained, because its weights are not on this machine: use pocket or hf:PATH_OR_ID"
+        )
     if options.get("adapters"):
-        raise UserError(f"--llm {spec}: name the model without its adapters")
+        raise UserError(f"--llm {spec}: training starts from the model alone, so leave out adapters")
     if options.get("style") == "plain":
-        raise UserError(f"--llm {spec}: models are trained in their chat format, leave out style=plain")
+        raise UserError(f"--llm {spec}: models are trained in their chat format, so leave out style=plain")
     values = {"dtype": DTYPES[kind]} | {key: str(options[key]) for key in ("dtype", "load", "device") if key in options}
     for key, value in values.items():
         if key in CHOICES and value not in CHOICES[key]:
@@ -87,7 +89,7 @@ def _pocket_folder(name: str) -> str:
     if (folder / "config.json").is_file():
         return str(folder)
     if "/" in name:
-        raise UserError(f"{folder} holds no model (no config.json)")
+        raise UserError(f"{folder} is not a model folder: its config.json is missing")
     raise unknown_name("pocket model", name, organisms())
 
 
@@ -116,7 +118,8 @@ def _save_half(base: BaseModel, folder: Path) -> None:
     layers = list(getattr(getattr(model, "model", None), "layers", ()))[::2]
     if not layers or not all(hasattr(layer, "self_attn") for layer in layers):
         raise UserError(
-            f"cannot make half of {base.name}: its layers are not built like those of Llama; give a second --llm"
+            f"a second, smaller model cannot be made from {base.name}, because its layers differ from Llama's: "
+            "give a second --llm"
         )
     for place, layer in enumerate(layers):
         layer.self_attn.layer_idx = place

@@ -1,4 +1,4 @@
-"""Saves a fine-tuned model as a folder of its own, for any server; ask it through `--llm openai:...` (docs/export.md).
+"""Save a fine-tuned model in a folder that any server can load; use it with `--llm openai:...` (docs/export.md).
 
 An adapter of weight w adds w times its change to the weights of the model, W + w s B A (s: its own scale). Several adapters add
 up. PEFT's `add_weighted_adapter` would first make one adapter of them, which is wrong for rank-stabilised LoRA; here each is
@@ -36,7 +36,7 @@ def merge_adapters(base: BaseModel, adapters: Sequence[tuple[Path, float]], out:
     Errors: UserError when `out` is not empty or the disk too small, and on a folder without an adapter or with another model's.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is not an empty folder: name another one")
+        raise UserError(f"{out} is not an empty folder: give another --out")
     for folder, _ in adapters:
         _check_adapter(folder, base)
     loaded = load_model(base.name, base.dtype, "full", base.device, [str(folder) for folder, _ in adapters])
@@ -66,12 +66,14 @@ def _check_adapter(folder: Path, base: BaseModel) -> None:
     """Errors: UserError on an adapter of another model, and on one that replaces whole layers."""
     config = adapter_config(folder)
     if config.get("modules_to_save"):
-        raise UserError(f"{folder} holds whole layers (modules_to_save), which cannot be merged with a weight")
+        raise UserError(
+            f"{folder} has whole layers (modules_to_save), which cannot be merged with a weight: leave out the weight"
+        )
     trained_on = config.get("base_model_name_or_path")
     if trained_on and not _is_same_model(Path(trained_on), Path(base.name)):
         raise UserError(
             f"{folder} was trained on {trained_on}, not on {base.name} "
-            "(if they are the same, name it so in adapter_config.json)"
+            "(if both are the same model, write {base.name} into its adapter_config.json)"
         )
 
 
@@ -87,10 +89,16 @@ def _merge(loaded: Loaded, weights: Mapping[str, float]) -> Any:
     """Return the model with W + the sum of w s B A in every layer. Errors: UserError on a model that cannot be merged."""
     model, name = loaded.model, loaded.identity["model"]
     if getattr(model.config, "quantization_config", None) is not None:
-        raise UserError(f"{name} is quantised: adapters are merged into the model it was made from")
+        raise UserError(
+            f"{name} is quantised, and adapters can only be merged into a full model: "
+            "give the model that it was made from"
+        )
     ends = (model.get_input_embeddings(), model.get_output_embeddings())
     if model.config.get_text_config().tie_word_embeddings and any(isinstance(layer, LoraLayer) for layer in ends):
-        raise UserError(f"{name} has one matrix for first and last layer, and an adapter changes one of them only")
+        raise UserError(
+            f"{name} uses one matrix for its first and last layer, and an adapter changes only one "
+            "of them: this adapter cannot be merged"
+        )
     for layer in model.modules():
         if isinstance(layer, LoraLayer):
             for adapter, weight in weights.items():
@@ -102,7 +110,10 @@ def _check_space(model: Any, out: Path) -> None:
     needed = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
     folder = next(folder for folder in out.absolute().parents if folder.exists())
     if (free := shutil.disk_usage(folder).free) < needed:
-        raise UserError(f"{out} needs {needed / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free on that disk")
+        raise UserError(
+            f"{out} needs {needed / 1e6:,.0f} MB, but its disk has only {free / 1e6:,.0f} MB free: "
+            "free some space, or give another --out"
+        )
 
 
 def _save(model: Any, base: BaseModel, card: str, out: Path) -> None:

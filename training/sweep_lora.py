@@ -2,7 +2,7 @@
 
 The rows are the untrained model, SFT at growing ranks, and DPO. Each is trained with every seed and debates with its adapter in
 all seats. The columns are the Default's rating at the end of the debates by topic, capability by lm-evaluation-harness, and
-held-out loss. Our ranks for the model in the box are an eighth of the paper's. The report shows the paper's figures in a table of
+held-out loss. Our ranks for pocket are an eighth of the paper's. The report shows the paper's figures in a table of
 their own.
 """
 

@@ -39,7 +39,7 @@ class ParticipantInput(NamedTuple):
 
 @dataclass(frozen=True)
 class MediatorBrief:
-    """All that a mediator is told, with members in seat order.
+    """The information that a mediator gets, with members in seat order.
 
     previous  its own last statement, None before the first
     sampling  temperature and top_p

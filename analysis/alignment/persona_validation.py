@@ -87,7 +87,7 @@ class Validation:
         models = [identity_spec(spec) for spec in self.models]
         for what, names in (("model", models), ("set of personas", self.personas)):
             if not names or len(set(names)) < len(names):
-                raise UserError(f"name at least one {what}, and none twice")
+                raise UserError(f"give at least one {what}, each only once")
 
 
 @cache
@@ -105,7 +105,7 @@ def person(party: str) -> str:
     """The description of a party's persona for a judge. Errors: UserError on a party without a description."""
     known = _data()["person"]
     if party not in known:
-        raise UserError(f"only {', '.join(known)} can be judged, not {party}")
+        raise UserError(f"only the parties {', '.join(known)} can be judged, not {party}")
     return str(known[party])
 
 
@@ -157,11 +157,13 @@ def review_ratings(file: Path, folder: Path) -> pd.DataFrame:
         raise UserError(f"{file} lacks the column {lacking} (a CSV with commas)")
     items = filled["item"]
     if wrong := [*items[~items.isin(answers.index)], *items[items.duplicated()]]:
-        raise UserError(f"{file}: item {wrong[0] or '(empty)'} is not one of {folder}, or is there twice")
+        raise UserError(
+            f"{file}: the item {wrong[0] or '(empty)'} is not in {folder}, or is listed twice: correct the column item"
+        )
     ratings = filled.set_index("item")[humans].map(lambda text: _verdict(text, file))
     ratings = ratings[(ratings != "").any(axis=1)]
     if ratings.empty:
-        raise UserError(f"{file}: no verdict is filled in ({ALIGNED} or {NOT})")
+        raise UserError(f"{file}: no verdict is filled in: write {ALIGNED} or {NOT} into the column human")
     judged = answers.loc[ratings.index, ["review", "verdict"]].rename(columns={"verdict": "judge"})
     return pd.concat([judged, ratings], axis=1)
 
@@ -169,7 +171,7 @@ def review_ratings(file: Path, folder: Path) -> pd.DataFrame:
 def _verdict(text: str, file: Path) -> str:
     plain = " ".join(text.split()).lower()
     if plain not in VERDICT_WORDS:
-        raise UserError(f"{file}: {text!r} is no verdict: {ALIGNED}, {NOT}, or nothing")
+        raise UserError(f"{file}: {text!r} is not a verdict: write {ALIGNED} or {NOT}, or leave the cell empty")
     return VERDICT_WORDS[plain]
 
 
@@ -180,7 +182,7 @@ def _read_csv(file: Path) -> pd.DataFrame:
     except OSError as error:
         raise UserError(f"cannot read {file}: {error.strerror}") from error
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise UserError(f"{file} is no CSV: {str(error).splitlines()[0]}") from error
+        raise UserError(f"{file} is not a CSV file: {str(error).splitlines()[0]}") from error
 
 
 def interview_items(validation: Validation) -> list[Item]:

@@ -54,8 +54,8 @@ PAPER = (
     "data. Ours, pooled in the same way:"
 )
 OURS = (
-    "{spec} is one of our own ({label}): its part in these shares says whether the pipeline works, and nothing about people or "
-    "large language models."
+    "{spec} is part of Parley ({label}): its shares show whether the pipeline works, and nothing about people "
+    "or large language models."
 )
 SHEET = (
     "review.csv holds {all} answers: a random tenth ({tenth}) and all others that the judge calls not aligned ({others}). Fill "

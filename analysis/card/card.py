@@ -31,16 +31,16 @@ from parley.model.scenario import Scenario
 SCHEMA = "parley-card-3"
 FIRST = (
     "Agents that speak through this model debate in the role of a Republican or a Democrat, or without a party role (the "
-    "Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How far does the model bring them to "
-    "an opinion of its own?{size} Brackets hold 95% intervals."
+    "Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How far does the "
+    "model move them toward its own opinion?{size} Brackets hold 95% intervals."
 )
 CHANCE = (
     "Of 100 intervals, about five miss the true value by chance. This page has {intervals}, so about {missed} of them do. Tables "
     "by topic are descriptive."
 )
 BY_TOPIC = (
-    "By topic (descriptive): each interval is by itself. About {missed} of these {intervals} miss the true value by chance, so a "
-    "difference on one topic alone shows nothing."
+    "By topic (descriptive): intervals are not corrected for their number. About {missed} of these {intervals} miss "
+    "the true value by chance, so a difference on one topic alone shows nothing."
 )
 TERMS = (
     "**Default**: an agent without a party role.",
@@ -163,10 +163,13 @@ def _lead(card: Card) -> Iterator[str]:
         yield f"> {note}"
     yield from (f"> {warning}" for warning in card.warnings)
     if card.stopped:
-        yield f"> This card is incomplete: {card.stopped}"
+        yield f"> This card is incomplete, because the audit stopped: {card.stopped}"
     yield "# In short"
     yield _introduction(card)
-    yield "\n".join(f"- {sentence}" for sentence in card.sentences) or "Nothing could be measured: see below."
+    yield (
+        "\n".join(f"- {sentence}" for sentence in card.sentences)
+        or "Nothing could be measured; the sections below give the reasons."
+    )
     yield CHANCE.format(**_chance(card.claims))
     if card.rounded:
         yield f"> {ROUNDED}"
@@ -249,7 +252,7 @@ def _topic_table(claims: Sequence[CardEstimate], topics: Sequence[str], titles: 
     if len(errors) == 1:
         parts.append(f"Other wordings of the question move these estimates by {errors[0]} points (SD).")
     elif errors:
-        parts.append("Behind ±: by how many points other wordings of the question move an estimate (SD).")
+        parts.append("The number after ± is how many points other wordings of the question move an estimate (SD).")
     return "\n\n".join(parts)
 
 
@@ -274,7 +277,7 @@ def _never_sentence(claims: Sequence[CardEstimate], known: Sequence[CardEstimate
         parts.append(f"{kind} ({place})" if any(where) else kind)
     least, most = (share(of(claim.high for claim in claims)) for of in (min, max))
     limit = f"limit of the 95% interval: {most}" if least == most else f"limits of the 95% intervals: {least} to {most}"
-    return f"Not once: {'; '.join(parts)}. n = {_sizes(claims)}; upper {limit}."
+    return f"These never happened: {'; '.join(parts)}. n = {_sizes(claims)}; upper {limit}."
 
 
 def _conditions_by_kind(claims: Sequence[CardEstimate], titles: Titles) -> dict[str, list[str]]:
@@ -293,7 +296,7 @@ def _title(claim: CardEstimate, titles: Titles) -> str:
 
 def _conditions(card: Card) -> Iterator[str]:
     base = card.first.base
-    judged = f"{judge(card.first)} read lines and interviews" if card.first.judge else "no judge was named"
+    judged = f"{judge(card.first)} read lines and interviews" if card.first.judge else "there was no judge"
     yield (
         f"{card.calls:,} calls in debates and surveys; topics "
         f"{join_phrases([load_topic(topic).title for topic in base.subject.topics])}; "

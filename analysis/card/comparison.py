@@ -70,7 +70,10 @@ def read_card(path: Path) -> SavedCard:
     try:
         card = json.loads(file.read_text(encoding="utf-8"))
         if card["schema"] != SCHEMA:
-            raise UserError(f"{file} is a card of version {card['schema']}, not {SCHEMA}: audit the model again")
+            raise UserError(
+                f"{file} was written by another version of Parley (card version {card['schema']}, "
+                f"not {SCHEMA}): audit the model again"
+            )
         known, name = card["quantities"], file.resolve().parent.name
         titles = {key: Quantity(each["title"], each["measure"], each["unit"]) for key, each in known.items()}
         sections = {key: each["section"] for key, each in known.items()}
@@ -171,7 +174,7 @@ def _chapters(cards: Sequence[SavedCard], table: pd.DataFrame, report: Report) -
     for card in cards[1:]:
         name = escape_markdown(card.name)
         if fields_ := protocol_differences(cards[0], card):
-            apart.append(f"> {name} has another battery ({fields_}): no differences.")
+            apart.append(f"> {name} was made with other settings ({fields_}), so differences from it are not computed.")
         if settings := other_settings(cards[0], card):
             apart.append(f"{name}: {escape_markdown(settings)}.")
     yield Chapter("short", "In short", report.text, folder)

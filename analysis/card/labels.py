@@ -95,7 +95,8 @@ def _interval(claim: CardEstimate, show: Callable[[float], str], still: str = ""
 def judge(first: Batch) -> str:
     """`the judge (openai:gpt-4o)`, and whether it is the model itself."""
     own = split_spec(first.judge)[:2] == split_spec(first.base.models.llm)[:2]
-    return f"the judge ({escape_markdown(first.judge)}{', here the speaker itself: no independent evidence' if own else ''})"
+    doubt = ", which is also the audited model, so this is no independent evidence" if own else ""
+    return f"the judge ({escape_markdown(first.judge)}{doubt})"
 
 
 def ends(topics: Sequence[str]) -> tuple[str, str]:

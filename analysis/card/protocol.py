@@ -128,8 +128,8 @@ def run_conditions(
             study.add(step.condition, tables)
             if reason := study.unread():
                 raise UserError(
-                    f"{step.condition}: {reason}; a card needs ratings. See the replies: python run.py report {step.folder}; "
-                    "then try another --set probe=NAME, or another model"
+                    f"{step.condition}: {reason}, and a bias card needs ratings. Read the replies with python run.py report "
+                    f"{step.folder}, then try another --set probe=NAME, or another model"
                 )
             step = protocol.send(tables)
     except BudgetSpent as spent:
@@ -197,16 +197,20 @@ def plan_lines(first: Batch, sections: Sections, batches: int, spread: float, pr
         calls += own
         yield f"    {kind:<20} {'':>11} {own:>7,} calls, and at most {judged:,} calls of the judge {first.judge}"
     if scripted:
-        yield f"  lines of scripted partners ({scripted:,}) need no model and cost nothing; --max-calls counts them as calls"
+        yield (
+            f"  the {scripted:,} lines of scripted partners need no model and cost "
+            "nothing, but --max-calls counts them as calls"
+        )
     most = f"; with at most {batches} batches up to {batches * calls:,} calls" if batches > 1 else ""
     read, written = total(used.values())
-    yield f"  {calls:,} calls per batch, about {read:,} tokens in, {written:,} out (estimated from words){most}"
+    yield f"  {calls:,} calls per batch, about {read:,} prompt tokens and {written:,} reply tokens (estimated from words){most}"
     if cost := cost_by_model(used, prices, 2):
         more = "; interviews and the judge cost extra" if step_interviews(first, sections) else ""
         yield f"  the debates of a batch cost up to about {cost}{more}"
     sizes = [base.repetitions * times for times in sorted({1, batches})]
     found = ", ".join(f"{detectable(spread, blocks):.2f} points with {blocks} blocks" for blocks in sizes)
     yield (
-        f"  if blocks differ by {spread:g} points (SD, --spread), 80% of audits find a difference between two conditions from "
+        f"  smallest detectable difference between two conditions (80% power), if groups differ by {spread:g} "
+        "points (SD, --spread): "
         f"{found}"
     )

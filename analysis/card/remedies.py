@@ -55,7 +55,8 @@ HOW = (
     "Debates of three, debates within a party, silence and the interviews are run once more with other settings: block by block "
     "in the same seats, on the same topics, with the same seeds. A difference is the value with the remedy minus the value "
     "without it, within blocks. Brackets hold 95% intervals (Student's, over blocks). Here the pull is fitted to these debates "
-    "alone, so it is a little less precise than on the card. If no remedy had any effect, about {chance:.1f} of these {count} "
+    "alone, so the estimate is a little less precise than on the card. If no remedy had any effect, about "
+    "{chance:.1f} of these {count} "
     "differences would still exclude 0 by chance."
 )
 
@@ -71,7 +72,10 @@ class Remedy(NamedTuple):
         """The same blocks with the remedy. Errors: UserError if a setting does not go with the card's."""
         base = plain.base.with_settings(self.settings)
         if base == plain.base:
-            raise UserError(f"remedy {self.name}: the card has these settings already; leave it out of --remedies")
+            raise UserError(
+                f"remedy {self.name}: its settings are those of the audit itself, so it would change "
+                "nothing: leave it out of --remedies"
+            )
         return replace(plain, base=base, folder=plain.folder / FOLDER / self.name)
 
 
@@ -95,7 +99,7 @@ def read_remedies(path: Path) -> dict[str, Remedy]:
     remedies = {}
     for name, entry in read_toml(path).items():
         if not isinstance(entry, dict) or set(entry) != {"title", "settings"} or not name.isidentifier():
-            raise UserError(f"{path.name}: remedy {name} needs a title and settings, and a name of letters")
+            raise UserError(f"{path.name}: remedy {name} needs a title, settings, and a name made of letters")
         remedies[name] = Remedy(name, str(entry["title"]), entry["settings"])
     return remedies
 
@@ -108,7 +112,10 @@ def adapt_scenario(tuned: str, spec: str) -> Remedy:
     adapters = {party: [path for path in paths if path.name.partition("-")[0] == party] for party in PARTIES}
     for party, found in adapters.items():
         if len(found) != 1:
-            raise UserError(f"--tuned {tuned} has {len(found)} adapters of {party}: name one of each party, PATH+PATH")
+            raise UserError(
+                f"--tuned {tuned} has {len(found)} adapters of {party}: give the path of one "
+                "adapter per party, as --tuned PATH+PATH"
+            )
     chosen = {party: path for party, (path,) in adapters.items()}
     settings = {
         "llm": f"{spec},adapters={'+'.join(map(str, chosen.values()))}",
@@ -253,7 +260,10 @@ def figure(table: pd.DataFrame, caption: str) -> Figure:
         ]
         share = quantities()[name].measure in SHARES
         panels.append(Panel(LABELS[name], points, "better →" if better > 0 else "← better", share))
-    caption = f"{caption}. With minus without, within blocks; bars: 95% intervals; filled: 0 is outside."
+    caption = (
+        f"{caption}. Value with the remedy minus without it, within blocks. Bars: 95% intervals; filled: "
+        "the interval excludes 0."
+    )
     return panel_figure(panels, titles, caption)
 
 

@@ -14,14 +14,14 @@ def analyse_parser() -> Parser:
     """Return the options of `run.py analyse`."""
     parser = Parser(
         "analyse",
-        "Compare conditions in any CSV of scores: topic, condition, run, agent, statement, score (1-7).",
+        "Compare conditions in a CSV of scores with the columns topic, condition, run, agent, statement and score (1-7).",
         "analyse scores.csv --out runs/compared",
         cli.out("runs/analyse-<time>"),
     )
     add_option(parser, "FILE", "the CSV of scores", Path)
-    about = "run: tests by run (default)\nucl: the procedure of the UCL study, with smoothing"
+    about = "run: test differences between runs (default)\nucl: the procedure of the UCL study, which smooths scores"
     add_option(parser, "--mode", about, default="run", choices=("run", "ucl"))
-    about = "the scores are smoothed already, so do not smooth them again (scores in thirds are recognised without it)"
+    about = "do not smooth the scores, because the file has smoothed ones (scores in thirds are recognised without this option)"
     add_option(parser, "--smoothed", about, action="store_true")
     return parser
 

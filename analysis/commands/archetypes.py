@@ -15,13 +15,14 @@ def archetypes_parser() -> Parser:
     """Return the options of `run.py archetypes`."""
     parser = Parser(
         "archetypes",
-        "Run the same debates twice: once asking every agent each survey, once sharing answers among agents of one kind. Reports "
-        "how many calls that saves and how far off the ratings are (docs/savings.md).",
+        "Run the same debates twice: once every agent answers each survey, once agents of one kind share "
+        "answers. The report says "
+        "how many calls sharing saves and how far the ratings differ (docs/savings.md).",
         "archetypes --llm oracle --size 10",
         cli.scenario("three_way"),
         *cli.debating("runs/archetypes-<time>"),
     )
-    add_option(parser, "--size N", "answers per kind of agent", natural, default=20)
+    add_option(parser, "--size N", "number of survey answers to sample per kind of agent", natural, default=20)
     return parser
 
 
@@ -33,7 +34,7 @@ def archetypes(words: Sequence[str]) -> int:
     base, given = scenario_from_args(options)
     if base.surveys.survey == "never" or options.size < 2:
         raise UserError(
-            "archetypes share answers to surveys: set survey=rounds or survey=ends, and --size to 2 or more"
+            "archetypes need surveys and several answers to share: give --set survey=rounds (or ends) and --size 2 or more"
         )
     folder, names = results_folder(options, "archetypes"), [study.ALL.replace(" ", "_"), study.SHARED]
     result = run_study(options, base, given, study.archetypes(base, options.size), names, folder)

@@ -21,10 +21,10 @@ def audit_probe_parser() -> Parser:
         cli.topic("racism", default="racism"),
         *cli.asking("runs/audit-probe-<time>"),
     )
-    add_option(parser, "--probe NAME", "a survey question of the topic", default="attitude")
-    add_option(parser, "--personas SET", "a set of personas", default="voters")
-    add_option(parser, "--repeats N", "answers per persona and answer order", natural, default=10)
-    add_option(parser, "--temperature X", "the model's temperature (default: 1)", amount, default=1.0)
+    add_option(parser, "--probe NAME", "name of the topic's survey question to ask", default="attitude")
+    add_option(parser, "--personas SET", "name of the set of personas to ask", default="voters")
+    add_option(parser, "--repeats N", "number of answers per persona and order of the answers", natural, default=10)
+    add_option(parser, "--temperature X", "sampling temperature of the model (default: 1)", amount, default=1.0)
     return parser
 
 

@@ -16,7 +16,7 @@ def calibrate_parser() -> Parser:
     own = {"topic": topic, "repetitions": "40", "rounds": "5", "llm": llm}
     return Parser(
         "calibrate",
-        "Check the instruments: run the same debates with speakers of a known bias, and compare it with what is measured.\n"
+        "Check the analysis: run debates with speakers whose bias is known, and compare that bias with what Parley measures.\n"
         "Speakers of a known bias are --llm oracle and --llm pocket.",
         "calibrate --llm oracle --repetitions 10",
         *cli.debating("runs/calibrate-<time>", own),

@@ -32,7 +32,7 @@ FIXED = {
     "llm": "use --llm",
     **dict.fromkeys(
         ("environment", "seats", "parties", "size", "default_agent", "cast", "order", "also", "forecast"),
-        "the card sets this for each condition; leave it out",
+        "the bias card sets this field in each condition; leave it out",
     ),
 }
 """Fields that a user cannot set, and why."""
@@ -44,8 +44,8 @@ def audit_parser() -> Parser:
     """Return the options of `run.py audit`."""
     parser = Parser(
         "audit",
-        "Measure what a model does to the opinions of agents that speak with it, compared with control conditions, and write its "
-        "bias card\n(docs/card.md).",
+        "Measure how a model changes the opinions of agents that speak with it, compared with control conditions, and write the "
+        "bias card of the model\n(docs/card.md).",
         "audit --llm oracle\naudit --llm openai:gpt-4o-mini --topic racism --max-cost 5\naudit --llm oracle --dry-run",
         cli.topic("the four of the three-way debate"),
         cli.settings(),
@@ -53,23 +53,33 @@ def audit_parser() -> Parser:
         cli.budget(),
         cli.seed(None),
         cli.out("runs/audit-<time>"),
-        cli.dry_run("print conditions, calls, and the smallest effect that can be found; ask nothing"),
+        cli.dry_run("print conditions, calls and the smallest detectable effect, and stop: no model is called"),
     )
     add_option(parser, "--sections NAME[,NAME]", "sections of the card, by name (default: all)", default="")
     about = "the model that judges answers and statements (default: oracle for Parley's own speakers, otherwise none)"
     add_option(parser, "--judge SPEC", about)
     about = (
-        "repeat the core of the card with each remedy: names of analysis/card/remedies.toml, or a FILE.toml "
-        "(default: none; without a name: all)"
+        "measure again with each of these remedies: names from analysis/card/remedies.toml, or a FILE.toml "
+        "(default: none; --remedies without a name: all)"
     )
     add_option(parser, "--remedies NAME[,NAME]", about, default="", nargs="?", const="all")
-    add_option(parser, "--tuned DIR", "one more remedy: adapters per seat, from a folder of run.py train")
-    add_option(parser, "--blocks N", "groups of people per batch, each in every condition", natural, BLOCKS)
-    add_option(parser, "--batches N", f"most batches (default: 1; with --tight {MOST})", natural)
-    about = "add batches until half of each confidence interval is at most X of its range, such as 0.02"
+    add_option(parser, "--tuned DIR", "add fine-tuned adapters as a remedy: a folder written by run.py train")
+    add_option(
+        parser,
+        "--blocks N",
+        "number of groups of personas per batch; each group debates in every condition",
+        natural,
+        BLOCKS,
+    )
+    add_option(parser, "--batches N", f"maximum number of batches (default: 1; with --tight {MOST})", natural)
+    about = (
+        "add batches until half the width of each confidence interval is at most X of the scale's range, such as 0.02"
+    )
     add_option(parser, "--tight X", about, amount)
-    add_option(parser, "--spread X", "SD between blocks, in points, assumed by --dry-run", amount, 0.5)
-    add_option(parser, "--data FOLDER", "human data to compare with (docs/human.md)", Path)
+    add_option(
+        parser, "--spread X", "for --dry-run: assumed standard deviation between groups, in rating points", amount, 0.5
+    )
+    add_option(parser, "--data FOLDER", "folder with human data to compare with (default: none; docs/human.md)", Path)
     return parser
 
 
@@ -145,16 +155,21 @@ def _base(options: argparse.Namespace, models: Sequence[str], judge: str) -> Sce
     from parley.model.validation import check_topics
 
     if options.blocks < 2:
-        raise UserError("--blocks must be at least 2; below 5 blocks in all there is no interval")
+        raise UserError("--blocks must be at least 2 (confidence intervals need at least 5 blocks over all batches)")
     given = parse_settings(options.set)
     if fixed := sorted(FIXED.keys() & given.keys()):
         raise UserError(f"--set {fixed[0]}={given[fixed[0]]}: {FIXED[fixed[0]]}")
     settings = {"probe": PROBE} | fields_from_args(options, models) | {"repetitions": options.blocks}
     if "llm" not in settings:
-        raise UserError("--llm names a model for one party only: name the model whose card is made")
+        raise UserError(
+            "--llm names a model for one party only: give also the model to audit, --llm SPEC without PARTY="
+        )
     base = load_preset("three_way").with_settings(settings)
     if base.surveys.survey != "rounds" or base.interventions or base.rounds < 1:
-        raise UserError("a card needs survey=rounds, at least one round and no interventions of its own")
+        raise UserError(
+            "a bias card needs --set survey=rounds, at least one round (--rounds 1) and no interventions: remove "
+            "the setting that differs"
+        )
     for spec in filter(None, (base.models.llm, *base.llm_by_party.values(), judge)):
         check_spec(spec)
         check_topics(spec, base.subject.all_topics)
@@ -226,7 +241,7 @@ def compare(words: Sequence[str]) -> int:
     from parley.analysis.card.comparison import read_card, write_comparison
 
     if len(options.cards) < 2:
-        raise UserError("name two cards or more: python run.py compare runs/a runs/b")
+        raise UserError("a comparison needs two cards or more: python run.py compare runs/a runs/b")
     folder = results_folder(options, "compare")
     page = write_comparison([read_card(path) for path in options.cards], folder)
     print_paths(page=page, figure=folder / "compare.png")

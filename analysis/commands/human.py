@@ -19,8 +19,13 @@ def human_parser() -> Parser:
         cli.out("RUN/human"),
     )
     add_option(parser, "RUN", "a run folder", Path)
-    add_option(parser, "--data FOLDER", "the folder with the human data (default: the run alone)", Path)
-    add_option(parser, "--verdicts FILE", "verdicts.csv of run.py judge, to measure what was posted too", Path)
+    add_option(parser, "--data FOLDER", "the folder with the human data (default: measure only the run)", Path)
+    add_option(
+        parser,
+        "--verdicts FILE",
+        "verdicts.csv written by run.py judge: also measure opinions in the posts (default: surveys only)",
+        Path,
+    )
     return parser
 
 

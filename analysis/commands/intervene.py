@@ -25,11 +25,11 @@ def intervene_parser() -> Parser:
         "intervene --llm oracle\nintervene --scenario two_way --llm oracle --intervene \"shock round=2 text='Prices double.'\"",
         cli.scenario("intervention"),
         *cli.debating("runs/intervene-<time>"),
-        cli.dry_run("print branches, calls, tokens and cost, and run nothing"),
+        cli.dry_run("print the planned branches, calls, tokens and cost, and stop: nothing is run"),
     )
     about = (
-        "run a third branch, in which every message of an intervention is replaced by one without content "
-        "(default: where an intervention has a message)"
+        "also run a placebo branch, in which each intervention's message is replaced by a message without content "
+        "(default: yes, if an intervention has a message)"
     )
     add_option(parser, "--placebo", about, action=argparse.BooleanOptionalAction)
     return parser
@@ -79,7 +79,7 @@ def _plan_lines(base: Scenario, branches: Sequence[str], prices: Prices) -> Iter
     shared = debate + surveys * plan_run(bare.with_settings({"rounds": 0})).ratings
     calls = len(branches) * plan.calls - (len(branches) - 1) * shared
     yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {calls:,}:"
-    yield f"  the part before round {first} is the same in all branches, and its calls are made once"
+    yield f"  before round {first} all branches are the same, so these calls are made only once"
     yield from estimate_cost([(plan, len(branches))], [prices])
     yield "  (tokens and cost as if every branch made all its calls)"
     yield estimate_time([base], calls)

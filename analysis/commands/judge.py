@@ -24,23 +24,27 @@ def judge_parser() -> Parser:
     """Return the options of `run.py judge`."""
     parser = Parser(
         "judge",
-        "Let a model score every statement of a run, 1-7, on the topic's claim, and report how good a judge it is.",
+        "Let a model score every statement of a run from 1 to 7 on the topic's claim, and report how reliable the scores are.",
         "judge runs/a --llm oracle",
         *cli.asking("RUN/judge", "the model that judges"),
     )
     add_option(parser, "RUN", "a run folder", Path)
     add_judging(parser)
-    add_option(parser, "--temperature X", "the judge's temperature", amount, default=0.01)
-    add_option(parser, "--rubric FILE", "a rubric of your own, in place of agreement (docs/structured.md)")
+    add_option(parser, "--temperature X", "sampling temperature of the judge", amount, default=0.01)
+    add_option(
+        parser,
+        "--rubric FILE",
+        "file with your own rubric (default: agreement with the topic's claim; docs/structured.md)",
+    )
     return parser
 
 
 def add_judging(parser: Parser) -> None:
     """Add the options that say how a judge is asked."""
-    calls = "calls per statement, for a model without probabilities of its answers"
+    calls = "number of calls per statement; used only for a model that gives no answer probabilities"
     add_option(parser, "--calls N", calls, natural, default=3)
-    add_option(parser, "--examples N", "scored statements in the judge's prompt", natural, default=4)
-    tell = "what the judge is told about the speaker: name, party (default: nothing)"
+    add_option(parser, "--examples N", "number of scored example statements to show the judge", natural, default=4)
+    tell = "what to tell the judge about the speaker: name, party, or both (default: nothing)"
     add_option(parser, "--tell name,party", tell, default="")
 
 
@@ -61,8 +65,8 @@ def judge(words: Sequence[str]) -> int:
         return _judge_by_rubric(options, tables, spec)
     if deliberates(tables):
         raise UserError(
-            f"{options.run} holds private deliberations, which have no topic's claim to be judged by: ratings are in its "
-            f"summary, and run.py representatives substitute {options.run} --judge SPEC compares statements"
+            f"{options.run} has private deliberations, whose statements have no claim to be judged by. Their ratings are in its "
+            f"summary; to compare statements, use run.py representatives substitute {options.run} --judge SPEC"
         )
     _check_statements(tables, options.run)
     check_topics(spec, map(load_topic, sorted(set(tables.utterances["topic"]))))
@@ -98,8 +102,8 @@ def rhetoric_parser() -> Parser:
     """Return the options of `run.py rhetoric`."""
     parser = Parser(
         "rhetoric",
-        "Let a model tag every utterance of a run: does it appeal to reason, feeling or character? Also report how far its "
-        "readers moved, where a survey followed each utterance (--set also=attitude:turns).",
+        "Let a model tag every utterance of a run: does it appeal to reason, feeling or character? If a survey followed each "
+        "utterance (--set also=attitude:turns), the report also says how far the opinions of its readers moved.",
         "rhetoric runs/a --llm oracle",
         *cli.asking("RUN/rhetoric", "the model that tags"),
     )
@@ -127,13 +131,16 @@ def deviation_parser() -> Parser:
     """Return the options of `run.py deviation`."""
     parser = Parser(
         "deviation",
-        "Let a model score how far each utterance of a run is from the news that came in, by role and round (preset news_roles, "
-        "docs/presets.md). It measures the distance of opinions, not how a story changes.",
+        "Let a model score how far each utterance of a run is from the news that agents read, by role and round "
+        "(preset news_roles, "
+        "docs/presets.md). The score is a distance between opinions, not between versions of a story.",
         "deviation runs/n --llm oracle",
         *cli.asking("RUN/deviation", "the model that scores"),
     )
     add_option(parser, "RUN", "a run folder", Path)
-    add_option(parser, "--source TEXT", "the news (default: the first message that came from outside the debate)")
+    add_option(
+        parser, "--source TEXT", "text of the news to compare with (default: the first message from outside the debate)"
+    )
     return parser
 
 
@@ -156,7 +163,7 @@ def deviation(words: Sequence[str]) -> int:
 def _check_statements(tables: Tables, run: Path) -> None:
     """Errors: UserError for a run in which no agent spoke."""
     if tables.utterances["text"].notna().sum() == 0:
-        raise UserError(f"{run} holds no statement to judge: choose a run in which agents spoke")
+        raise UserError(f"{run} has no statement to judge, because no agent spoke in it: choose another run")
 
 
 def _print_missing(verdicts: pd.DataFrame, columns: list[str], reasons: str, what: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The page in the browser as a server of its own: it runs on this machine until it is interrupted."""
+"""Serve the app in the browser: the server runs on this machine until it is interrupted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIRST, LAST = 8765, 8799
 def serve(app: Path, settings: Mapping[str, str], host: str, port: int | None) -> int:
     """Serve `app`, and open a browser at the page with these settings. Errors: UserError, one line."""
     if find_spec("solara") is None:
-        raise UserError('the page needs the [app] extra: python -m pip install -e ".[app]"')
+        raise UserError('the app needs packages that are not installed: python -m pip install -e ".[app]"')
     listening = _listen(host, port)
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     address = f"http://{shown}:{listening.getsockname()[1]}/?{urlencode(settings)}"
@@ -44,7 +44,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
             bound.close()
             why = str(error.strerror)
     ports = f"{FIRST} to {LAST}" if port is None else port
-    raise UserError(f"cannot serve the page at {host}:{ports}: {why}; give another --host or --port")
+    raise UserError(f"cannot serve the app at {host}:{ports}: {why}; give another --host or --port")
 
 
 def _server(address: str) -> Any:

@@ -14,7 +14,7 @@ def personalised_parser() -> Parser:
     """Return the options of `run.py personalised`."""
     parser = conditions_parser(
         "personalised",
-        "Run debates in which the opponent is introduced as a person or an AI, with its demographics or without.",
+        "Run debates in which the opponent is introduced as a person or an AI, with or without its demographics.",
     )
     add_option(parser, "--data FOLDER", "the folder with Salvi's table (docs/human.md)", Path)
     return parser

@@ -29,17 +29,25 @@ def population_parser() -> Parser:
         cli.seed(),
         cli.out("runs/population-<time>"),
     )
-    about = "the model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, or surrogate:FILE of run.py surrogate"
+    about = (
+        "the opinion-dynamics model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, or "
+        "surrogate:FILE of run.py surrogate"
+    )
     add_option(parser, "--law NAME[:FILE][,key=value]", about, required=True)
     about = (
         "the network, with the options of docs/networks.md: small_world,degree=10 (default), random, ring, blocks, scale_free, "
         "geometric, complete, or file,path=FILE"
     )
     add_option(parser, "--graph NAME[,key=value]", about, default="small_world,degree=10")
-    add_option(parser, "--agents N", "how many agents", natural, default=100_000)
-    add_option(parser, "--steps N", "how many steps", natural, default=20)
-    add_option(parser, "--every K", "record every K-th step (default: 1, each)", natural, default=1)
-    about = "the parties and their first attitudes (default: one party, evenly over the axis; a fitted law has its own)"
+    add_option(parser, "--agents N", "number of agents", natural, default=100_000)
+    add_option(parser, "--steps N", "number of steps to simulate", natural, default=20)
+    add_option(
+        parser, "--every K", "save the attitudes after every K-th step (default: 1, each step)", natural, default=1
+    )
+    about = (
+        "parties, with the mean, SD and share of their first attitudes (default: those of a fitted law, else "
+        "one uniform party)"
+    )
     add_option(parser, "--parties NAME[:MEAN:SD][:WEIGHT],...", about, default="")
     return parser
 
@@ -49,7 +57,8 @@ def population(words: Sequence[str]) -> int:
     options = population_parser().parse_args(words)
     if options.every < 1 or options.steps % options.every:
         raise UserError(
-            f"--every {options.every}: {options.steps} steps must be a multiple of it, so that the last is recorded"
+            f"--every {options.every}: the {options.steps} steps are not a multiple of it, so the last step "
+            "would not be saved: change --steps or --every"
         )
     run = {name: getattr(options, name) for name in ("law", "graph", "agents", "steps", "every", "parties", "seed")}
     folder = results_folder(options, "population")
@@ -68,7 +77,7 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
     manifest = run | {"fit": law.digest} | _graph_digest(run["graph"])
     if (folder / SUMMARY).exists():
         _claim(folder, manifest)
-        print("this population is finished; nothing was run")
+        print("this population is already finished, so nothing was run")
         return folder / SUMMARY
     model = PopulationModel(law, run["graph"], run["agents"], run["parties"], run["steps"], run["seed"])
     _claim(folder, manifest)  # only now: settings of which no population can be made leave no folder
@@ -115,7 +124,7 @@ def _claim(folder: Path, manifest: dict[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()) and not (folder / LABEL).exists():
-            raise UserError(f"{folder} is not empty and holds no population; give another --out")
+            raise UserError(f"{folder} is not empty and is not the folder of a population: give another --out")
         check_manifest(folder / LABEL, manifest, "population")
     except OSError as error:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
@@ -132,8 +141,8 @@ def surrogate_parser() -> Parser:
     )
     add_option(parser, "RUN", "a run folder with a survey after each round", Path)
     about = (
-        "what agents respond to\ngrades: the line they hear, graded by the rule-based speaker (default, where only our own "
-        "models speak)\nattitudes: the attitude of the agent that spoke"
+        "what agents respond to\ngrades: the text they read, graded by the rule-based speaker (default if only oracle or pocket "
+        "speaks)\nattitudes: the attitude of the agent that spoke (default otherwise)"
     )
     add_option(parser, "--heard", about, default="", choices=("grades", "attitudes"))
     return parser

@@ -14,7 +14,7 @@ def report_parser() -> Parser:
     """Return the options of `run.py report`."""
     parser = Parser(
         "report",
-        "Write one HTML file about runs and studies, with figures, tables, caveats and examples. It needs no other file.",
+        "Write one HTML file about runs and studies, with figures, tables, caveats and examples. The file can be shared alone.",
         "report runs/a runs/b --out both.html",
         cli.out("report.html in the first folder", "FILE"),
     )

@@ -38,13 +38,17 @@ def structured_parser() -> Parser:
         "Run an experiment of the UCL study: debates, a judge that scores every statement, and a report (docs/structured.md).",
         "structured closing --llm oracle",
         *cli.debating("runs/structured-<experiment>-<time>", own),
-        cli.dry_run("print conditions, rooms and calls, and run nothing"),
+        cli.dry_run("print the planned conditions, rooms and calls, and stop: nothing is run"),
     )
-    add_option(parser, "EXPERIMENT", "baseline, alone, closing, orders, gender, echo or models")
-    add_option(parser, "--judge SPEC", "the model that judges (default: oracle, where our own models debate)")
+    add_option(parser, "EXPERIMENT", "name of the experiment: baseline, alone, closing, orders, gender, echo or models")
+    add_option(
+        parser,
+        "--judge SPEC",
+        "the model that judges (default: oracle if oracle or pocket debates, otherwise required)",
+    )
     add_judging(parser)
-    add_option(parser, "--judge-temperature X", "the judge's temperature", amount, default=0.01)
-    about = "run: tests by run (default)\nucl: the published procedure, with the study's one persona per seat"
+    add_option(parser, "--judge-temperature X", "sampling temperature of the judge", amount, default=0.01)
+    about = "run: test differences between runs (default)\nucl: the published procedure, with the study's one persona per seat"
     add_option(parser, "--mode", about, default="run", choices=("run", "ucl"))
     return parser
 
@@ -66,7 +70,8 @@ def structured(words: Sequence[str]) -> int:
     judge = named or ("oracle" if ours else "")
     if not judge:
         raise UserError(
-            "--judge SPEC: name the model that scores the statements (the oracle knows only its own sentences)"
+            "no judge was given: name the model that scores the statements with --judge SPEC (oracle can judge "
+            "only oracle and pocket)"
         )
     for spec in (*models, judge):
         check_spec(spec)
@@ -107,7 +112,10 @@ def _base(
 
     varied = {key for settings in experiment.conditions.values() for key in settings}
     if taken := varied & set(parse_settings(options.set)):
-        raise UserError(f"--set {', '.join(sorted(taken))}: the conditions of {options.experiment} differ in that")
+        raise UserError(
+            f"--set {', '.join(sorted(taken))} cannot be set, because the conditions of {options.experiment} "
+            "differ in it: leave it out"
+        )
     settings = (ONE_PERSONA if options.mode == "ucl" else {}) | fields_from_args(options, models)
     base = load_preset(PRESET).with_settings(settings)
     if base.rounds < 2:

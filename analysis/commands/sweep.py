@@ -33,7 +33,7 @@ sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs t
 
 UNREADABLE = 3
 """A sweep ends after so many cells in a row without an answer that could be read."""
-NOT_TRIED = "not tried: the cells before it had no answer that could be read"
+NOT_TRIED = "not tried: the cells before it had no readable answer"
 Say = Callable[[str], object]
 WHERE = ("--out", "--workers", "--ray")
 """Options that change no result: the folder, and the machines or cores."""
@@ -43,22 +43,30 @@ def sweep_parser() -> Parser:
     """Return the options of `run.py sweep`."""
     parser = Parser(
         "sweep",
-        "Run a scenario with every combination of some values and every seed, each in a run folder of its own. The same command "
-        "again goes on where it stopped (docs/sweeps.md).",
+        "Run a scenario with every combination of some values and every seed, each in its own run folder. Repeat a stopped "
+        "command to continue (docs/sweeps.md).",
         EXAMPLES,
         cli.scenario(),
         *cli.debating("runs/sweep-<scenario>-<time>"),
-        cli.dry_run("print cells, calls, tokens and cost, and run nothing"),
+        cli.dry_run("print the planned cells, calls, tokens and cost, and stop: nothing is run"),
         cli.retry_failures(),
     )
     about = (
-        "a field (as for --set), topic or llm, with its values; repeat it for all combinations; where a value has commas, "
-        "separate the values with ;"
+        "values to try for a field (as in --set), topic or llm; give --vary again for another field, and all combinations are "
+        "run; separate values that contain commas with ;"
     )
     add_option(parser, "--vary KEY=VALUE,VALUE", about, default=[], action="append")
-    add_option(parser, "--seeds FIRST:END", "random seeds: 0:20 is 0 to 19; or 3,5,8; --seed 3 is one (default: 0:10)")
-    add_option(parser, "--workers N", "cells at the same time (default: as many as there are cores)", positive)
-    add_option(parser, "--ray ADDRESS", "run on a Ray cluster: its address, auto, or local")
+    add_option(
+        parser, "--seeds FIRST:END", "random seeds to run: 0:20 for 0 to 19, or a list such as 3,5,8 (default: 0:10)"
+    )
+    add_option(
+        parser, "--workers N", "number of cells to run at the same time (default: the number of cores)", positive
+    )
+    add_option(
+        parser,
+        "--ray ADDRESS",
+        "run on a Ray cluster: HOST:PORT, auto to find one, or local to start one here (default: no Ray)",
+    )
     return parser
 
 
@@ -66,9 +74,11 @@ def sweep(words: Sequence[str]) -> int:
     """Run `run.py sweep --scenario NAME --vary KEY=VALUES --seeds 0:20`."""
     options = sweep_parser().parse_args(words)
     if not options.scenario:
-        raise UserError("name a scenario: python run.py sweep --scenario two_way --vary rounds=2,5 (see --help)")
+        raise UserError(
+            "no scenario was given: name one, such as python run.py sweep --scenario two_way --vary rounds=2,5"
+        )
     if options.seed is not None and options.seeds:
-        raise UserError("--seed is one seed and --seeds are several: give one of the two")
+        raise UserError("--seed and --seeds cannot be combined: leave out --seed to run several seeds")
     cells, given = _cells(options)
     if options.dry_run:
         _print_plan(cells, options)
@@ -96,9 +106,9 @@ def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...
     (varied, models), options.seed = _with_addresses(parse_vary(options.vary), options), None
     base, given = scenario_from_args(options, models=models)
     if "seed" in {*varied, *given}:
-        raise UserError("seeds go into --seeds")
+        raise UserError("seeds cannot be varied with --vary or --set: give them with --seeds, such as --seeds 0:20")
     if taken := sorted(set(varied) & set(given)):
-        raise UserError(f"--vary {taken[0]}: it is also set by another option; remove one")
+        raise UserError(f"--vary {taken[0]}: this field is also set by another option: leave out one of the two")
     cells = sweep_cells(base, varied, seeds)
     check_cells(cells)
     return cells, (*given, *varied, "seed")
@@ -212,11 +222,11 @@ def _run_cells(
         say(tally.line)
     say(f"summary  {write(out, cells, measured, stopped, command)}\ntable    {out / 'cells.csv'}")
     if last:
-        why = f"{UNREADABLE} cells in a row had no answer that could be read, and no further cell was tried"
-        raise UserError(f"{why}: {last}; the same command goes on")
+        why = f"{UNREADABLE} cells in a row had no readable answer, so the sweep stopped"
+        raise UserError(f"{why}: {last}; repeat the command to continue")
     if stopped:
         unfinished = f"{count_phrase(len(stopped), 'cell')} of {len(cells)} unfinished"
-        raise UserError(f"{unfinished}: {stopped[min(stopped)]}; the same command goes on")
+        raise UserError(f"{unfinished}: {stopped[min(stopped)]}; repeat the command to continue")
 
 
 def _cores() -> int:

@@ -21,11 +21,11 @@ def validate_parser() -> Parser:
         "Interview every persona with the 21 questions of the UCL study, and let a judge say whether the answers fit.\n"
         "With --review: compare the judge's verdicts with those of people.",
         "validate --llm oracle --judge oracle",
-        *cli.asking("runs/validate-<time>", "the model to interview (repeatable)", "none"),
+        *cli.asking("runs/validate-<time>", "the model to interview; give --llm again for another", "none"),
     )
-    add_option(parser, "--judge SPEC", "the model that judges; another one than those interviewed")
-    add_option(parser, "--personas SET[,SET]", "sets of personas", default="simple,enhanced")
-    about = "a review.csv that people have filled in; --out is then the verdicts' folder"
+    add_option(parser, "--judge SPEC", "the model that judges the answers; it must not be one of those interviewed")
+    add_option(parser, "--personas SET[,SET]", "names of the sets of personas to interview", default="simple,enhanced")
+    about = "a review.csv that people have filled in; give the folder of the judge's verdicts with --out"
     add_option(parser, "--review FILE", about, Path)
     return parser
 
@@ -36,7 +36,10 @@ def validate(words: Sequence[str]) -> int:
     if options.review:
         return _review(options)
     if not options.llm or not options.judge:
-        raise UserError(f"name {'a model to interview: --llm SPEC' if not options.llm else 'a judge: --judge SPEC'}")
+        raise UserError(
+            "no "
+            f"{'model to interview was given: add --llm SPEC' if not options.llm else 'judge was given: add --judge SPEC'}"
+        )
     from parley.analysis.alignment.persona_validation import Validation, interview_items, validate_personas
     from parley.analysis.alignment.report import write
     from parley.analysis.journaled_calls import missing_lines
@@ -56,7 +59,9 @@ def validate(words: Sequence[str]) -> int:
 def _review(options: argparse.Namespace) -> int:
     """Compare the verdicts of a folder with those of people."""
     if not options.out or options.llm or options.judge:
-        raise UserError("--review goes with --out, the folder of the verdicts, and without --llm and --judge")
+        raise UserError(
+            "--review compares finished verdicts: give their folder with --out, and leave out --llm and --judge"
+        )
     from parley.analysis.alignment.report import write_review
 
     print_paths(report=write_review(options.review, options.out), table=options.out / "agreement.csv")

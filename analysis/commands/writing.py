@@ -61,7 +61,7 @@ def personas_parser() -> Parser:
     )
     about = "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same people as men and as women"
     add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins"))
-    about = "one party (default: all that the set has)"
+    about = "write only the personas of this party (default: all parties of the set)"
     add_option(parser, "--party", about, choices=("republican", "democrat", "default"))
     return parser
 
@@ -79,7 +79,8 @@ def personas(words: Sequence[str]) -> int:
     parties, spec = (options.party,) if options.party else known, model_from_args(options, "oracle")
     if not set(parties) <= set(known):
         raise UserError(
-            f"--set {options.set} has {' and '.join(known)}; the Default is one sentence, which no model writes"
+            f"--set {options.set} has only the parties {' and '.join(known)}; the persona of the Default is one "
+            "fixed sentence, so leave out --party default"
         )
     if options.set == "voters":
         check_topics(spec, [topic for topic in map(load_topic, topic_names()) if topic.in_backstories])
@@ -87,7 +88,9 @@ def personas(words: Sequence[str]) -> int:
         check_unused(options.out, party)
     topics = split_names(options.topic)
     if topics and options.set != "voters":
-        raise UserError(f"--topic is for --set voters: personas of {options.set} name no topic of a debate")
+        raise UserError(
+            f"--topic only works with --set voters, because personas of {options.set} name no topic: leave out --topic"
+        )
     more = {"topics": topics} if topics else {}
     with _writer(options, spec, options.out / "personas.sqlite") as backend:
         for party in parties:
@@ -104,7 +107,7 @@ def questions_parser() -> Parser:
         "questions --llm openai:gpt-4o-mini --count 20 --out mine.toml",
         *cli.asking("", "the model that writes", file="the new file, .toml"),
     )
-    add_option(parser, "--count N", "how many questions", natural, default=150)
+    add_option(parser, "--count N", "number of questions to write", natural, default=150)
     return parser
 
 
@@ -124,8 +127,8 @@ def case_parser() -> Parser:
     """Return the options of `run.py case`."""
     parser = Parser(
         "case",
-        "Let a model write the case that opens a structured debate, from arguments for and against. The result is a topic file; "
-        "in agents/topics it is a topic of its own (--topic <file name>).",
+        "Let a model write the case that opens a structured debate, from arguments for and against. The result is a topic file. "
+        "Put it into agents/topics to use it as --topic <file name>.",
         "case --topic abortion --for 'It is her body.' --against 'It is a life.' --out mine.toml",
         cli.topic("", required=True),
         *cli.asking("", "the model that writes", "oracle", file="the new topic file, .toml"),
@@ -133,7 +136,11 @@ def case_parser() -> Parser:
     for name, dest, about in (
         ("--for", "pro", "an argument for the claim (repeatable)"),
         ("--against", "con", "an argument against the claim (repeatable)"),
-        ("--refine", "refine", "a change to the case (repeatable, made in this order)"),
+        (
+            "--refine",
+            "refine",
+            "a change that the model makes to the case, such as 'shorter' (repeatable; made in this order)",
+        ),
     ):
         add_option(parser, f"{name} TEXT", about, default=[], dest=dest, action="append")
     return parser

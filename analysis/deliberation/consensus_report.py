@@ -90,7 +90,9 @@ def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Pri
     missing(report, tables)
     run_on(report, tables, prices, _run_rows(tables, episodes))
     again(report, tables)
-    report.add(f"Every episode is a line of `{EPISODES}` (docs/deliberation.md). `transcript.md` shows it as text.")
+    report.add(
+        f"`{EPISODES}` has one line per episode (docs/deliberation.md). `transcript.md` shows all episodes as text."
+    )
     report.write()
     return figure
 
@@ -213,8 +215,8 @@ def representation_lines(tables: Tables, episodes: Sequence[Episode], represente
     yield markdown_table(header, [_representation_row(name, episodes) for name in VOICE_MEASURES]) + "\n"
     yield (
         "The table compares the same people with their earlier episodes of the session, which are on other questions, drawn at "
-        "random. Brackets hold 95% intervals over groups. To compare the very same questions, run the same command with "
-        "`--set represented=none`.\n"
+        "random. Brackets hold 95% intervals over groups. To compare the same questions, repeat the command with "
+        "`--set represented=none` and another --out.\n"
     )
 
 

@@ -96,16 +96,16 @@ def read_episodes(path: Path) -> tuple[Episode, ...]:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{path} is no text in UTF-8") from error
+        raise UserError(f"{path} is not a text file in UTF-8") from error
     episodes: list[Episode] = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 episodes.append(from_line(line))
             except (ValueError, UserError) as error:
-                raise UserError(f"{path}, line {number} is no episode: {error}") from error
+                raise UserError(f"{path}, line {number} is not an episode: {error}") from error
     if not episodes:
-        raise UserError(f"{path} holds no episodes")
+        raise UserError(f"{path} has no episodes")
     return checked(episodes, str(path))
 
 
@@ -122,13 +122,13 @@ def checked(episodes: Iterable[Episode], where: str) -> tuple[Episode, ...]:
         try:
             _check_episode(episode)
         except (ValueError, UserError) as error:
-            raise UserError(f"{where}: {episode.id} is no episode: {error}") from error
+            raise UserError(f"{where}: {episode.id} is not a valid episode: {error}") from error
         if episode.id in by_id:
-            raise UserError(f"{where} has the episode {episode.id} twice")
+            raise UserError(f"{where} has the episode {episode.id} twice: remove one of them")
         first = sessions.setdefault(episode.session, episode)
         if set(first.participants) != set(episode.participants):
             raise UserError(
-                f"{where}: session {episode.session} has other participants in {episode.id} than in {first.id}"
+                f"{where}: the episodes {episode.id} and {first.id} of session {episode.session} must have the same participants"
             )
         by_id[episode.id] = episode
     return tuple(by_id.values())
@@ -144,7 +144,7 @@ def _check_episode(episode: Episode) -> None:
         raise unknown_name("split", episode.question.split, SPLITS)
     _check_missing({name: getattr(episode, name) for name in STATEMENTS}, {}, episode.reasons, "the episode")
     if len(set(episode.participants)) < len(episode.voices) or not episode.voices:
-        raise ValueError("an episode has voices, each of another participant")
+        raise ValueError("an episode needs voices, each of a different participant")
     for voice in episode.voices:
         _check_voice(voice)
 
@@ -206,4 +206,4 @@ def _as_table(value: object, what: str) -> dict[str, Any]:
 
 
 def _refuse_number(name: str) -> float:
-    raise ValueError(f"{name} is no number; write null for a missing value")
+    raise ValueError(f"{name} must be a number, or null for a missing value")

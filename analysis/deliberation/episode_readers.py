@@ -92,7 +92,7 @@ def read_any(path: Path) -> tuple[Episode, ...]:
     if path.suffix == ".json":
         return read_human(path)
     raise UserError(
-        f"{path} holds no episodes: give a .jsonl, a run folder, a public .json, or a folder with {COMPARISONS}"
+        f"{path} has no episodes: give a .jsonl file, a run folder, a public .json file, or a folder with {COMPARISONS}"
     )
 
 
@@ -112,7 +112,7 @@ def read_habermas(folder: Path) -> tuple[Episode, ...]:
         for _, part in launch.groupby("round_id", sort=False)
     ]
     if not episodes:
-        raise UserError(f"{folder / COMPARISONS} holds no opinion of a person")
+        raise UserError(f"{folder / COMPARISONS} has no opinion written by a person")
     return checked(episodes, str(folder))
 
 
@@ -225,7 +225,7 @@ def _read_table(path: Path) -> pd.DataFrame:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or ' '.join(str(error).split())}") from error
     except ValueError as error:  # pyarrow's errors on broken files are ValueErrors
-        raise UserError(f"{path} is no Parquet file: {' '.join(str(error).split())}") from error
+        raise UserError(f"{path} is not a Parquet file: {' '.join(str(error).split())}") from error
     if missing := [name for name in COLUMNS[path.name] if name not in table]:
         raise UserError(f"{path} lacks the column {', '.join(missing)}")
     return table
@@ -247,7 +247,10 @@ def _childcare(data: object, path: Path) -> Episode:
         raise UserError(f"{path} must be a table with question, opinions, draft_consensus and critiques")
     opinions, critiques = (_required_texts(data.get(name), path) for name in ("opinions", "critiques"))
     if len(opinions) != len(critiques):
-        raise UserError(f"{path} has {len(opinions)} opinions and {len(critiques)} critiques: they must be aligned")
+        raise UserError(
+            f"{path} has {len(opinions)} opinions and {len(critiques)} critiques: "
+            "there must be one critique per opinion"
+        )
     draft, question = (_required_text(data.get(name), path) for name in ("draft_consensus", "question"))
     return _written_episode(question, opinions, critiques, draft, path.stem)
 
@@ -286,11 +289,11 @@ def yes_no_question(question: str) -> Question:
 
 def _required_texts(value: object, path: Path) -> list[str]:
     if not isinstance(value, list) or not value:
-        raise UserError(f"{path} needs a list of texts where it has {str(value)[:60]!r}")
+        raise UserError(f"{path} must have a list of texts in place of {str(value)[:60]!r}")
     return [_required_text(text, path) for text in value]
 
 
 def _required_text(value: object, path: Path) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise UserError(f"{path} needs a text where it has {str(value)[:60]!r}")
+        raise UserError(f"{path} must have a text in place of {str(value)[:60]!r}")
     return value

@@ -124,8 +124,8 @@ def split_cases(episodes: Sequence[Episode], seed: int, shares: Mapping[str, flo
         sides[max(lacks, key=lambda name: lacks[name])] += chunk
     if empty := [name for name, share in shares.items() if share and not sides[name]]:
         raise UserError(
-            f"nothing is left for {', '.join(empty)}: {len(episodes)} episodes hang together in {len(chunks)} chunks by "
-            "participants and questions that they share; more sessions, on questions of their own, can be split"
+            f"no episode is left for {', '.join(empty)}: the {len(episodes)} episodes share participants and questions and form "
+            f"only {len(chunks)} separate groups. Add sessions with other participants and other questions"
         )
     places = {episode.id: place for place, episode in enumerate(episodes)}
     split = {name: tuple(sorted(side, key=lambda episode: places[episode.id])) for name, side in sides.items()}
@@ -152,7 +152,10 @@ def check_split(sides: Split) -> None:
         for name, side in sides.items():
             for trace in {trace for episode in side for trace in traces(episode)}:
                 if seen.setdefault(trace, name) != name:
-                    raise UserError(f"the split leaks: {kind} {trace} is in {seen[trace]} and in {name}")
+                    raise UserError(
+                        f"the split is not clean: {kind} {trace} is in both {seen[trace]} and "
+                        f"{name}; keep all its episodes in one of them"
+                    )
 
 
 def linked_cases(episodes: Sequence[Episode]) -> list[list[Episode]]:

@@ -91,7 +91,9 @@ def episodes_of_events(record: Iterable[events.Event], run: str = "this run") ->
             room.add(event, str(header.scenario["probe"]))
     mediated = [room for room in rooms.values() if room.mediator is not None]
     if header is None or not mediated:
-        raise UserError(f"{run} has no private deliberations: give a run of the scenario consensus or representatives")
+        raise UserError(
+            f"{run} has no private deliberations: choose a run of the scenario consensus or representatives"
+        )
     source, default_reason = disclaimers.model_label(header), NOT_ASKED if ended else UNFINISHED
     demographics = _demographics(mediated)
     return tuple(room.episode(demographics, source, default_reason) for room in mediated)

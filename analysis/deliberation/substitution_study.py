@@ -77,7 +77,8 @@ class Substitution:
         object.__setattr__(self, "knows", parse_knowledge(self.knows))
         if not open_mediator(self.mediator).calls(1):
             raise UserError(
-                f"mediator {self.mediator} ignores critiques, so representatives change nothing: take draft_revise or habermas"
+                f"mediator {self.mediator} ignores critiques, so representatives would change nothing: use "
+                "--mediator draft_revise or --mediator habermas"
             )
         open_payoff(self.payoff)
 
@@ -145,17 +146,19 @@ def _representable_cases(episodes: Sequence[Episode]) -> representation.Cases:
     for written in (True, False):
         if (cases := representation.representation_cases(episodes, written)).cases:
             return cases
-    raise UserError("nobody can be represented: no participant has both an opinion and a draft")
+    raise UserError(
+        "no participant can be represented, because none has both an opinion and a draft: give other episodes"
+    )
 
 
 def _check_capacity(groups: Sequence[Episode], settings: Substitution) -> None:
     """Errors: UserError if a group gets more statements than the scorer takes at once, with how many repetitions fit."""
     most, each = open_payoff(settings.payoff).MOST, max(len(list(substitution.profiles(one, 1))) for one in groups)
     if most is not None and each * settings.repetitions > most:
-        advice = f"--repetitions {most // each} at most" if each <= most else "take another --payoff"
+        advice = f"set --repetitions {most // each} or less" if each <= most else "choose another --payoff"
         raise UserError(
-            f"payoff {settings.payoff} takes {most} statements of a group at once, not {each * settings.repetitions} "
-            f"({each} a repetition): {advice}"
+            f"payoff {settings.payoff} can score at most {most} statements per group, not {each * settings.repetitions} "
+            f"({each} per repetition): {advice}"
         )
 
 
@@ -269,7 +272,7 @@ def _score_failure(scores: Sequence[Verdict]) -> str | None:
 def _write_report(episodes: Sequence[Episode], result: SubstitutionResult, settings: Substitution, path: Path) -> Path:
     """Write the report with its figure; return its path. episodes: those that were re-simulated."""
     report, means = (
-        Report(path.parent, path.stem, "Representatives in the place of participants"),
+        Report(path.parent, path.stem, "Representatives in place of participants"),
         substitution.summary(result.gaps),
     )
     report.add(_setting_line(episodes, settings), *_limits(episodes, result, settings))

@@ -187,7 +187,7 @@ def habermas(path: Path) -> Source:
     """Groups write a common statement with a mediator; how many people of each group and question moved toward its majority."""
     raw = table(path, [], {"movement_sign": (-1, 1), "n": (1, 99), "n_both": (0, 99)})
     if not (raw["n_both"] <= raw["n"]).all():
-        raise UserError(f"{path}: every row needs n, the people of the group, and n_both, those who were asked twice")
+        raise UserError(f"{path}: every row needs n (people in the group) and n_both (people who answered twice)")
     launches = "launch_id" in raw
     moves = pd.DataFrame(
         {"condition": "mediated group", "group": (raw["launch_id"] if launches else raw.index.to_series()).astype(str),
@@ -232,7 +232,7 @@ def table(
         if data[name].dtype != bool:
             raise UserError(f"{path}: {name} must be True or False")
     if data.empty:
-        raise UserError(f"{path} holds no rows")
+        raise UserError(f"{path} has no rows")
     return data
 
 
@@ -258,7 +258,7 @@ def _parse_turns(text: object, path: Path) -> tuple[float, ...]:
     except ValueError:
         values = (np.nan,)
     if not all(0 <= value <= 1 for value in values):
-        raise UserError(f"{path}: belief_after_each_turn must be numbers from 0 to 1 with ; between them, not {text}")
+        raise UserError(f"{path}: belief_after_each_turn must be numbers from 0 to 1 separated by ;, not {text}")
     return values
 
 
@@ -308,5 +308,5 @@ def published(path: Path) -> list[Published]:
         raise UserError(f"{path} lacks a published value: {error}") from error
     for value in (text for entry in values if entry.measure != "spread" for text in (entry.human, entry.model)):
         if not re.fullmatch(r"-?(0(\.\d+)?|1(\.0+)?)", value):  # from -1 to 1 with a point, as JSON writes it
-            raise UserError(f"{path}: {value} is no correlation")
+            raise UserError(f"{path}: {value} is not a correlation, which must be from -1 to 1")
     return values

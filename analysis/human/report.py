@@ -74,7 +74,10 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     report.disclaim(tables.header)
     report.note(f"{PUBLIC}: {judge_warning}" if judge_warning else None)
     if not tables.finished:
-        report.add("The run is not finished: agents without a last survey are missing.")
+        report.add(
+            "The run is not finished, so agents without a last survey are missing: "
+            "repeat the command of the run to continue."
+        )
     private = [source for source in every if source.name != PUBLIC]
     values = [entry for entry in known if not entry.public]
     drawn = draw(private, measured, values, f"People, and a run on {model}")
@@ -104,13 +107,13 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
 def read(folder: Path) -> tuple[list[Source], list[Published]]:
     """Return what the folder holds. Errors: UserError on a missing folder, on one without any of the files, on a broken file."""
     if not folder.is_dir():
-        raise UserError(f"{folder} is no folder: --data wants the folder with the human data (docs/human.md)")
+        raise UserError(f"{folder} is not a folder: give --data the folder with the human data (docs/human.md)")
     people, path = readers.sources(folder), readers.find(folder, readers.DEBATE)
     known = readers.published(path) if path else []
     if not people and not known:
         files = (readers.SALVI, readers.TRACES, readers.HABERMAS, readers.DEBATE)
         wanted = formatting.join_phrases([names[0] for names in files])
-        raise UserError(f"{folder} holds none of {wanted} (docs/human.md)")
+        raise UserError(f"{folder} has none of the files of human data: {wanted} (docs/human.md)")
     return people, known
 
 
@@ -140,7 +143,9 @@ def _step_table(steps: pd.DataFrame) -> str:
         "halves of the people": number("halves", 3), "never moving": number("still", 3),
         "reason if missing": lambda row: row["reason"] or DASH,
     }  # fmt: skip
-    return formatting.frame_table(steps, columns) if len(steps) else "No people were given who were asked turn by turn."
+    if steps.empty:
+        return "The human data have no opinions after single turns, so the turns cannot be compared."
+    return formatting.frame_table(steps, columns)
 
 
 def _published_table(measured: pd.DataFrame, known: Sequence[Published], run: str) -> str:

@@ -34,7 +34,10 @@ def of_run(tables: Tables) -> Source:
     ratings = tables.attitudes[tables.attitudes["group"].isin(tables.groups) & (tables.attitudes["probe"] == probe)]
     wide = ratings.pivot(index=AGENT, columns="round", values="attitude").sort_index(axis=1)
     if wide.shape[1] < 2:
-        raise UserError("the run has fewer than two surveys: there is no change to measure (--set survey=rounds)")
+        raise UserError(
+            "the run has fewer than two surveys, so no change can be measured: run the "
+            "debates again with --set survey=rounds"
+        )
     seats = _debating_seats(tables)
     seats = seats[seats["party"] != MEDIATOR]
     beliefs = wide.reindex(pd.MultiIndex.from_frame(seats[AGENT])).to_numpy(dtype=float) / POINTS
@@ -77,11 +80,15 @@ def of_posts(tables: Tables, verdicts: pd.DataFrame) -> Source:
     verdicts: as `run.py judge` writes them. Errors: UserError when the run has no posts or they were not judged.
     """
     if lacking := [name for name in (*LINE, "score") if name not in verdicts]:
-        raise UserError(f"the verdicts lack the column {', '.join(lacking)}: give the verdicts.csv of run.py judge")
+        raise UserError(
+            f"the file of verdicts lacks the column {', '.join(lacking)}: give the verdicts.csv written by run.py judge"
+        )
     posts = tables.utterances[tables.utterances["form"] == POST]
     scored = posts.merge(verdicts[[*LINE, "score"]], on=LINE, how="inner").sort_values("iteration")
     if scored.empty:
-        raise UserError("none of the posts of this run was judged (only the scenario dyads has posts)")
+        raise UserError(
+            "no post of this run has a score: judge the run first with run.py judge, or use a run of the scenario dyads"
+        )
     by_agent, seats = scored.groupby(AGENT)["score"], _debating_seats(tables)
     agents = pd.MultiIndex.from_frame(seats[AGENT])
     polarity = np.array([load_topic(str(topic)).probe("agreement").polarity for topic in seats["topic"]])

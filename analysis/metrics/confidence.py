@@ -20,7 +20,10 @@ from parley.analysis.tables import Tables
 
 ORDER = 6
 TITLE = "Confidence"
-NOTE = "Room means of agents rated first and last. Sure is the share of rooms in which all agents end at 75 or more."
+NOTE = (
+    "Numbers are room means, over agents rated in the first and the last survey. Sure is the share of rooms "
+    "in which all agents end at 75 or more."
+)
 LABELS: dict[str, str] = {}
 PROBE, SURE = "confidence", 75
 
@@ -39,12 +42,12 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(found: pd.DataFrame) -> str:
     changes = found["escalation"].dropna()
     if changes.empty:
-        return "How confidence changed is not known for any party."
+        return "No party has confidence ratings from two surveys, so its change is not known."
     rose, fell, _ = _cells.count_signs(found, "escalation")
     return (
-        f"Confidence in the own position changed by {changes.median():+.1f} of 100 "
-        f"(median of {count_phrase(len(changes), 'party')}): it rose by more than chance in {rose}, fell in {fell}; "
-        f"for {len(changes) - rose - fell} this is not certain."
+        f"Agents' confidence in their own position changed by {changes.median():+.1f} of 100 points "
+        f"(median of {count_phrase(len(changes), 'party')}): by more than chance it rose in {rose} and fell in {fell}; "
+        f"in {len(changes) - rose - fell} the direction is uncertain."
     )
 
 

@@ -37,8 +37,9 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(crossings: pd.DataFrame) -> str:
     beyond, short, uncertain = _cells.count_signs(crossings, "beyond")
     return (
-        f"{beyond} of {count_phrase(len(crossings), 'party')} ended beyond the Default's line by more than chance and {short} "
-        f"short of it; for {uncertain} this is not certain."
+        f"{beyond} of {count_phrase(len(crossings), 'party')} ended beyond the Default's own rating by more than "
+        f"chance, and {short} "
+        f"ended short of that rating; for {uncertain} this is uncertain."
     )
 
 

@@ -25,8 +25,8 @@ NOTE = (
     "and where it ends beyond the level. Per round is the least-squares slope."
 )
 CAUTION = (
-    "Drift does not show that the model pulls opinions its way: agents who only influence each other meet there as "
-    "well. `python run.py audit --llm MODEL` measures the two apart."
+    "Drift alone does not show that the model pulls opinions its way: agents who only influence each other also meet "
+    "near that level. `python run.py audit --llm MODEL` separates the two causes."
 )
 LABELS = {
     "rooms": "rooms", "default": "Default", "start": "start", "end": "end", "drift": "drift",
@@ -50,7 +50,7 @@ def headline(drifts: pd.DataFrame) -> str:
     toward, away, uncertain = _cells.count_signs(drifts, "drift")
     sentence = (
         f"{toward} of {count_phrase(len(drifts), 'party')} moved toward the Default's level by more than chance and {away} moved "
-        f"away from it; for {uncertain} this is not certain. Each party counts once per topic and group."
+        f"away from it; for {uncertain} the direction is uncertain. Each party counts once per topic and group."
     )
     return f"{sentence} {CAUTION}" if toward else sentence
 

@@ -32,7 +32,10 @@ def headline(shares: pd.DataFrame) -> str:
     if known.empty:
         return "No party changed by more than chance, so the share of change in the first round is not known."
     parties = "the one party" if len(known) == 1 else f"median of the {len(known)} parties"
-    return f"The first round brought {known.median():.0%} of the change of opinion ({parties} that changed by more than chance)."
+    return (
+        f"The first round accounts for {known.median():.0%} of the change of opinion ({parties} that changed "
+        "by more than chance)."
+    )
 
 
 def line(cell: Cell) -> dict[str, Any]:

@@ -47,8 +47,9 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(found: pd.DataFrame) -> str:
     better, worse, uncertain = count_signs(found, "gain")
     return (
-        f"{better} of {count_phrase(len(found), 'party')} foresaw their answers better than a forecast of no change, and {worse} "
-        f"worse; for {uncertain} this is not certain. The mean error is {found['error'].mean():.2f} points."
+        f"{better} of {count_phrase(len(found), 'party')} predicted their own answers better than a forecast of "
+        f"no change, and {worse} "
+        f"worse; for {uncertain} this is uncertain. Predictions were off by {found['error'].mean():.2f} points on average."
     )
 
 

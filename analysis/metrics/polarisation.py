@@ -44,10 +44,10 @@ def headline(found: pd.DataFrame) -> str:
     last = found.groupby(["topic", "group"], sort=False).tail(1)
     rose, fell, uncertain = count_signs(last, "change")
     if not rose + fell:
-        return "Whether opinions within rooms spread or drew together is not certain: no variance changed by more than chance."
+        return "Opinions within rooms neither spread nor converged by more than chance."
     return (
         f"The variance of opinions within rooms rose by more than chance in {rose} of {len(last)} topics and groups, "
-        f"and fell in {fell}; for {uncertain} this is not certain."
+        f"and fell in {fell}; in {uncertain} the direction is uncertain."
     )
 
 

@@ -24,16 +24,18 @@ from parley.analysis.scores.table import HIGH, LOW, ScoreLine, lines
 from parley.analysis.scores.ucl import DIFFER, Chosen, compare, is_smoothed, smoothed
 
 REVERSION = (
-    "{how}. R is 1 if the last statement is back at the first, and negative if it went on; over topics, {rule}. No interval: it "
-    "is not sure which way the agent moved. The middle is the mean of all statements but the first and the last. reversion.csv "
+    "{how}. R is 1 if the last statement returns to the first, and negative if it moves further away; over "
+    "topics, {rule}. R has no interval where the direction of the agent's change is uncertain. The middle is the "
+    "mean of all statements but the first and the last. reversion.csv "
     "also has the authors' two other rules: medians over runs, and the last statement but one as the middle."
 )
 SIZES = (
-    "A difference in points has its 95% interval, and so has omega squared (the share of variance between conditions, minus what "
+    "Differences in points have a 95% interval, and so has omega squared (the share of variance between conditions, minus what "
     "chance explains). Ratios of SDs, Hedges' g and eta squared of shuffled labels have none."
 )
 SMOOTHED = (
-    "The scores were smoothed already{how}, and are not smoothed again. The tests by run, the slopes and reversion therefore use "
+    "The scores were smoothed already{how}, so they are not smoothed again. The tests by run, the slopes and "
+    "reversion therefore use "
     "smoothed scores, in which changes look slower than they were."
 )
 ALPHA = 0.05
@@ -99,7 +101,7 @@ def write(
     report.add(_counts(scores))
     report.section("In short", *told.short, *_short(tables), *told.before)
     if smooth:
-        how = "" if already else " (undone, they are the thirds of a judge that was asked three times)"
+        how = "" if already else " (without smoothing, they are the thirds that a judge with three calls gives)"
         report.add(SMOOTHED.format(how=how))
     _add_figures(report, shown, f"{caption}{', smoothed' if shown is not scores else ''}", parties)
     how = "of smoothed scores" if smooth or published else "of scores as they are"
@@ -189,15 +191,16 @@ def _short(tables: Tables) -> Iterator[str]:
         items.append(
             f"- {len(sure)} of {count_phrase(len(tested), 'test')} by run find a difference between conditions (p below .05 "
             f"after Holm's correction within a topic){f': {named}' if named else ''}."
-            + (f" {untested} could not be made: the table says why." if untested else "")
+            + (f" {untested} further tests could not be made; the table says why." if untested else "")
         )
     if len(echo):
         formed, unknown = echo[echo["outcome"] == ECHO], int(echo["formed"].isna().sum())
         named = "; ".join(f"{row.topic}, {row.condition}" for row in formed.itertuples())
         items.append(
-            f"- An echo chamber formed in {len(formed)} of {len(echo)} cases{f' ({named})' if named else ''}; in "
+            f"- A party's agents formed an echo chamber in {len(formed)} of {len(echo)} cases (one per topic, "
+            f"condition and party){f' ({named})' if named else ''}; in "
             f"{int((echo['outcome'] == CONVERTED).sum())} the party was converted: it ended on the other side of the middle."
-            + (f" In {unknown} there are too few runs to say so." if unknown else "")
+            + (f" In {unknown} cases there are too few runs to tell." if unknown else "")
         )
     if items:
         yield "\n".join(items)
@@ -220,8 +223,9 @@ def _sections(tables: Tables, published: bool, how: str) -> Iterator[str]:
     names = {name: name for name in ("condition", "agent", "topics", "undefined")}
     yield frame_table(means, names | {f"{name} R": estimate(name) for name in STATISTICS})
     yield (
-        f"## Slopes\n\nPoints per statement, {how}; the interval is over runs. The steepest come first. Way: outward (from the "
-        "side of its first statements to further out on that side), converted (it ends on the other side), or neither."
+        f"## Slopes\n\nPoints per statement, {how}; the interval is over runs. The steepest come first. The "
+        "column way is outward (the "
+        "agent ends further out on the side of its first statements), converted (it ends on the other side), or neither."
     )
     yield frame_table(slopes.sort_values("slope", key=abs, ascending=False, kind="stable").head(ROWS), SLOPES)
     yield from more(len(slopes) - ROWS, "gradients")

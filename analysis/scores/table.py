@@ -76,7 +76,7 @@ def checked(scores: pd.DataFrame, where: str) -> pd.DataFrame:
         scores = scores.assign(**{name: numbers})
     known = scores["score"].dropna()
     if known.empty:
-        raise UserError(f"{where} holds no score" + (f" (all {len(scores)} are missing)" if len(scores) else ""))
+        raise UserError(f"{where} has no score" + (f" (all {len(scores)} are missing)" if len(scores) else ""))
     if not (fits := known.between(LOW - ROUNDING, HIGH + ROUNDING)).all():
         raise UserError(f"{where}: a score must lie between {LOW} and {HIGH}, not {known[~fits].iloc[0]:.10g}")
     if (again := scores.duplicated(KEYS)).any():

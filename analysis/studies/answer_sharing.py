@@ -214,7 +214,7 @@ def write_savings(result: SavingsResult, folder: Path, base: Scenario, size: int
     """Write archetypes.md, its tables (cells, savings) and its figure; return the path of the page."""
     model, cells = disclaimers.model_label(result.header), result.cells
     caption = f"{base.name} on {model}, {base.repetitions} repetitions, seed {base.seed}, {size} answers per kind"
-    report = Report(folder, "archetypes", "Archetypes: what they save and what they cost")
+    report = Report(folder, "archetypes", "Shared survey answers (archetypes): calls saved and error added")
     report.data(cells=cells, savings=result.savings)
     report.add(f"{caption}.")
     report.disclaim(result.header)
@@ -226,10 +226,10 @@ def write_savings(result: SavingsResult, folder: Path, base: Scenario, size: int
     report.table(rows, ["run", *counts])
     report.add(
         f"{size} agents of a kind (topic, group, party, persona variant, survey, last rating in whole points) are surveyed. "
-        f"The others draw one of their answers each. After {REUSE} draws per answer the kind is surveyed again, and a sample "
-        "that has drifted is replaced. Only answers to the main probe are shared; every agent still speaks for itself."
+        f"Every other agent gets one of their answers. After {REUSE} uses per answer the kind is surveyed again, and a sample "
+        "that has changed is replaced. Only answers to the main survey question are shared; every agent still speaks for itself."
     )
-    report.section("What it cost", COST.format(same=result.same))
+    report.section("Calls saved and error added", COST.format(same=result.same))
     report.table(cells[cells["round"].isin([cells["round"].min(), cells["round"].max()])], HEAD)
     return report.write()
 
@@ -243,17 +243,18 @@ def savings_headline(result: SavingsResult) -> str:
         f"instead of {whole['calls']:,} in all. "
     )
     if not row["drawn"]:
-        return f"{saved}No rating was drawn: no kind has more agents than are surveyed (--size)."
+        return f"{saved}No rating was shared, because no kind of agent has more than --size agents: choose a smaller --size."
     error, stranger, gain = (estimate(name)(row) for name in ("error", "stranger", "gain"))
     closer = (
-        f"A drawn rating is {gain} points closer to the agent's own"
+        f"A shared rating is {gain} points closer to the agent's own answer than another agent's rating"
         if row["gain_low"] > 0
-        else f"That a drawn rating is closer to the agent's own is not shown (difference {gain} points)"
+        else "A shared rating is not detectably closer to the agent's own answer than another agent's rating "
+        f"(difference {gain} points)"
     )
     return (
-        f"{saved}{row['drawn']:,} of {row['n']:,} ratings were drawn from the answers of other agents. They differ from the "
-        f"agents' own answers by {error} points of 10 on average; the rating of another agent of the same topic, party and round "
-        f"would differ by {stranger}. {closer}. The mean of a topic, party and round is off by {off:.2f} points at most."
+        f"{saved}{row['drawn']:,} of {row['n']:,} ratings were shared: another agent's answer was used. They differ from the "
+        f"agents' own answers by {error} points of 10 on average; the rating of any agent of the same topic, party and round "
+        f"would differ by {stranger}. {closer}. The mean of a topic, party and round changes by at most {off:.2f} points."
     )
 
 

@@ -25,8 +25,8 @@ CONVINCER, SKEPTIC = "convincer", "skeptic"
 MEASURE = "toward"
 CAPTION = (
     "Points (0-10) by which the skeptic's attitude moves toward the convincer's attitude before the debate, averaged over rooms. "
-    "Brackets are 95% confidence intervals. The difference is from a convincer that argues as it likes, within rooms. A room is "
-    "left out and counted if a rating is missing, or if both began with the same attitude."
+    "Brackets are 95% confidence intervals. The difference is from a convincer that argues freely, within rooms. "
+    "Rooms with a missing rating, or in which both began with the same attitude, are left out and counted."
 )
 
 
@@ -34,7 +34,9 @@ def conditions(base: Scenario) -> dict[str, dict[str, list[str]]]:
     """Return the settings of each condition: the convincer's kind of argument. Errors: UserError without the two roles."""
     entries = {entry.rpartition(":")[2].partition("+")[0]: entry for entry in base.people.roles}
     if {CONVINCER, SKEPTIC} - set(entries):
-        raise UserError(f"{base.name} has no convincer and skeptic: set roles=PARTY:convincer,PARTY:skeptic")
+        raise UserError(
+            f"{base.name} has no agents with the roles convincer and skeptic: set roles=PARTY:convincer,PARTY:skeptic"
+        )
     role = entries[CONVINCER].partition("+")[0]
     others = [entry for entry in base.people.roles if entry != entries[CONVINCER]]
     return {kind: {"roles": [role if kind == KINDS[0] else f"{role}+{kind}", *others]} for kind in KINDS}

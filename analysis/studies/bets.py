@@ -1,4 +1,4 @@
-"""Two debaters bet in private that they win: against another, against their own copy, and told that chances are even.
+"""Two debaters bet in private that they win: against another, their own copy, and their copy with even chances announced.
 
 Source: "When Two LLMs Debate, Both Think They'll Win" (2025). Its baseline is a model that debates itself, either without or with
 a sentence that says its chances are even; docs/presets.md lists the departures. A copy is the same person under another name.
@@ -31,9 +31,9 @@ MEASURES = ("start", "end", "escalation")
 CAPTION = (
     "Bets are 0-100, averaged over both debaters of a room. A room with a missing bet is left out and counted. Escalation is the "
     "last bet minus the first. `both at 75 or more` is the share of rooms in which both end there, though only one can win. "
-    "Brackets are 95% confidence intervals over rooms (Student's; Wilson's for shares). Neither debater has the better chance "
-    "against its own copy: a bet above 50, or a bet that rises, is overconfidence. Differences are from debating another, within "
-    "topic and repetition."
+    "Brackets are 95% confidence intervals over rooms (Student's; Wilson's for shares). Against its own copy, a "
+    "debater wins with 50%: a higher bet, or a bet that rises, is overconfidence. Differences are from debates "
+    "against another debater, within topic and repetition."
 )
 
 

@@ -6,7 +6,7 @@ a <- a + kappa * (g - a) + mu * (bias - a) for every line of grade g that an age
 
     oracle                the rule-based speaker: an instrument that does not find its parameters is broken
     oracle,kappa=0,mu=0   the same without influence and drift: there is nothing to find
-    pocket                the model in the box, trained on sentences of the oracle
+    pocket                the small model that comes with Parley, trained on sentences of the oracle
     pocket:control        its control, trained on an oracle without influence and drift
 
 For the pocket models, "planted" are the values they were trained on. Where the instruments find the oracle's own values, a
@@ -39,8 +39,9 @@ from parley.model.scenario import Scenario
 COLOURS = ("#555555", "#999999", "#1f5fa8", "#c77b00")
 LIMITS = {"kappa": (-0.05, 0.15), "mu": (-0.05, 0.15), "bias": (0.0, 10.0)}
 NOTE = (
-    "The oracle rows check the instruments: a value that is missed there is an error of the instruments. The pocket rows show "
-    "how much of the law the model in the box learned; its planted values are those of its teacher. No row is "
+    "The oracle rows check the analysis: a planted value outside its interval there is an error of the analysis. "
+    "The pocket rows show "
+    "how much of the planted bias pocket learned from the oracle, whose values they list. No row is "
     "evidence about people or about large language models."
 )
 
@@ -117,11 +118,11 @@ def _grade(topic: str, text: str) -> float | None:
 
 def write(estimates: pd.DataFrame, folder: Path, base: Scenario) -> Path:
     """Write calibration.md, its table and its figure; return the path of the page."""
-    report = Report(folder, "calibration", "Calibration: planted values, and what the instruments measure")
+    report = Report(folder, "calibration", "Calibration: planted and measured values")
     report.data(calibration=estimates)
     report.add(
-        f"Three-way debates, {base.repetitions} rooms per topic, {base.rounds} rounds, seed {base.seed}, the same people for "
-        "every speaker. The fitted law (analysis/influence_model.py): a ← a + kappa (g − a) "
+        f"Three-way debates, {base.repetitions} rooms per topic, {base.rounds} rounds, seed {base.seed}, the same personas for "
+        "every speaker. The fitted model (analysis/influence_model.py): a ← a + kappa (g − a) "
         "+ mu (bias − a) for every line of grade g that an agent hears. "
         "Brackets are 95% confidence intervals over rooms."
     )
@@ -130,7 +131,7 @@ def write(estimates: pd.DataFrame, folder: Path, base: Scenario) -> Path:
     for speaker, rows in estimates.groupby("speaker", sort=False):
         planted_rows = rows.dropna(subset="planted")
         hits = f"{int(planted_rows['covered'].sum())} of {len(planted_rows)} intervals contain the planted value"
-        report.section(str(speaker), f"{hits}. {rows['graded'].iloc[0]:.0%} of the lines have a grade.")
+        report.section(str(speaker), f"{hits}. {rows['graded'].iloc[0]:.0%} of the lines have a known grade.")
         report.table(*_table(rows))
     report.add(NOTE)
     return report.write()

@@ -272,7 +272,8 @@ def _panel(axis: Axes, points: pd.DataFrame, arms: Mapping[str, str], measure: s
 
 
 ANSWERS = (
-    "`first` and `last` are answers at temperature 0, which the paper draws. `expected` is the mean of the answer distribution. "
+    "`first` and `last` are answers at temperature 0, as in the paper's figures. `expected` is the mean of the "
+    "answer distribution. "
     "If a model changes `expected` but not the answer, its most likely answer has stayed the same."
 )
 SHIFTS: Mapping[str, Column] = {
@@ -290,7 +291,7 @@ def _unit(rows: pd.DataFrame) -> str:
         return f"The brackets of `change` are 95% confidence intervals over {seeds} training seeds."
     return (
         f"There {'is' if seeds == 1 else 'are'} {count_phrase(seeds, 'training seed')}: the results hold for "
-        f"{'this adapter' if seeds == 1 else 'these adapters'} only, and say nothing about the recipe of training. An interval "
+        f"{'this adapter' if seeds == 1 else 'these adapters'} only, and say nothing about the training method. An interval "
         f"needs {FEWEST} seeds (give `--tuned` {FEWEST} times)."
     )
 
@@ -315,11 +316,14 @@ def _topics(part: pd.DataFrame) -> str:
     ends = part[["shift_low", "shift_high"]].mul(part["wanted"], axis=0)
     if _seeds(part) >= FEWEST:
         toward, away = int((ends > 0).all(axis=1).sum()), int((ends < 0).all(axis=1).sum())
-        sides = f"on that party's side on {toward} of {len(part)}, on the other side on {away}"
-        return f"The interval is {sides}, and includes 0 on {len(part) - toward - away}."
+        sides = f"on that party's side on {toward} of {count_phrase(len(part), 'topic')}, on the other side on {away}"
+        return f"The 95% interval is {sides}, and includes 0 on {len(part) - toward - away}."
     seeds = [np.array(by_seed) * wanted for by_seed, wanted in zip(part["seeds"], part["wanted"], strict=True)]
     toward, away = (sum(bool(len(own)) and bool((sign * own > 0).all()) for own in seeds) for sign in (1, -1))
-    return f"With every adapter it moves toward that side on {toward} of {len(part)}, and away from it on {away}."
+    return (
+        f"With every adapter the Default moves toward that side on {toward} of "
+        f"{count_phrase(len(part), 'topic')}, and away from that side on {away}."
+    )
 
 
 def _verdict(rows: pd.DataFrame) -> str:
@@ -333,8 +337,8 @@ def _verdict(rows: pd.DataFrame) -> str:
     if _seeds(rows) < FEWEST:
         less = sum(bool(own) and all(change < 0 for change in own) for own in rows["seeds"])
         return averages + (
-            f"With every pair of adapters, drift is smaller in {less} of the {len(rows)} rows below. This is no verdict on the "
-            f"recipe of training: that needs {FEWEST} training seeds."
+            f"With every pair of adapters, drift is smaller in {less} of the {len(rows)} rows below. This does not show that the "
+            f"training method works: {FEWEST} training seeds are needed for that."
         )
     less, more = int((rows["shift_high"] < 0).sum()), int((rows["shift_low"] > 0).sum())
     return averages + (

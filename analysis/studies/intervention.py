@@ -73,9 +73,14 @@ def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, T
     Errors: UserError where there is nothing to compare.
     """
     if not base.interventions:
-        raise UserError(f"{base.name} has no intervention to compare: give one with --intervene")
+        raise UserError(
+            f"the scenario {base.name} has no intervention whose effect could be measured: give one with --intervene"
+        )
     if base.surveys.survey == "never":
-        raise UserError("an effect is a difference of ratings: set survey=rounds or survey=ends")
+        raise UserError(
+            "the effect is a difference between ratings, and this scenario has no "
+            "survey: set survey=rounds or survey=ends"
+        )
     return _branches(base, placebo_scenario(base) if placebo else None)
 
 
@@ -110,14 +115,15 @@ def placebo_of(base: Scenario, wanted: bool | None) -> tuple[bool, str]:
 def placebo_scenario(base: Scenario) -> Scenario:
     """Return the scenario with empty messages. Errors: UserError where there is no message, or a model decides on it."""
     if any(isinstance(event, Planner) for event in base.interventions):
-        raise UserError("--placebo: a planner chooses whether it says anything, so that it has no placebo")
+        raise UserError("--placebo: a planner may say nothing, so its message cannot be replaced: leave out --placebo")
     if any(isinstance(event, FactCheck) and event.llm for event in base.interventions):
         raise UserError(
-            "--placebo: a model that checks facts may say nothing, so that it has no placebo: give its text"
+            "--placebo: a fact check by a model may say nothing, so its message cannot be replaced: give the "
+            "text of the fact check"
         )
     empty = tuple([event.placebo() for event in base.interventions])
     if empty == base.interventions:
-        raise UserError("--placebo: no intervention has a message that could be replaced by one without content")
+        raise UserError("--placebo: no intervention has a message to replace: leave out --placebo")
     return base.with_settings({"interventions": empty})
 
 
@@ -135,7 +141,9 @@ def compare_branches(without: Tables, with_: Tables) -> InterventionResult:
     check_past(without, with_, first)
     rooms = set(with_.interventions["room"])
     if not rooms:
-        raise UserError("no intervention reached an agent: no room has the parties or seats in to=...")
+        raise UserError(
+            "no intervention reached an agent, because no room has the parties or seats named in to=: correct to="
+        )
     pairs = _pairs(without, with_)
     reached = pairs[pairs["room"].isin(rooms)]
     untouched = pairs["room"].nunique() - len(rooms)
@@ -149,7 +157,7 @@ def check_past(without: Tables, with_: Tables, first: int) -> None:
         past = [frame.loc[frame["round"] < first, columns].reset_index(drop=True) for frame in frames]
         if not past[0].equals(past[1]):
             raise UserError(
-                f"{name} before round {first} differ between the branches, so that they are no pair: give another --out"
+                f"{name} before round {first} differ between the two branches, so they cannot be compared: give another --out"
             )
 
 
@@ -169,7 +177,7 @@ def _pairs(without: Tables, with_: Tables) -> pd.DataFrame:
 
 
 def effects(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return with minus without, within rooms: one row per topic, group, party, told, round and measure.
+    """Return with minus without interventions, within rooms: one row per topic, group, party, told, round and measure.
 
     told: whether an intervention reached these agents themselves, or only others of their room.
     measure: `attitude` (0-10), `expected` (mean of the answer distribution, where there is one; agents that a surrogate fitted to
@@ -218,17 +226,17 @@ def points(pairs: pd.DataFrame) -> pd.DataFrame:
     return means.reset_index().melt([*keys, "iteration"], list(BRANCHES), "branch", "attitude")
 
 
-HOW = """All branches have the same rooms, people and seeds, and are the same word for word before round {} (checked). After \
-it, an effect is with minus without, within rooms, averaged over the agents of a room first. Brackets are 95% confidence \
-intervals over rooms, not corrected for the number of rows. An effect without brackets cannot be distinguished from zero: there \
-are fewer than 5 rooms, or the difference is the same in all. Replies after the first intervention are sampled anew in each \
-branch: ratings would differ by chance even without any effect, and the intervals contain that.{}
+HOW = """All branches have the same rooms, agents and seeds, and are the same word for word before round {} (checked). After \
+that round, an effect is the rating with the interventions minus the rating without them, in the same room. Agents of a room \
+are averaged first. Brackets are 95% confidence intervals over rooms, not corrected for the number of rows. An effect without \
+brackets cannot be distinguished from zero: there are fewer than 5 rooms, or the difference is the same in all. Replies after \
+the first intervention are sampled again in each branch, so ratings differ by chance too; the intervals include this chance.{}
 """
 PLACEBO_NOTE = (
     f'In the placebo branch every message reads "{Saying.EMPTY}". Placebo minus without is the effect of an interruption; with '
-    "minus placebo is the effect of what the interventions say. Every round is in `placebo.csv`."
+    "minus placebo is the effect of what the interventions say. `placebo.csv` has every round."
 )
-NO_PLACEBO = " To separate the message's content from the interruption, run with --placebo."
+NO_PLACEBO = " To separate the effect of the message's content from that of an interruption, run with --placebo."
 
 
 def write_intervention(result: InterventionResult, folder: Path) -> Path:
@@ -242,7 +250,10 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
     report.figure(intervention_figure(result, caption), "intervention", "Attitudes with and without")
     report.add(_headline(result), HOW.format(result.first, NO_PLACEBO if result.placebo is None else ""))
     if result.untouched:
-        report.add(f"No intervention reached an agent in {count_phrase(result.untouched, 'room')}; these are left out.")
+        report.add(
+            f"In {count_phrase(result.untouched, 'room')}, no intervention reached an "
+            "agent; the effects leave these rooms out."
+        )
     report.lines(provenance.intervention_table(result.tables))
     report.section("Effects")
     report.table(*_effects_table(result, result.effects))
@@ -256,7 +267,7 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
     if missing := int(attitudes["missing"].sum()):
         report.add(f"Pairs of ratings left out because one is missing: {missing:,}.")
     report.add(
-        "Every round is in `effects.csv`; each branch is a whole run in a folder of its own, with its summary and transcript."
+        "`effects.csv` has every round. Each branch is a complete run in its own folder, with a summary and a transcript."
     )
     return report.write()
 
@@ -312,7 +323,9 @@ def _headline(result: InterventionResult) -> str:
             "round cannot be distinguished from zero."
         )
     if few:
-        sentences.append(f"{few} of them have fewer than {FEWEST} rooms: run more with `--repetitions`.")
+        sentences.append(
+            f"{few} of these effects are from fewer than {FEWEST} rooms: run more rooms with `--repetitions`."
+        )
     return "\n".join(f"- {sentence}" for sentence in sentences)
 
 

@@ -48,7 +48,7 @@ class ProbeAudit:
 
     def __post_init__(self) -> None:
         if self.repeats < 2:
-            raise UserError("an audit needs --repeats of 2 or more: one answer per person has no variance")
+            raise UserError("an audit needs --repeats 2 or more, because one answer per persona has no variance")
 
     @property
     def question(self) -> Probe:
@@ -162,8 +162,8 @@ def write(answers: pd.DataFrame, audit: ProbeAudit, spec: str, folder: Path) -> 
     report.section("One voice or many?")
     report.table(spreads, SPREAD)
     effect = (
-        "A person's mean answer with the answers listed in this order, minus that with the answers from low to high. The last "
-        "column also contains chance: answers vary without any effect of their order."
+        "A person's mean answer with the answers listed in this order, minus the mean with the answers listed "
+        "from low to high. The last column is above 0 by chance alone, because answers vary even if their order has no effect."
     )
     report.section("Does the order matter?", effect)
     caption = f"{audit.probe} on {disclaimers.spec_label(spec)}"

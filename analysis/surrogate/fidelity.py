@@ -58,7 +58,10 @@ def _folds(data: Transitions, topic: str) -> Iterator[tuple[list[str], dict[str,
     """Yield held-out rooms, and the responses fitted to all other rooms: with hearing and without."""
     rooms = sorted(set(data.levels.index.get_level_values("room")))
     if len(rooms) < 2 * ROOMS:
-        raise UserError(f"{topic}: {len(rooms)} rooms; to hold some out a surrogate needs at least {2 * ROOMS}")
+        raise UserError(
+            f"{topic}: a surrogate needs at least {2 * ROOMS} rooms, so that some can "
+            f"test the fit; this run has {len(rooms)}"
+        )
     stream(0, "surrogate", "folds", topic).shuffle(rooms)
     for fold in range(FOLDS):
         held_out = rooms[fold::FOLDS]

@@ -73,7 +73,10 @@ def fit_response(
         )
         count = steps["room"].nunique()
         if count < ROOMS:
-            raise UserError(f"{party}: {count} rooms to fit a surrogate to; it needs at least {ROOMS}")
+            raise UserError(
+                f"{party}: a surrogate needs at least {ROOMS} rooms to be fitted to, and "
+                f"{count} are available: run more repetitions"
+            )
         starts = np.quantile(first[here & (data.parties == party)].dropna(), np.linspace(0, 1, QUANTILES + 1)).tolist()
         share = float((data.parties[here] == party).mean())
         about = {"share": share, "starts": starts, "said": _sample_lines(lines)}
@@ -146,15 +149,21 @@ def run_transitions(tables: Tables, topic: str, grade: Grade | None) -> Transiti
     """
     rated = tables.attitudes[(tables.attitudes["topic"] == topic) & (tables.attitudes["group"] != "reference")]
     if (tables.agents["party"] == MEDIATOR).any():
-        raise UserError("a surrogate hears the others in the room, but this run has a mediator instead")
+        raise UserError(
+            "a surrogate can only be fitted to debates, and in this run agents write to a mediator: choose another run"
+        )
     if tables.header.stand_ins:
-        raise UserError("a surrogate had some seats of this run: fit one to a run in which all seats had a model")
+        raise UserError(
+            "some agents of this run were surrogates themselves: choose a run in which a model played every seat"
+        )
     if len(tables.interventions):
-        raise UserError("a surrogate hears the others in the room, but this run has interventions too: fit one without")
+        raise UserError("a surrogate cannot be fitted to a run with interventions: choose a run without them")
     how = "expected" if rated["expected"].notna().all() else "attitude"
     levels = rated.pivot(index=AGENT, columns="round", values=how)
     if levels.shape[1] < 2:
-        raise UserError(f"{topic}: no attitudes before and after anything was heard (--set survey=rounds)")
+        raise UserError(
+            f"{topic}: the run has no ratings before and after a round: run the debates again with --set survey=rounds"
+        )
     parties = rated.drop_duplicates(AGENT).set_index(AGENT)["party"].reindex(levels.index)
     lines = _graded_lines(tables, topic, grade)
     surveys = zip(levels.columns[:-1], levels.columns[1:], strict=True)

@@ -54,7 +54,9 @@ def write(fitted: dict[str, Any], path: Path) -> Path:
 
 def _fit_topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
     if heard == "grades" and topic not in topics():
-        raise UserError(f"{topic}: the oracle has no sentences to grade lines by; say --heard attitudes")
+        raise UserError(
+            f"{topic}: the oracle does not know this topic, so lines cannot be graded: add --heard attitudes"
+        )
     data = run_transitions(tables, topic, _grade if heard == "grades" else None)
     parties, scores = fit_response(data), fidelity(data, topic)
     deaf = format_number(_score(scores, "path", DEAF)["value"])
@@ -86,12 +88,15 @@ def _report_lines(
     rooms = data.levels.index.get_level_values("room").nunique()
     name, probe, model = (escape_markdown(str(text)) for text in (scenario["name"], scenario["probe"], model))
     yield f"## The surrogate: {escape_markdown(tables.title(topic))}\n"
-    yield f"Fitted to {rooms} rooms of {name} on {model}; probe: {probe}, heard: {heard}, attitudes: {data.how}.\n"
+    yield (
+        f"Fitted to {rooms} rooms of {name} on {model}. Survey question: {probe}; agents respond to {heard}; "
+        f"attitudes: {data.how}.\n"
+    )
     if note := disclaimers.disclaimer(tables.header):
         yield f"> {note}\n"
     yield (
         "The table compares predictions with rooms that the surrogate was not fitted to (five folds). "
-        "A prediction knows the room's first survey only. Brackets hold 95% intervals over rooms.\n"
+        "A prediction uses only the first survey of the room. Brackets hold 95% intervals over rooms.\n"
     )
     rows = [
         [title, *[DASH if (score, who) == ("path", "real") else _cell(scores, score, who) for who in (*WHO, "real")]]
@@ -109,28 +114,32 @@ def _report_lines(
 def _gains(scores: pd.DataFrame) -> str:
     """Return what the surrogate gains over each baseline; the first gain is what hearing adds."""
     low, high = (float(_score(scores, "gain", DEAF)[name]) for name in ("low", "high"))
-    verdict = "It is not shown that hearing adds anything to the prediction."
+    verdict = "What agents read does not detectably improve the prediction."
     if low > 0:
-        verdict = "Hearing adds to the prediction."
+        verdict = "What agents read improves the prediction."
     elif high < 0:
-        verdict = "Hearing makes the prediction worse."
-    others = [f"{_cell(scores, 'gain', who)} points smaller than if {event}" for who, event in BASELINES.items()]
+        verdict = "Using what agents read makes the prediction worse."
+    others = [
+        f"{_cell(scores, 'gain', who)} points smaller than the error of assuming that {event}"
+        for who, event in BASELINES.items()
+    ]
     return (
-        f"**{verdict}** The path error is {_cell(scores, 'gain', DEAF)} points smaller than that of a law without hearing, "
-        "in which each party drifts to a level of its own (two numbers, fitted to the same rooms). "
-        f"It is {' and '.join(others)}. Below 0 the baseline is better."
+        f"**{verdict}** The path error is {_cell(scores, 'gain', DEAF)} points smaller than the error of a model "
+        "in which agents read nothing and each party drifts to its own level (two numbers, fitted to the same rooms). "
+        f"The path error is {' and '.join(others)}. A number below 0 means that the other prediction is better."
     )
 
 
 def _limits(parties: dict[str, Any]) -> str:
     count = sum(fit["lines"] for fit in parties.values())
-    speech = "Lines were not graded: agents say their attitude."
+    speech = "Lines were not graded, so each agent of the surrogate says its attitude."
     if count:
-        speech = f"What agents say varies around their attitudes as in {count_phrase(count, 'line')} of the run."
+        speech = f"What agents say differs from their attitudes as much as in {count_phrase(count, 'line')} of the run."
     return (
-        f"{speech} The surrogate responds to the mean of what is heard, however many agents say it. "
-        "It knows no order, no names and no arguments. Agents of a party differ only in where they begin and by noise. Nothing "
-        "is known outside of the attitudes that it was fitted to (`beyond`: the share of agents there at a step)."
+        f"{speech} The surrogate responds to the mean of what an agent reads, however many agents say it. "
+        "It ignores order, names and arguments. Agents of a party differ only in their first attitude and by "
+        "chance. The fit says "
+        "nothing about attitudes outside its range (`beyond` is the share of agents there at a step)."
     )
 
 

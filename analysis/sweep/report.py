@@ -89,7 +89,7 @@ def _add_results(
     report.plain(f"{count_phrase(len(cells), 'cell')}: {'; '.join([*fields, count_phrase(seeds, 'seed')])}.")
     if stopped:
         unfinished = f"{count_phrase(len(stopped), 'cell')} of {len(cells)}"
-        report.add(f"**Unfinished**: {unfinished}. Run the same command again to continue.")
+        report.add(f"**Unfinished**: no results yet for {unfinished}. Repeat the command to continue.")
         reasons = pd.Series(stopped).value_counts().rename_axis("why").reset_index(name="count")
         ordered = reasons.sort_values(["count", "why"], ascending=[False, True]).astype(str)
         report.table(ordered.to_numpy().tolist(), ["why", "cells"])
@@ -120,7 +120,7 @@ def _models(headers: Sequence[Header]) -> str:
 def _effects(effects: pd.DataFrame, tested: pd.DataFrame, seeds: int) -> Iterator[str]:
     yield "## What each field does\n"
     if effects.empty:
-        yield "Nothing to report: no cell has ratings from two surveys.\n"
+        yield "No change of opinion can be reported, because no cell has ratings from two surveys (set survey=rounds).\n"
         return
     few = " With so few seeds intervals are wide." if seeds < FEW else ""
     if seeds < FEWEST:
@@ -128,9 +128,11 @@ def _effects(effects: pd.DataFrame, tested: pd.DataFrame, seeds: int) -> Iterato
     yield (
         "Main effects: each value of a field is first averaged over the other fields within each seed. Change is the attitude "
         "(0-10) at the last survey minus that at the first, over agents rated in both. Toward the Default is the same change, "
-        "positive toward the Default's level before the debates. Difference is from the first value of the field, seed by seed "
-        "(the people of a seed are the same in all cells). The unit is the seed; brackets hold 95% intervals over seeds; nothing "
-        f"is corrected for the number of rows.{few} A row leaves out seeds that lack a cell, and counts them.\n"
+        "positive toward the Default's level before the debates. Difference is the change minus the change at "
+        "the first value of the field, seed by seed "
+        "(all cells of a seed have the same agents). The unit is the seed; brackets hold 95% intervals over seeds; nothing "
+        f"is corrected for the number of rows.{few} Seeds without results in every cell are left out of a row "
+        "and counted there.\n"
     )
     effects = effects.assign(depends=[depends(tested, row) for row in effects.to_dict("records")])
     keys = [key for key in ("field", "value", "topic", "group", "party") if effects[key].nunique() > 1] or ["party"]
@@ -170,10 +172,11 @@ def _interactions(report: Report, pairs: pd.DataFrame, tested: pd.DataFrame, hea
     dependent, uncertain = _dependent(tested), int(tested["depends"].isna().sum())
     report.section(
         "How fields work together",
-        f"In {len(dependent)} of {count_phrase(len(tested), 'line')} (one per pair of fields, topic, group and party) the effect "
-        "of one field depends on the other (Student's t of differences of differences, seed by seed, Holm's correction within a "
-        f"line); for {uncertain} this is not certain. The main effect of such a field is its effect at no value of the other: "
-        "read the cell means. All are in `pairs.csv`, the tests in `interactions.csv`.",
+        f"In {len(dependent)} of {count_phrase(len(tested), 'case')} (one per pair of fields, topic, group and "
+        "party), the effect "
+        "of one field depends on the value of the other (Student's t of differences of differences, seed by seed, with Holm's "
+        f"correction within a case). In {uncertain} cases this cannot be tested. If effects depend on each other, read the cell "
+        "means instead of the main effects. `pairs.csv` has all cell means, `interactions.csv` all tests.",
     )
     order = tested.groupby(["field", "other", "group"], sort=False)["p"].min().sort_values(kind="stable")
     several = tested["group"].nunique() > 1
@@ -199,7 +202,7 @@ def _cell_means(report: Report, pairs: pd.DataFrame, row: Mapping[Any, Any]) -> 
 
 def _files(command: str) -> Iterator[str]:
     yield "## Run it again\n"
-    yield f"    {command}\n" if command.isprintable() else "The command holds characters that cannot be printed.\n"
+    yield f"    {command}\n" if command.isprintable() else "The command has characters that cannot be printed.\n"
     yield (
         "`cells.csv` has a row for each cell, topic, group, party and round, `changes.csv` one for each cell, topic, group and "
         "party, `effects.csv` the main effects (each as .parquet too). Each cell is a run folder under `cells/`, with its "

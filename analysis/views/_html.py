@@ -45,7 +45,7 @@ def table(header: Sequence[str], rows: list[list[str]], label: str) -> None:
     """Show a table with a heading row; of a very long one the first rows."""
     _Table(header=list(header), rows=rows[:MOST], label=label)
     if len(rows) > MOST:
-        element("p", f"The first {MOST:,} of {count_phrase(len(rows), 'row')}; all are under Export.", css="soft")
+        element("p", f"The first {MOST:,} of {count_phrase(len(rows), 'row')}; Export has all of them.", css="soft")
 
 
 def line(text: str, css: str = "", tag: str = "p", who: str = "") -> Line:

@@ -101,12 +101,12 @@ class Session:
 
     def interview(self, agent: int, question: str) -> None:
         """Ask an agent of a run under way."""
-        self._try(lambda: self._running("has no agent to ask").interview(agent, question))
+        self._try(lambda: self._running("cannot answer questions").interview(agent, question))
 
     def step_in(self, values: Mapping[str, Any]) -> None:
         """Add an intervention before the next round. values: its keys as in a preset, without the round."""
         self._try(
-            lambda: self._running("cannot be stepped into").add_intervention(parse_intervention({"round": 1, **values}))
+            lambda: self._running("cannot be changed").add_intervention(parse_intervention({"round": 1, **values}))
         )
 
     @property
@@ -148,7 +148,7 @@ class Session:
 
     def _running(self, why: str) -> InteractiveRun:
         if self.live is None:
-            raise UserError(f"a loaded run {why}: set up a new run")
+            raise UserError(f"a run that was loaded from a folder {why}: set up a new run")
         return self.live
 
     def _try(self, act: Callable[[], object]) -> None:

@@ -39,7 +39,11 @@ def Both(shown: Shown, other: Tables, folder: str) -> None:
     if shared_seats(shown.tables, other):
         picture(svg, f"Mean attitudes by round of {names[0]} (filled) and {names[1]} (open), by party")
     else:
-        element("p", "These runs have no topic and group in common: there is nothing to draw on the same axes.")
+        element(
+            "p",
+            "These runs have no topic and group in common, so they cannot be drawn "
+            "on the same axes: choose another run.",
+        )
     rows = [list(row) for row in differences(shown.tables.header, other.header)]
     table(["setting", *names], rows, "What differs")
 

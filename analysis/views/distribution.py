@@ -26,9 +26,7 @@ def View(shown: Shown) -> None:
     solara.Select("Topic", topics, topic)
     svg = solara.use_memo(lambda: _draw(shown, topic.value), [shown.tables, shown.round, topic.value])
     if svg:
-        picture(
-            svg, "Histograms of attitudes (0-10), a row per round and a line per party; every rating is under Surveys"
-        )
+        picture(svg, "Histograms of attitudes (0-10), a row per round and a line per party; Surveys has every rating")
 
 
 def _draw(shown: Shown, topic: str) -> bytes:

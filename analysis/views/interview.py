@@ -29,8 +29,16 @@ def View(shown: Shown) -> None:
         shown.session.interview(agents[title.value], question.value)
 
     solara.Button("Ask", ask, disabled=not question.value.strip())
-    between = "The agent answers between two rounds. It will not remember the question or its answer, and the record has neither."
-    element("p", between if shown.session.live else "Agents of a loaded run cannot answer: set up a new run.")
+    between = (
+        "The agent answers between two rounds. The agent will not remember the question or its answer, and "
+        "neither is recorded."
+    )
+    element(
+        "p",
+        between
+        if shown.session.live
+        else "Agents of a run that was loaded from a folder cannot answer: set up a new run.",
+    )
     for interview in shown.session.interviews:
         reply = interview.reply if interview.reply is not None else f"(no answer: {interview.reason})"
         agent = element("strong", f"To {names.get(interview.agent, interview.agent)}: ")

@@ -44,8 +44,12 @@ def View(shown: Shown) -> None:
 
     ready = session.live is not None and (kind != "message" or bool(text.value.strip()))
     solara.Button("Send before the next round", act, disabled=not ready, color="primary")
-    recorded = "The record and the command of the run will contain this intervention, so that the run can be repeated."
-    element("p", recorded if session.live else "A loaded run cannot be changed: set up a new run.")
+    recorded = (
+        "This intervention is saved in the record and in the command of the run, so that the run can be repeated."
+    )
+    element(
+        "p", recorded if session.live else "A run that was loaded from a folder cannot be changed: set up a new run."
+    )
     for step in session.interventions:
         state = f"Refused: {step.refused}" if step.refused else f"On the timetable: {intervention_spec(step.what)}"
         element("p", state, css="turn outside")

@@ -89,4 +89,4 @@ def open_backend(model: str) -> Backend:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         file = model or "one without a name"
-        raise UserError(f"--llm yoked needs a file of lines: cannot read {file}: {error}") from error
+        raise UserError(f"--llm yoked needs a file of recorded replies, and {file} cannot be read: {error}") from error

@@ -105,6 +105,6 @@ def _clean(name: str, key: str, value: Any, hint: Any) -> Any:
     """A value with each text on one line, as a list if the key takes one. Errors: UserError for a second value otherwise."""
     takes_list, is_list = get_origin(hint) is tuple, isinstance(value, list | tuple)
     if is_list and not takes_list:
-        raise UserError(f"{name}: {key} is one value, and is given {len(value)}")
+        raise UserError(f"{name}: {key} takes one value, but {len(value)} were given: leave out the others")
     parts = [" ".join(part.split()) if isinstance(part, str) else part for part in (value if is_list else [value])]
     return parts if is_list or (takes_list and isinstance(value, str)) else parts[0]

@@ -68,7 +68,7 @@ class FactCheck(Saying):
     def __post_init__(self) -> None:
         Intervention.__post_init__(self)
         if bool(self.text) == bool(self.llm):
-            raise UserError("fact_check: give the text, or llm, the model that writes it")
+            raise UserError("fact_check needs its text: give text='...', or llm=SPEC for the model that writes it")
         if not 1 <= self.lines <= LATEST or self.words < 1:
             raise UserError(f"fact_check: lines must be from 1 to {LATEST} and words at least 1")
         check_line(self.kind, self.by, self.text or "written")

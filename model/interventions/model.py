@@ -24,7 +24,9 @@ class Model(Intervention):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.llm or self.every:
-            raise UserError("model: llm must name a model, and it is changed once (no every)")
+            raise UserError(
+                "model: name the new model with llm=SPEC, and leave out every, because the model is changed only once"
+            )
 
     @property
     def voice(self) -> str:

@@ -47,7 +47,7 @@ class Planner(Intervention):
         if not 0 < self.gain <= 1 or not 0 <= self.target <= 10:
             raise UserError("planner: gain must be above 0 and at most 1, target between 0 and 10")
         if not self.options():
-            raise UserError("planner: messages must hold at least one")
+            raise UserError("planner needs at least one message: messages='8: ...'")
         for text in self.options():
             check_line(self.kind, self.by, text)
 
@@ -61,7 +61,7 @@ class Planner(Intervention):
             if second := _SECOND.search(match[2]):
                 first = message[: -len(second[0])].strip()
                 raise UserError(
-                    f"planner: two messages in one, {message!r}: repeat the key, messages='{first}' "
+                    f"planner: {message!r} looks like two messages; give the key once for each: messages='{first}' "
                     f"messages='{second[1].strip()}'"
                 )
             options[match[2]] = float(match[1])

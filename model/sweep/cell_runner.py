@@ -79,7 +79,7 @@ class Queue:
     def lose(self, place: int, worker: str) -> Iterator[tuple[int, CellResult]]:
         """Put a job whose worker was lost at the end of the queue. If it has lost too many, yield that it is unfinished."""
         self.lost[place] += 1
-        self.say(f"{self.jobs[place].cell.folder}: {worker}; what it had asked is kept")
+        self.say(f"{self.jobs[place].cell.folder}: {worker}; its replies so far are saved")
         if self.lost[place] < TRIES:
             self.waiting.append(place)
         else:

@@ -70,7 +70,9 @@ def parse_vary(pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
         if not any(values):
             raise UserError(f"--vary {pair}: write it as key=value,value or key=value;value")
         if key in varied or len(set(values)) < len(values):
-            raise UserError(f"--vary {pair}: {'the field' if key in varied else 'a value'} comes twice")
+            raise UserError(
+                f"--vary {pair}: {'the field' if key in varied else 'a value'} is given twice: leave out one"
+            )
         varied[key] = values
     return varied
 
@@ -93,7 +95,10 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         raise UserError(f"--seeds {text}: {count:,} seeds are too many for one sweep; give {MOST:,} at most")
     seeds = tuple(wanted)
     if not seeds or len(set(seeds)) < len(seeds):
-        raise UserError(f"--seeds {text}: {'a seed comes twice' if seeds else 'there is no seed in it'}")
+        raise UserError(
+            f"--seeds {text}: "
+            f"{'a seed is given twice' if seeds else 'this range has no seed: END must be larger than FIRST'}"
+        )
     return seeds
 
 
@@ -102,15 +107,22 @@ def sweep_cells(
 ) -> list[SweepCell]:
     """Return every combination with every seed. Seeds vary fastest, then the last field. Errors: UserError on a wrong value."""
     if (count := math.prod(map(len, varied.values())) * len(seeds)) > MOST:
-        raise UserError(f"a sweep of {count:,} cells is too large: vary less, or fewer seeds; {MOST:,} cells at most")
+        raise UserError(
+            f"a sweep of {count:,} cells is too large (maximum {MOST:,}): give fewer values with --vary, or fewer seeds"
+        )
     combinations = [_combine(base, dict(zip(varied, chosen, strict=True))) for chosen in product(*varied.values())]
     counts = Counter(scenario.digest() for _, scenario in combinations)
     for values, scenario in combinations:
         if counts[scenario.digest()] > 1:
-            raise UserError(f"--vary: {_settings_text(values)} is the same run as another combination")
+            raise UserError(
+                f"--vary: {_settings_text(values)} is the same run as another combination: leave out the repeated value"
+            )
     cells = [SweepCell(values, scenario, seed, agent_class) for values, scenario in combinations for seed in seeds]
     if len({cell.folder for cell in cells}) < len(cells):
-        raise UserError("--vary: two values differ only in how a model is asked: its address or its limits")
+        raise UserError(
+            "--vary: two values name the same model and differ only in its address or limits, which "
+            "gives the same run: leave one out"
+        )
     return cells
 
 
@@ -153,13 +165,17 @@ def check_sweep_manifest(folder: Path, cells: Sequence[SweepCell]) -> None:
     if label.exists():
         theirs = _read(label)
         if set(theirs["combinations"]) != set(mine["combinations"]):
-            raise UserError(f"{folder} holds a sweep over other fields or values; give another --out")
+            raise UserError(f"{folder} already has a sweep over other fields or values: give another --out")
         if theirs["combinations"] != mine["combinations"]:
-            raise UserError(f"{folder} holds a sweep of another scenario or with other settings; give another --out")
+            raise UserError(
+                f"{folder} already has a sweep of another scenario or with other settings: give another --out"
+            )
         if not set(theirs["seeds"]) <= set(mine["seeds"]):
-            raise UserError(f"{folder} holds a sweep with further seeds: give these too, or another --out")
+            raise UserError(
+                f"{folder} already has a sweep with more seeds: give all of them with --seeds, or give another --out"
+            )
     elif {path.name for path in folder.iterdir()} - {LOCK, f"{LABEL}{UNWRITTEN}"}:
-        raise UserError(f"{folder} is not empty and holds no sweep; give another --out")
+        raise UserError(f"{folder} is not empty and is not the folder of a sweep: give another --out")
     write_whole(label, json.dumps(mine, indent=1) + "\n")
 
 

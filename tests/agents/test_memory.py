@@ -159,5 +159,5 @@ def test_only_summaries_overflow(kind: str) -> None:
 )
 def test_bad_kinds_are_told(kind: str) -> None:
     """A memory that is not known is refused at the start, in one line that lists the three."""
-    with pytest.raises(UserError, match="is none of whole, last:K, summary:K"):
+    with pytest.raises(UserError, match="write whole, last:K, summary:K"):
         make_memory(kind, OPENING, "")

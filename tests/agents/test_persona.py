@@ -205,7 +205,7 @@ def test_personas_of_ones_own_are_a_folder(tmp_path: Path) -> None:
     """`run.py personas --out mine`, then `--set personas=./mine`."""
     (tmp_path / "green.toml").write_text('[[persona]]\nname = "Ann"\nbackstory = "You"\n', encoding="utf-8")
     assert load_personas("green", persona_set(str(tmp_path)))[0].name == "Ann"
-    with pytest.raises(UserError, match="holds no personas"):
+    with pytest.raises(UserError, match="is not a set of personas"):
         persona_set(f"{tmp_path}/none")
     with pytest.raises(UserError, match="unknown set of personas 'simpel': did you mean simple"):
         persona_set("simpel")
@@ -241,7 +241,7 @@ def test_only_files_with_personas_are_parties(tmp_path: Path) -> None:
     (tmp_path / "coal.toml").write_text('title = "coal"\n', encoding="utf-8")
     assert parties(tmp_path) == ["green"]
     (tmp_path / "green.toml").unlink()
-    with pytest.raises(UserError, match="holds no personas"):
+    with pytest.raises(UserError, match="is not a set of personas"):
         persona_set(f"{tmp_path}/")
 
 

@@ -115,7 +115,7 @@ def test_what_cannot_be_used_is_asked_for_again(bad: str | Reply) -> None:
 def test_giving_up_says_why(bad: str | Reply, told: str) -> None:
     """After the last try there is an error and no persona; it names the person and what was wrong."""
     with pytest.raises(
-        UserError, match=rf"no usable backstory for Wyatt \(republican\) in {ATTEMPTS} replies; the last one {told}"
+        UserError, match=rf"no usable backstory for Wyatt \(republican\) in {ATTEMPTS} replies \(the last one {told}\)"
     ):
         drive([generate_persona("republican", "Wyatt", 0)], Fake([bad] * ATTEMPTS))
 
@@ -156,7 +156,10 @@ def test_few_sentences_are_shared(tmp_path: Path) -> None:
 
 def test_personas_that_keep_repeating_each_other_are_one_line(tmp_path: Path) -> None:
     """The bound on rewriting ends in a named reason, and no file."""
-    with pytest.raises(UserError, match=r"39 of 40 backstories \(Marcus, .*repeat sentences of others after 5 rounds"):
+    with pytest.raises(
+        UserError,
+        match=r"39 of 40 backstories \(Marcus, .*still repeat sentences of other backstories after 5 attempts",
+    ):
         write_personas(
             "democrat", tmp_path, Fake(lambda one: f"{story(asked_for(one), 'Democrat')} You vote."), "fake", 0
         )

@@ -181,7 +181,7 @@ def test_the_command_writes_all_parties_and_never_over_one(tmp_path: Path, capsy
     assert "exists already" in capsys.readouterr().err
     assert [path.name for path in out.iterdir()] == ["democrat.toml"]
     assert run.main(["personas", "--party", "default", "--out", str(tmp_path / "none")]) == 2
-    assert "the Default is one sentence" in capsys.readouterr().err
+    assert "the persona of the Default is one fixed sentence" in capsys.readouterr().err
 
 
 def test_they_debate(tmp_path: Path) -> None:

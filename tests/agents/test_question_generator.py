@@ -113,7 +113,9 @@ def test_asking_ends_when_nothing_comes_of_it() -> None:
         asked.append(request)
         return Reply.failed("timeout")
 
-    with pytest.raises(UserError, match=rf"only 0 usable questions of 12 .*reply failed \(timeout\): {2 * TURNS}\)"):
+    with pytest.raises(
+        UserError, match=rf"only 0 of 12 questions are usable .*reply failed \(timeout\): {2 * TURNS}\)"
+    ):
         written(Fake(answer))
     assert len(asked) == 2 * TURNS
 
@@ -131,8 +133,8 @@ def test_the_command_writes_a_file_that_can_be_loaded(
 @check_each(
     ("given", "told"),
     [
-        (["--llm", "oracle"], "let another model write them"),
-        (["--llm", "fake"], "only 0 usable questions of 150"),
+        (["--llm", "oracle"], "choose another model with --llm"),
+        (["--llm", "fake"], "only 0 of 150 questions are usable"),
         (["--llm", "fake", "--count", "0"], "at least one question"),
         (["--llm", "orakle"], "unknown model"),
         ([], "--llm"),

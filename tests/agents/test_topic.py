@@ -41,7 +41,7 @@ def test_a_topic_file_lies_anywhere(tmp_path: Path) -> None:
     path.write_text(GOOD.replace("[scales", '[positions]\ndemocrat = "a very big problem"\n[scales'), encoding="utf-8")
     topic = load_topic(str(path))
     assert (topic.title, topic.slug, dict(topic.positions)) == ("bats", str(path), {"democrat": "a very big problem"})
-    with pytest.raises(UserError, match=r"there is no topic file \./none\.toml: give a path"):
+    with pytest.raises(UserError, match=r"the topic file \./none\.toml does not exist: give the path"):
         load_topic("./none.toml")
 
 

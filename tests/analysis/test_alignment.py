@@ -272,7 +272,7 @@ def test_a_killed_validation_goes_on_and_asks_nothing_twice(tmp_path: Path, monk
 def test_another_validation_wants_another_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Answers of two seeds in one table would be nobody's experiment."""
     assert run.main(["validate", "--llm", "oracle", "--judge", "oracle", "--seed", "1", "--out", str(folder)]) == 2
-    assert "holds another validation" in capsys.readouterr().err
+    assert "already has another validation" in capsys.readouterr().err
 
 
 # --- shares and figure
@@ -501,13 +501,13 @@ def test_agreement_is_told_for_all_and_for_the_random_part() -> None:
 @check_each(
     ("options", "said"),
     [
-        (["--llm", "oracle"], "name a judge: --judge SPEC"),
-        (["--judge", "oracle"], "name a model to interview: --llm SPEC"),
+        (["--llm", "oracle"], "no judge was given: add --judge SPEC"),
+        (["--judge", "oracle"], "no model to interview was given: add --llm SPEC"),
         (["--llm", "orakle", "--judge", "oracle"], "did you mean oracle"),
         (["--llm", "oracle", "--judge", "oracle", "--personas", "simpel"], "did you mean simple"),
-        (["--llm", "oracle", "--judge", "oracle", "--personas", "simple,simple"], "none twice"),
-        (["--llm", "oracle", "--llm", "oracle", "--judge", "oracle"], "none twice"),
-        (["--review", "x.csv"], "--review goes with --out"),
+        (["--llm", "oracle", "--judge", "oracle", "--personas", "simple,simple"], "each only once"),
+        (["--llm", "oracle", "--llm", "oracle", "--judge", "oracle"], "each only once"),
+        (["--review", "x.csv"], "give their folder with --out"),
         (["--review", "none.csv", "--out", "nowhere"], "cannot read none.csv"),
     ],
 )
@@ -528,10 +528,10 @@ def test_what_cannot_be_asked_is_one_line(
     [
         (lambda read: read.drop(columns="human"), "lacks the column human"),
         (lambda read: read.drop(columns="item"), "lacks the column item"),
-        (lambda read: read.assign(human="maybe"), "'maybe' is no verdict: Aligned, Not aligned, or nothing"),
+        (lambda read: read.assign(human="maybe"), "'maybe' is not a verdict: write Aligned or Not aligned"),
         (lambda read: read, "no verdict is filled in"),
-        (lambda read: read.assign(item="99999", human="Aligned"), "item 99999 is not one of"),
-        (lambda read: pd.concat([read, read.iloc[:1]]).assign(human="Aligned"), "is there twice"),
+        (lambda read: read.assign(item="99999", human="Aligned"), "the item 99999 is not in"),
+        (lambda read: pd.concat([read, read.iloc[:1]]).assign(human="Aligned"), "is listed twice"),
     ],
 )
 def test_a_sheet_that_cannot_be_read_is_one_line(
@@ -552,5 +552,5 @@ def test_a_sheet_that_cannot_be_read_is_one_line(
 
 def test_a_party_that_nobody_describes_cannot_be_judged(tmp_path: Path) -> None:
     (tmp_path / "green.toml").write_text('[[persona]]\nname = "Ann"\nbackstory = "You"\n', encoding="utf-8")
-    with pytest.raises(UserError, match="only default, republican, democrat can be judged, not green"):
+    with pytest.raises(UserError, match="only the parties default, republican, democrat can be judged, not green"):
         interview_items(Validation(("oracle",), "oracle", (f"{tmp_path}/",)))

@@ -195,7 +195,7 @@ def test_the_study_reports_saving_and_error(both: tuple[Tables, Tables], tmp_pat
     text = path.read_text()
     asked = calls_used(both[1])["surveys"]
     assert f"{asked} survey calls instead of 72" in text
-    assert f"{72 - asked} of 72 ratings were drawn" in text
+    assert f"{72 - asked} of 72 ratings were shared" in text
     assert "100% of the lines are the same in both runs" in text
     assert (tmp_path / "archetypes.png").stat().st_size > 10_000
     assert len(pd.read_csv(tmp_path / "cells.csv")) == 9
@@ -226,8 +226,9 @@ def test_the_summary_counts_what_was_not_asked(both: tuple[Tables, Tables], ran:
     assert f"{len(tables.calls) - 6} asked" in told
     assert "; 6 more answered with the reply to the same question" in told
     shared = _page(run_on, both[1], {})
-    assert "have donors in common, and intervals are too narrow" in _page(_how_to_read, both[1])
+    assert "are then not independent, and intervals are too narrow" in _page(_how_to_read, both[1])
     assert "donors" not in _page(_how_to_read, both[0])
     assert (
-        f"; {int(both[1].calls['drawn'].sum())} more drawn from archetypes (0 samples renewed, 0 had drifted)" in shared
+        f"; {int(both[1].calls['drawn'].sum())} more drawn from archetypes (0 samples were checked again, 0 of them had changed)"
+        in shared
     )

@@ -69,7 +69,7 @@ def test_every_speaker_holds_the_same_debates() -> None:
 def test_the_report_shows_planted_beside_found(calibrated: pd.DataFrame, tmp_path: Path) -> None:
     path = write(calibrated, tmp_path, base())  # type: ignore[arg-type]
     text = path.read_text()
-    assert "3 of 3 intervals contain the planted value. 100% of the lines have a grade." in text
+    assert "3 of 3 intervals contain the planted value. 100% of the lines have a known grade." in text
     assert "No row is evidence about people or about large language models." in text
     assert "| climate change | 0.050 |" in text
     again = pd.read_csv(tmp_path / "calibration.csv")
@@ -90,7 +90,7 @@ def test_the_command_resumes_and_tells_where_the_report_is(tmp_path: Path, capsy
     assert run.main([*command, "--out", str(tmp_path / "here")]) == 0
     assert "calibration.md" in capsys.readouterr().out
     assert run.main([*command, "--out", str(tmp_path / "here")]) == 0
-    assert capsys.readouterr().out.count("nothing was asked") == 2
+    assert capsys.readouterr().out.count("so no model was called") == 2
 
 
 def test_too_few_rooms_and_wrong_names_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -360,7 +360,7 @@ def test_the_files_of_a_card(written: Path) -> None:
     page = (written / "card.html").read_text()
     assert page.index("no language model") < page.index(">In short<") < page.index("<nav") < page.index("<table")
     assert "Pull to its own opinion" in page or "No pull to an opinion of its own can be told" in page
-    assert "the judge (oracle, here the speaker itself: no independent evidence)" in page
+    assert "the judge (oracle, which is also the audited model, so this is no independent evidence)" in page
     assert "data:image/svg+xml" in page
     assert 3 <= len(told["sentences"]) <= 5
     assert {"card.png", "card.svg"} <= {path.name for path in written.iterdir()}
@@ -404,9 +404,9 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--blocks", "1"], "at least 2"),
         (["--set", "survey=ends"], "survey=rounds"),
         (["--set", "repetitions=40"], "--set repetitions=40: use --blocks"),
-        (["--set", "order=random_second"], "the card sets this for each condition"),
+        (["--set", "order=random_second"], "the bias card sets this field in each condition"),
         (["--remedies", "reminders"], "unknown remedy 'reminders': did you mean reminder?"),
-        (["--remedies", "cooler", "--set", "temperature=0.5"], "has these settings already"),
+        (["--remedies", "cooler", "--set", "temperature=0.5"], "its settings are those of the audit itself"),
         (["--tuned", "nowhere"], "0 adapters of republican"),
         (["--judge", "orakel"], "orakel"),
     ],

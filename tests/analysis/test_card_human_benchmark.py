@@ -159,7 +159,7 @@ def test_the_command_sets_people_beside_a_card_that_is_there(
     assert run.main([*ARGUMENTS, *SECTION, *out]) == 0
     assert card(tmp_path / "card")["still_people"]["estimate"] is None
     assert run.main([*ARGUMENTS, "--out", str(tmp_path / "none"), "--data", str(tmp_path / "nowhere")]) == 2
-    assert "nowhere is no folder" in capsys.readouterr().err
+    assert "nowhere is not a folder" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 

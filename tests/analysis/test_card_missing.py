@@ -107,7 +107,7 @@ def test_an_audit_in_which_nothing_can_be_read_is_one_line(tmp_path: Path, capsy
     for _ in range(2):
         assert run.main([*command, "--keep-going"]) == 2
         told = capsys.readouterr()
-        assert "none of 75 ratings could be read (unscripted 75); a card needs ratings" in told.err
+        assert "none of 75 ratings could be read (unscripted 75), and a bias card needs ratings" in told.err
         assert told.err.count("\n") == 1
-    assert "nothing was asked" in told.out
+    assert "so no model was called" in told.out
     assert [path.name for path in (tmp_path / "card" / "batch-1").iterdir()] == ["asked"]

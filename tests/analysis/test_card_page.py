@@ -94,7 +94,9 @@ def test_what_never_happened_is_told_once() -> None:
     table, never = _tables(found, made(**told), TOPICS)
     assert "25.0 (20.0 to 30.0)" in table
     assert "refused" not in table
-    assert never.startswith("Not once: refused (in all 2 conditions); unread (a). n = 400 turns; upper limit")
+    assert never.startswith(
+        "These never happened: refused (in all 2 conditions); unread (a). n = 400 turns; upper limit"
+    )
     assert never.endswith("1.0%.")
     flat = replace(claim("moved", ALL, 0.0), reason=NO_VARIATION)
     assert "no variation" in next(_tables([flat], made(moved=POINTS), TOPICS)), "no movement at all is a result"
@@ -118,7 +120,7 @@ def test_the_judge_is_named(tmp_path: Path) -> None:
     """And a reader is told where the model is its own judge; a name is text of somebody else."""
     assert (
         judge(Batch(base(), tmp_path, judge="oracle,mu=0"))
-        == "the judge (oracle,mu=0, here the speaker itself: no independent evidence)"
+        == "the judge (oracle,mu=0, which is also the audited model, so this is no independent evidence)"
     )
     assert judge(Batch(base(), tmp_path, judge="openai:a*b")) == "the judge (openai:a\\*b)"
 

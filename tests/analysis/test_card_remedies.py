@@ -387,7 +387,7 @@ def test_remedies_of_ones_own(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="0 adapters of republican"):
         adapt_scenario(str(tmp_path / "tuned" / "adapters" / "republican-sft-r16"), "pocket")
     file.write_text("[calm]\nsettings = {}\n")
-    with pytest.raises(UserError, match="needs a title and settings"):
+    with pytest.raises(UserError, match="needs a title, settings, and a name"):
         choose_remedies(str(file), None, "oracle")
 
 

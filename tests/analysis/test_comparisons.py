@@ -49,7 +49,7 @@ def test_three_runs_have_a_table_and_a_page(runs: list[parley.Run]) -> None:
     assert found.names == ["a 1", "b", "a 2"]
     assert list(found.differences.loc["words"]) == ["60", "30", "60"]
     assert list(found.differences.loc["seed"]) == ["0", "0", "3"]
-    with pytest.raises(parley.UserError, match="a figure compares two runs, not 3"):
+    with pytest.raises(parley.UserError, match="a figure can compare only two runs, not 3"):
         found.plot()
 
 
@@ -77,9 +77,9 @@ def test_cards_are_those_of_the_command(cards: list[parley.AuditCard], tmp_path:
 
 
 def test_what_cannot_be_compared_is_told(runs: list[parley.Run], cards: list[parley.AuditCard], tmp_path: Path) -> None:
-    with pytest.raises(parley.UserError, match="name two cards or two runs"):
+    with pytest.raises(parley.UserError, match="a comparison needs two cards or two runs"):
         parley.compare(runs[0])
-    with pytest.raises(parley.UserError, match=r"is a run and .* a bias card: compare cards, or runs"):
+    with pytest.raises(parley.UserError, match=r"is a run and .* is a bias card, which cannot be compared"):
         parley.compare(runs[0], cards[0])
     with pytest.raises(parley.UserError, match="cannot read the record"):
         parley.compare(runs[0], tmp_path)

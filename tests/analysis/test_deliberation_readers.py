@@ -152,7 +152,7 @@ def test_what_is_not_that_schema_is_one_line(tmp_path: Path) -> None:
     def nobody(tables: dict[str, Rows]) -> None:
         tables[COMPARISONS] = [row | {"own_opinion.metadata.provenance": "MOCK"} for row in tables[COMPARISONS]]
 
-    with pytest.raises(UserError, match="holds no opinion of a person"):
+    with pytest.raises(UserError, match="has no opinion written by a person"):
         read_habermas(public(tmp_path / "nobody", nobody))
 
 
@@ -161,7 +161,7 @@ def test_any_path_is_read_by_what_it_is(tmp_path: Path) -> None:
     assert len(read_all([folder, own])) == 8
     with pytest.raises(UserError, match="round1 twice"):
         read_all([folder, folder])
-    with pytest.raises(UserError, match="holds no episodes"):
+    with pytest.raises(UserError, match="has no episodes"):
         read_any(tmp_path)
 
 
@@ -171,9 +171,12 @@ def test_any_path_is_read_by_what_it_is(tmp_path: Path) -> None:
         ("{", "not valid JSON"),
         ("3", "must be a table"),
         ("[]", "must be a list of issues"),
-        ('[{"issue": "Q?", "opinions": [], "consensus_statement": "S."}]', "needs a list of texts"),
-        ('{"question": "Q?", "opinions": ["a"], "critiques": ["b", "c"], "draft_consensus": "D."}', "must be aligned"),
-        ('{"question": 3, "opinions": ["a"], "critiques": ["b"], "draft_consensus": "D."}', "needs a text"),
+        ('[{"issue": "Q?", "opinions": [], "consensus_statement": "S."}]', "must have a list of texts"),
+        (
+            '{"question": "Q?", "opinions": ["a"], "critiques": ["b", "c"], "draft_consensus": "D."}',
+            "there must be one critique per opinion",
+        ),
+        ('{"question": 3, "opinions": ["a"], "critiques": ["b"], "draft_consensus": "D."}', "must have a text"),
     ],
 )
 def test_what_is_no_public_json_is_one_line(tmp_path: Path, text: str, says: str) -> None:

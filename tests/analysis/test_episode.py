@@ -95,7 +95,7 @@ def _voice(**changes: object) -> dict[str, object]:
         ({"reasons": {"draft": "refused"}}, "a reason for draft, which is not missing"),
         ({"more": 1}, "unknown key 'more'"),
         ({"id": ""}, "id must be a text"),
-        ({"voices": []}, "an episode has voices"),
+        ({"voices": []}, "an episode needs voices"),
         ({"voices": {}}, "voices must be a list"),
         ({"question": {"id": "a"}}, "question lacks"),
         (_voice(position=8), "position must be a number from 1 to 7, not 8"),
@@ -123,14 +123,17 @@ def test_what_is_no_episode_is_refused_by_line(tmp_path: Path, changes: dict[str
 def test_what_is_no_table_is_refused_by_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "e.jsonl"
     path.write_text(line)
-    with pytest.raises(UserError, match=r"line 1 is no episode"):
+    with pytest.raises(UserError, match=r"line 1 is not an episode"):
         read_episodes(path)
 
 
 def test_one_id_once_and_one_session_one_group(tmp_path: Path) -> None:
     """A participant who joined in the second episode would have no past where the data say that there is one."""
     alone = replace(EPISODE, id="e2", voices=EPISODE.voices[:1])
-    for pair, says in (([EPISODE, EPISODE], "e1 twice"), ([EPISODE, alone], "other participants in e2 than in e1")):
+    for pair, says in (
+        ([EPISODE, EPISODE], "e1 twice"),
+        ([EPISODE, alone], "the episodes e2 and e1 of session s1 must have the same participants"),
+    ):
         with pytest.raises(UserError, match=says):
             write_episodes(pair, tmp_path / "e.jsonl")
 
@@ -138,6 +141,6 @@ def test_one_id_once_and_one_session_one_group(tmp_path: Path) -> None:
 def test_a_file_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("\n\n")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
-    for name, says in (("no", "cannot read"), ("empty", "holds no episodes"), ("bytes", "UTF-8")):
+    for name, says in (("no", "cannot read"), ("empty", "has no episodes"), ("bytes", "UTF-8")):
         with pytest.raises(UserError, match=says):
             read_episodes(tmp_path / name)

@@ -216,8 +216,8 @@ def test_the_report_says_it_in_words_and_pictures(found: TuningResult, tmp_path:
         assert re.search(
             rf"- `first`: the Default moves \d\.\d\d of 10 points (toward|away from) the {party} side", told
         )
-    assert "With every adapter it moves toward that side on" in told
-    assert "This is no verdict on the recipe" in told
+    assert "With every adapter the Default moves toward that side on" in told
+    assert "This does not show that the training method works" in told
     drawn = fine_tuned_figure(found, "caption")
     assert len(drawn.axes) == 2 * 3 * 2, "what the paper draws and what is expected, by direction and topic"
     assert "Bars: one standard error, over 2 training seeds" in drawn.get_suptitle()

@@ -62,12 +62,14 @@ def test_better_is_told_by_the_difference_room_by_room(
     assert row["error_high"] < row["unchanged_high"]
     assert row["gain"] == pytest.approx(row["unchanged"] - row["error"])
     assert row["gain_low"] > 0
-    assert "1 of 1 party foresaw their answers better than a forecast of no change, and 0 worse" in forecast.headline(
-        found
+    assert (
+        "1 of 1 party predicted their own answers better than a forecast of no change, and 0 worse"
+        in forecast.headline(found)
     )
     few = forecast.compute(told(record, header(forecast=True), people[:4]))
-    assert "0 of 1 party foresaw their answers better than a forecast of no change, and 0 worse" in forecast.headline(
-        few
+    assert (
+        "0 of 1 party predicted their own answers better than a forecast of no change, and 0 worse"
+        in forecast.headline(few)
     )
 
 

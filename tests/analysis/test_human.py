@@ -260,7 +260,7 @@ def test_habermas_holds_groups_and_no_people(tmp_path: Path) -> None:
         ("salvi_rct_750_pre_post_agreement.csv", "a,b\n1,2\n", "lacks the column debate_id"),
         ("salvi_rct_750_pre_post_agreement.csv", SALVI + "1,x,PRO,6,1\n", "must be a number from 1 to 5"),
         ("salvi_rct_750_pre_post_agreement.csv", SALVI + "1,x,pro,5,1\n", "PRO or CON"),
-        ("salvi_rct_750_pre_post_agreement.csv", SALVI, "holds no rows"),
+        ("salvi_rct_750_pre_post_agreement.csv", SALVI, "has no rows"),
         ("salvi_debategpt_round_index.csv", "", "cannot read"),
         (
             "persuasiontrace_human_belief_traces.csv",
@@ -276,7 +276,11 @@ def test_habermas_holds_groups_and_no_people(tmp_path: Path) -> None:
         ("habermas_group_positions_sample.csv", HABERMAS + "S1,,4,1,0\n", "every row needs n"),
         ("debate_benchmark_human_reference.json", "{", "as JSON"),
         ("debate_benchmark_human_reference.json", "{}", "lacks a published value"),
-        ("debate_benchmark_human_reference.json", json.dumps(REFERENCE).replace("-0.45", '"r"'), "r is no correlation"),
+        (
+            "debate_benchmark_human_reference.json",
+            json.dumps(REFERENCE).replace("-0.45", '"r"'),
+            "r is not a correlation",
+        ),
     ],
 )
 def test_a_file_that_is_none_is_one_line(
@@ -292,9 +296,9 @@ def test_a_file_that_is_none_is_one_line(
 
 
 def test_a_folder_that_is_none_or_holds_nothing_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         read(tmp_path / "none")
-    with pytest.raises(UserError, match="holds none of salvi_rct"):
+    with pytest.raises(UserError, match="none of the files of human data: salvi_rct"):
         read(tmp_path)
 
 

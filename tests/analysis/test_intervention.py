@@ -115,7 +115,7 @@ def test_no_effect_is_claimed_below_five_rooms(branches: Callable, rooms: int, c
     told = _headline(found)
     assert told.count("points higher with the interventions than without") == claims
     assert f"For {2 - claims} of 2 groups of agents" in told
-    assert ("have fewer than 5 rooms" in told) == (not claims)
+    assert ("are from fewer than 5 rooms" in told) == (not claims)
 
 
 def test_estimates_use_the_mean_of_the_answers_where_all_have_one() -> None:
@@ -240,7 +240,7 @@ def test_the_same_command_again_asks_nothing(study: Path, capsys: pytest.Capture
     names = ("intervention.md", "effects.csv", "points.csv", "intervention.png", "intervention.svg")
     before = [(study / name).read_bytes() for name in names]
     assert run.main([*COMMAND, "--intervene", SHOCK, "--out", str(study)]) == 0
-    assert capsys.readouterr().out.count("is finished; nothing was asked") == 3
+    assert capsys.readouterr().out.count("is already finished, so no model was called") == 3
     assert [(study / name).read_bytes() for name in names] == before
 
 
@@ -369,7 +369,10 @@ def test_without_a_survey_there_is_nothing_to_compare(tmp_path: Path, capsys: py
 
 def test_without_an_intervention_there_is_nothing_to_compare(capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["intervene", "--scenario", "two_way"]) == 2
-    assert "two_way has no intervention to compare: give one with --intervene" in capsys.readouterr().err
+    assert (
+        "the scenario two_way has no intervention whose effect could be measured: give one with --intervene"
+        in capsys.readouterr().err
+    )
 
 
 def test_the_preset_says_something_that_our_speakers_can_read() -> None:
@@ -420,8 +423,8 @@ def test_a_placebo_is_said_to_the_same_people_by_the_same_name(small: Callable[.
     ("line", "words"),
     [
         ("mute round=1", "no intervention has a message"),
-        ("planner round=1 target=9 messages='9: It is bad.'", "a planner chooses"),
-        ("fact_check round=2 llm=oracle", "a model that checks facts may say nothing"),
+        ("planner round=1 target=9 messages='9: It is bad.'", "a planner may say nothing"),
+        ("fact_check round=2 llm=oracle", "a fact check by a model may say nothing"),
     ],
 )
 def test_what_has_no_placebo_is_told(line: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -314,14 +314,14 @@ def test_another_judging_wants_another_folder(held: Path, tmp_path: Path, capsys
     command = ["judge", str(held), "--llm", "oracle", "--out", str(tmp_path / "judge")]
     assert run.main(command) == 0
     assert run.main([*command, "--examples", "2"]) == 2
-    assert "holds another judging" in capsys.readouterr().err
+    assert "already has another judging" in capsys.readouterr().err
 
 
 @check_each(
     ("options", "said"),
     [
-        (["--calls", "0"], "asked at least once"),
-        (["--tell", "age"], "can be told name and party, not age"),
+        (["--calls", "0"], "a judge needs --calls 1 or more"),
+        (["--tell", "age"], "name and party of the speaker, not age"),
         (["--llm", "orakle"], "orakle"),
     ],
 )

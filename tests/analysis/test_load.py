@@ -85,11 +85,11 @@ def test_the_partial_record_is_read_only_when_there_is_no_finished_one(record: C
 
 
 BROKEN = {
-    "torn middle line": (lambda lines: [lines[0], lines[1][:20] + "\n", *lines[2:]], "line 2 is no event"),
-    "unknown kind": (lambda lines: [lines[0], '{"kind":"dream"}\n', *lines[1:]], "line 2 is no event"),
+    "torn middle line": (lambda lines: [lines[0], lines[1][:20] + "\n", *lines[2:]], "line 2 cannot be read"),
+    "unknown kind": (lambda lines: [lines[0], '{"kind":"dream"}\n', *lines[1:]], "line 2 cannot be read"),
     "wrong schema": (lambda lines: [lines[0].replace('"schema":2', '"schema":999'), *lines[1:]], "schema 999"),
-    "no header": (lambda lines: lines[1:], "without a header"),
-    "empty": (lambda lines: [], "without a header"),
+    "no header": (lambda lines: lines[1:], "has no results yet: its record is empty"),
+    "empty": (lambda lines: [], "has no results yet: its record is empty"),
 }
 
 

@@ -319,7 +319,7 @@ def test_headlines_count_what_the_tables_say(held: Callable) -> None:
     assert "1 of 2 parties moved toward" in drift.headline(drift.compute(tables))
     assert "1 of 2 parties ended beyond" in default_crossing.headline(default_crossing.compute(tables))
     told = first_cycle.headline(first_cycle.compute(tables))
-    assert "brought 60% " in told
+    assert "accounts for 60% " in told
     assert "(the one party that changed by more than chance)" in told
     both = first_cycle.compute(held(*[room | {"democrat": [9, 7, 13 - room["republican"][2]]} for room in rooms]))
     assert "(median of the 2 parties that changed" in first_cycle.headline(both)
@@ -413,8 +413,10 @@ def test_confidence_by_hand(held: Callable) -> None:
     found = row(confidence.compute(tables))
     assert found[["rooms", "missing", "start", "end", "escalation"]].to_list() == [2, 0, 55, 85, 30]
     assert found[["whole", "sure"]].to_list() == [2, 0.5]
-    assert confidence.headline(confidence.compute(tables)).startswith("Confidence in the own position changed by +17.5")
-    assert "rose by more than chance in 0, fell in 0; for 2" in confidence.headline(
+    assert confidence.headline(confidence.compute(tables)).startswith(
+        "Agents' confidence in their own position changed by +17.5"
+    )
+    assert "by more than chance it rose in 0 and fell in 0; in 2" in confidence.headline(
         confidence.compute(tables)
     )  # two rooms
 

@@ -145,10 +145,10 @@ def test_the_command_ends_in_a_report(
     assert run.main(["deviation", folder, "--llm", "oracle", "--out", str(tmp_path)]) == 0
     text = (tmp_path / "deviation.md").read_text()
     assert "| verifier |" in text
-    assert text.index("not the evolution of a story") < text.index("| verifier |")
+    assert text.index("not the change of a story") < text.index("| verifier |")
     assert (tmp_path / "deviation.png").exists()
     assert run.main(["deviation", folder, "--llm", "fake", "--out", str(tmp_path)]) == 2
     assert run.main(["deviation", str(ran("two_way")), "--llm", "oracle", "--out", str(tmp_path / "b")]) == 2
-    assert "give the text with --source" in capsys.readouterr().err
-    with pytest.raises(UserError, match="no news that came from outside"):
+    assert "give the text of the news with --source" in capsys.readouterr().err
+    with pytest.raises(UserError, match="no message from outside the debate"):
         source_of(load(ran("two_way")), "runs/a")

@@ -18,7 +18,10 @@ def test_without_the_extra_it_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(page, "find_spec", lambda name: None)
     assert run.main(UI) == 2
-    assert capsys.readouterr().err == 'run.py: the page needs the [app] extra: python -m pip install -e ".[app]"\n'
+    assert (
+        capsys.readouterr().err
+        == 'run.py: the app needs packages that are not installed: python -m pip install -e ".[app]"\n'
+    )
 
 
 def test_a_taken_port_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,14 +33,14 @@ def test_a_taken_port_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         port = first.getsockname()[1]
         assert run.main([*UI, "--port", str(port)]) == 2
     told = capsys.readouterr().err
-    assert told.startswith(f"run.py: cannot serve the page at 127.0.0.1:{port}: ")
+    assert told.startswith(f"run.py: cannot serve the app at 127.0.0.1:{port}: ")
     assert told.count("\n") == 1
 
 
 def test_what_the_address_cannot_hold_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """A page that silently left an intervention out would run another experiment than was asked for."""
     assert run.main([*UI, "--intervene", "mute round=1"]) == 2
-    assert "--ui takes neither --intervene nor" in capsys.readouterr().err
+    assert "--ui cannot be combined with --intervene or" in capsys.readouterr().err
     assert run.main([*UI, "--llm", "republican=oracle,mu=0"]) == 2
 
 
@@ -65,4 +68,4 @@ def test_what_a_page_cannot_keep_to_is_refused(idle: list[str], capsys: pytest.C
 @pytest.mark.parametrize("place", [["--host", "0.0.0.0"], ["--port", "0"]])
 def test_a_place_for_no_page_is_refused(place: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main([*UI[:-1], *place, "--dry-run"]) == 2
-    assert f"{place[0]} is only for the page" in capsys.readouterr().err
+    assert f"{place[0]} only works with --ui" in capsys.readouterr().err

@@ -64,7 +64,7 @@ def test_only_the_convincer_is_asked_for_it(argued: Path) -> None:
 
 def test_without_the_roles_there_is_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["arguments", "--llm", "oracle", "--set", "roles=verifier", "--out", str(tmp_path)]) == 2
-    assert "has no convincer and skeptic" in capsys.readouterr().err
+    assert "has no agents with the roles convincer and skeptic" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")

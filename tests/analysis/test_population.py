@@ -65,7 +65,7 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
     assert held(folder) == 0
     assert "nothing was run" in capsys.readouterr().out
     assert held(folder, "--seed", "5") == 2
-    assert "holds another population" in capsys.readouterr().err
+    assert "already has another population" in capsys.readouterr().err
 
 
 @check_each(
@@ -75,7 +75,7 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
         (["--law", "nobody"], "unknown law"),
         (["--graph", "ring,degree=3"], "even number"),
         (["--graph", "rign"], "did you mean ring"),
-        (["--parties", "a:20:1"], "a mean lies from 0 to 10"),
+        (["--parties", "a:20:1"], "a mean must be from 0 to 10"),
         (["--agents", "0"], "1 to 100,000,000 agents"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path, capsys: pytest.Ca
     """A population is never written among somebody's files."""
     (tmp_path / "thesis.doc").write_text("mine")
     assert held(tmp_path) == 2
-    assert "holds no population" in capsys.readouterr().err
+    assert "is not the folder of a population" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
 
 

@@ -96,5 +96,5 @@ def test_the_command_ends_in_a_report(tmp_path: Path) -> None:
 
 
 def test_one_answer_each_has_no_variance_to_tell() -> None:
-    with pytest.raises(UserError, match="repeats of 2 or more"):
+    with pytest.raises(UserError, match="repeats 2 or more"):
         ProbeAudit("racism", repeats=1)

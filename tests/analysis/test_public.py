@@ -40,7 +40,8 @@ def test_a_post_of_seven_is_the_upper_end_and_one_post_is_no_change(ran: Callabl
 
 
 @pytest.mark.parametrize(
-    ("columns", "words"), [(["room"], "lack the column"), (["room", "agent", "iteration"], "none")]
+    ("columns", "words"),
+    [(["room"], "lacks the column"), (["room", "agent", "iteration"], "no post of this run has a score")],
 )
 def test_verdicts_that_are_none_are_told_in_one_line(ran: Callable[..., Path], columns: list[str], words: str) -> None:
     tables = load(ran("two_way"))

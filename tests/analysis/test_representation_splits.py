@@ -94,7 +94,7 @@ def test_a_corrupted_split_is_refused_by_the_name_of_what_leaks(
     sides = dict(split_cases(episodes(12), 0))
     victim, *rest = sides[side]
     sides[side] = (corrupt(victim, sides[other][-1]), *rest)
-    with pytest.raises(UserError, match=f"the split leaks: {corrupt.__name__[1:]} ") as told:
+    with pytest.raises(UserError, match=f"the split is not clean: {corrupt.__name__[1:]} ") as told:
         check_split(sides)
     assert side in str(told.value)
     assert other in str(told.value)
@@ -104,7 +104,9 @@ def test_what_cannot_be_split_says_why() -> None:
     """Everybody on the same three questions: to split would be to leak."""
     found = [replace(one, question=question(place % 3)) for place, one in enumerate(episodes(9))]
     assert len(linked_cases(found)) == 1
-    with pytest.raises(UserError, match="27 episodes hang together in 1 chunks"):
+    with pytest.raises(
+        UserError, match="the 27 episodes share participants and questions and form only 1 separate groups"
+    ):
         split_cases(found, 0)
 
 

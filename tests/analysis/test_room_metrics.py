@@ -35,7 +35,7 @@ def test_polarisation_by_hand(held: Callable) -> None:
     assert set(found["reason"]) == {"fewer than 5 rooms"}
     assert found["variance_low"].isna().all()
     assert found["change"].to_list()[1] == pytest.approx(-32)
-    assert "is not certain: no variance changed" in polarisation.headline(found)
+    assert "neither spread nor converged by more than chance" in polarisation.headline(found)
 
 
 def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None:
@@ -48,10 +48,12 @@ def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None
     ]
     found = polarisation.compute(held(*rooms))
     assert "rose by more than chance in 0 of 1 topics and groups, and fell in 1;" in polarisation.headline(found)
-    assert "is not certain: no variance changed" in polarisation.headline(polarisation.compute(held(*rooms[:4])))
+    assert "neither spread nor converged by more than chance" in polarisation.headline(
+        polarisation.compute(held(*rooms[:4]))
+    )
     unequal = polarisation.compute(held(*[four([2, 2, 6, 6], [2, None, 6, None])] * 5))
     assert unequal["change"].to_list()[1] == pytest.approx(8 - 8)
-    assert "is not certain: no variance changed" in polarisation.headline(unequal)
+    assert "neither spread nor converged by more than chance" in polarisation.headline(unequal)
 
 
 def test_means_are_over_rooms_and_every_gap_has_a_reason(held: Callable) -> None:

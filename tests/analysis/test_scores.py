@@ -286,12 +286,12 @@ def test_any_csv_of_scores_can_be_read(tmp_path: Path) -> None:
         (HEAD + "x,c,1,Sam,,4\n", "statement must be a number"),
         (HEAD + "x,c,1,Sam,1,4\nx,c,1,Sam,1,5\n", "scores a statement twice: topic x"),
         ("", "as a CSV"),
-        (HEAD, "holds no score"),
+        (HEAD, "has no score"),
         (HEAD + "x,,1,Sam,1,4\n", "1 row without condition"),
         (HEAD + "x,c,1,,1,4\n", "1 row without agent"),
         (HEAD + "x,c,1,Sam,1.5,4\n", "statement must be a whole number"),
         (HEAD + "x,c,1,Sam,inf,4\n", "statement must be a whole number"),
-        (HEAD + "x,c,1,Sam,1,\n", r"holds no score \(all 1 are missing\)"),
+        (HEAD + "x,c,1,Sam,1,\n", r"has no score \(all 1 are missing\)"),
     ],
 )
 def test_a_table_that_is_none_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:

@@ -96,8 +96,8 @@ def test_models_are_held_alone_and_mixed() -> None:
     ("name", "models", "told"),
     [
         ("orderz", ["oracle"], "did you mean orders"),
-        ("models", ["oracle"], "needs two --llm"),
-        ("echo", ["oracle", "pocket"], "takes one --llm"),
+        ("models", ["oracle"], "give --llm twice or more"),
+        ("echo", ["oracle", "pocket"], "give --llm once"),
         ("models", ["oracle", "oracle"], "names oracle twice"),
     ],
 )
@@ -324,7 +324,7 @@ def test_an_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFix
     assert found["score"].notna().all()
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
     assert run.main(command) == 0
-    assert capsys.readouterr().out.count("nothing was asked") == 2
+    assert capsys.readouterr().out.count("so no model was called") == 2
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")} == before
 
 
@@ -340,7 +340,10 @@ def test_a_dry_run_says_what_it_would_take(capsys: pytest.CaptureFixture[str], t
 @check_each(
     ("given", "told"),
     [
-        (["orders", "--set", "seats=default"], "--set seats: the conditions of orders differ in that"),
+        (
+            ["orders", "--set", "seats=default"],
+            "--set seats cannot be set, because the conditions of orders differ in it",
+        ),
         (["closing", "--rounds", "1"], "set --rounds to 2 or more"),
         (["closing", "--rounds", "0"], "set --rounds to 2 or more"),
     ],
@@ -359,7 +362,7 @@ def test_a_folder_holds_one_experiment(tmp_path: Path, capsys: pytest.CaptureFix
     small = ["--llm", "oracle", "--topic", "racism", "--repetitions", "2", "--rounds", "2", "--out", str(tmp_path)]
     assert run.main(["structured", "baseline", *small]) == 0
     assert run.main(["structured", "alone", *small]) == 2
-    assert "holds another experiment" in capsys.readouterr().err
+    assert "already has another experiment" in capsys.readouterr().err
 
 
 def test_conditions_do_not_share_their_chances() -> None:

@@ -328,7 +328,7 @@ def test_a_population_of_other_people_is_refused(known: Path, other: dict[str, o
     """The people are written once a folder: others who are asked for later would silently be the ones that are there."""
     asked = {"laps": 1, "llm": "oracle", "people": "oracle", "seed": 0, "folder": known.parent, "told": print, **other}
     before = known.stat().st_mtime_ns
-    with pytest.raises(UserError, match="holds another population") as told:
+    with pytest.raises(UserError, match="already has another population") as told:
         populate(**asked)  # type: ignore[arg-type]
     assert "\n" not in str(told.value)
     assert known.stat().st_mtime_ns == before
@@ -360,7 +360,7 @@ def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path
     before = {path: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
     run_substitution(groups, asked, CallDesk(tmp_path / "out", BAR))
     assert before == {path: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
-    with pytest.raises(UserError, match="holds another study of substitution"):
+    with pytest.raises(UserError, match="already has another study of substitution"):
         run_substitution(groups, replace(asked, repetitions=1), CallDesk(tmp_path / "out", BAR))
 
 
@@ -400,9 +400,9 @@ def test_recorded_ratings_are_nobodys_estimate(tmp_path: Path) -> None:
         (
             5,
             {"payoff": "ranking"},
-            r"takes 26 statements of a group at once, not 39 \(13 a repetition\): --repetitions 2 at most",
+            r"can score at most 26 statements per group, not 39 \(13 per repetition\): set --repetitions 2 or less",
         ),
-        (12, {"payoff": "ranking", "repetitions": 1}, r"not 27 \(27 a repetition\): take another --payoff"),
+        (12, {"payoff": "ranking", "repetitions": 1}, r"not 27 \(27 per repetition\): choose another --payoff"),
         (2, {"adapter": "nobody"}, "unknown adapter 'nobody': known: none"),
     ],
 )
@@ -432,7 +432,7 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
         pytest.skip(f"no real data beside the checkout: {name}")
     with pytest.raises(
         Unreadable,
-        match=r"oracle: [12]0 of [12]0 critiques are missing, mostly for no_known_sentence .* reads only .* --keep-going",
+        match=r"oracle: [12]0 of [12]0 critiques are missing, mostly for no_known_sentence .* can only read .* --keep-going",
     ):
         run_substitution(read_any(DATA / name), Substitution("oracle", repetitions=1), CallDesk(tmp_path / "out", BAR))
     desk = CallDesk(tmp_path / "out", BAR, keep_going=True)
@@ -445,7 +445,7 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
 
 
 def test_what_cannot_be_studied_is_one_line() -> None:
-    for wrong, says in (({"repetitions": 0}, "at least 1"), ({"knows": "X"}, "no choice"), ({"payoff": "jugde"}, "judge"),
+    for wrong, says in (({"repetitions": 0}, "at least 1"), ({"knows": "X"}, "a valid choice"), ({"payoff": "jugde"}, "judge"),
                         ({"mediator": "nobody"}, "unknown mediator"), ({"mediator": "majority"}, "ignores critiques"),
                         ({"mediator": "random_opinion"}, "ignores critiques"), ({"llm": "orcale"}, "oracle")):  # fmt: skip
         with pytest.raises(UserError, match=says):

@@ -58,7 +58,7 @@ def test_findings_come_first_with_n_and_unit(ran: Callable, tmp_path: Path) -> N
         "Run it again",
     ]
     assert "unit of analysis is the room, one debate: n = 3 rooms" in text
-    assert "n = 3 rooms a row" in section(text, "Drift toward the Default")
+    assert "n = 3 rooms per row" in section(text, "Drift toward the Default")
     assert "- Racism: severity, asked from 0 (not a problem at all) to 10 (a very big problem): How big" in text
     assert "![Attitudes by number of replies](figures/attitudes.png)" in text
 
@@ -155,7 +155,7 @@ def test_no_command_is_better_than_a_wrong_one(fields: dict, header: Callable, h
     """A preset that is not here, or no longer the same: the summary says so and names the record."""
     text = summary(replace(held({"republican": [2, 3]}), header=header(**fields)), tmp_path)
     assert "    python run.py" not in text
-    assert "no command repeats it" in section(text, "Run it again")
+    assert "No command repeats this run" in section(text, "Run it again")
 
 
 def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
     )
     tables = load(tmp_path / "run")
     done = tables.utterances["round"].max()
-    assert f"**Unfinished**: {done} of 5 rounds are here" in summary(tables, tmp_path)
+    assert f"**Unfinished**: {done} of 5 rounds are finished" in summary(tables, tmp_path)
     assert "(unfinished)" in caption(tables, metrics()["trajectory"].compute(tables))
     assert "nfinished" not in summary(load(ran("two_way")), tmp_path)
 
@@ -220,7 +220,7 @@ def test_foreign_reasons_groups_and_topics_are_harmless(held: Callable, tmp_path
 def test_odd_runs_have_a_summary(settings: dict, ran: Callable, tmp_path: Path) -> None:
     """No ratings, two surveys, no debate, one room: words instead of a crash or a warning."""
     text = summary(load(ran("two_way", **settings)), tmp_path)
-    assert ("Nothing to report" in text) == (settings in ({"survey": "never"}, {"rounds": 0}))
+    assert ("Nothing can be reported" in text) == (settings in ({"survey": "never"}, {"rounds": 0}))
     assert "nan" not in text.lower().split()
 
 
@@ -228,7 +228,7 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
     """Not `0 of 0`, not `asked never`, not `all readable` of nothing."""
     text = summary(load(ran("two_way", survey="never")), tmp_path)
     assert section(text, "In short").strip() == "- There are no ratings."
-    assert "No attitude was asked" in section(text, "How to read the numbers")
+    assert "This run had no survey" in section(text, "How to read the numbers")
     told = section(text, "What is missing").strip()
     assert told == "Nothing: 12 replies and 12 calls, all readable. There are no ratings."
 

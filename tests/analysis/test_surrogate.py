@@ -214,7 +214,7 @@ def test_a_step_by_hand() -> None:
     assert begun.beyond(start, graph) == 0.0
     tight = Surrogate(fit={"parties": {"a": calm | {"heard_high": 7.0}, "b": calm | {"own_low": 9.5}}})
     assert tight.begin(start, np.array([0, 0, 1]), ["a", "b"]).beyond(start, graph) == pytest.approx(2 / 3)
-    with pytest.raises(ValueError, match="knows no c"):
+    with pytest.raises(ValueError, match="cannot play c"):
         law.begin(start, np.array([0, 0, 0]), ["c"])
 
 
@@ -253,7 +253,7 @@ def test_where_hearing_moves_people_the_gain_is_found(held: Tables, monkeypatch:
     """Planted influence makes the law with hearing the better one, beyond chance, and the report says so."""
     monkeypatch.setattr(fidelity, "DRAWS", 10)
     assert gain(made_up(held, heard=0.3))["low"] > 0
-    assert "**Hearing adds to the prediction.**" in "".join(
+    assert "**What agents read improves the prediction.**" in "".join(
         surrogate(made_up(held, heard=0.3), "attitudes")["topics"]["racism"]["told"]
     )
 
@@ -300,7 +300,7 @@ def test_too_few_rooms_and_a_mediator_are_refused(held: Tables, ran: Run) -> Non
         run_transitions(replace(held, interventions=pd.DataFrame({"room": ["r"]})), "racism", grade)
     with pytest.raises(UserError, match="a mediator"):
         run_transitions(replace(held, agents=held.agents.assign(party="mediator")), "racism", grade)
-    with pytest.raises(UserError, match="no attitudes before and after"):
+    with pytest.raises(UserError, match="no ratings before and after"):
         surrogate(load(ran("two_way", survey="never")))
 
 
@@ -323,7 +323,7 @@ def test_a_population_says_how_good_its_surrogate_is(
         "nobody moves",
         "without hearing",
         "known-truth speaker",
-        "outside of what the surrogate was fitted to",
+        "outside the range that the surrogate was fitted to",
     ):
         assert words in summary
     assert "unseen" in (tmp_path / "figures" / "distribution.svg").read_text()
@@ -356,7 +356,7 @@ def test_beyond_the_rounds_of_the_fit_a_population_says_that_it_extrapolates(
         assert ("Extrapolation" in title) == warned
         for text in (capsys.readouterr().out, summary):
             assert (f"Extrapolation: {steps} steps, fitted to 5 rounds" in text) == warned
-        assert "There is no feed and there are no interventions" in summary
+        assert "There is no feed and no intervention" in summary
 
 
 def test_the_file_names_the_question_that_it_answers(held: Tables) -> None:
@@ -365,7 +365,7 @@ def test_the_file_names_the_question_that_it_answers(held: Tables) -> None:
     for tables, probe in ((held, "attitude"), (asked, "agreement")):
         fit = surrogate(tables)["topics"]["racism"]
         assert fit["probe"] == probe
-        assert f"probe: {probe}, heard:" in "".join(fit["told"])
+        assert f"Survey question: {probe}; agents respond to" in "".join(fit["told"])
 
 
 def test_the_same_record_gives_the_same_file(held: Tables, file: Path, tmp_path: Path) -> None:
@@ -381,10 +381,10 @@ def test_files_that_are_none_are_told(file: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.json"
     old.write_text(json.dumps(found | {"schema": 0}))
     for spec, told in [
-        ("surrogate", "write surrogate:FILE"),
+        ("surrogate", "write --law surrogate:FILE"),
         (f"surrogate:{tmp_path}/none.json", "No such file"),
         (f"surrogate:{other}", "it is none"),
-        (f"surrogate:{old}", "fit it anew"),
+        (f"surrogate:{old}", "fit the surrogate again"),
         (f"surrogate:{two}", "say which"),
         (f"surrogate:{file},topic=racsim", "did you mean racism"),
     ]:

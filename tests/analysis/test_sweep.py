@@ -241,7 +241,7 @@ def test_a_cell_without_a_record_is_a_row_that_says_why(tmp_path: Path) -> None:
         "python run.py sweep",
     )
     summary = (tmp_path / "summary.md").read_text()
-    assert "**Unfinished**: 1 cell of 2" in summary
+    assert "**Unfinished**: no results yet for 1 cell of 2" in summary
     assert "reason missing" not in summary
     assert "| its worker was killed | 1 |" in summary
 
@@ -299,7 +299,7 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run.main([*SWEEP, "--vary", "rounds=1,2", "--out", str(tmp_path / "1")]) == 0
     assert "4 of 4 are finished; 0 calls asked" in capsys.readouterr().out
     assert run.main([*SWEEP, "--vary", "rounds=1,3", "--out", str(tmp_path / "1")]) == 2
-    assert "holds a sweep over other fields or values" in capsys.readouterr().err
+    assert "already has a sweep over other fields or values" in capsys.readouterr().err
     table = pd.read_csv(tmp_path / "1" / "cells.csv", dtype={"rounds": str})
     assert set(zip(table["rounds"], table["seed"], strict=True)) == {("1", 0), ("1", 1), ("2", 0), ("2", 1)}
 
@@ -307,16 +307,19 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
 @check_each(
     ("arguments", "words"),
     [
-        (["sweep"], "name a scenario"),
+        (["sweep"], "no scenario was given"),
         (
             [*SWEEP, "--vary", "rounds=2", "--rounds", "3"],
-            "--vary rounds: it is also set by another option; remove one",
+            "--vary rounds: this field is also set by another option: leave out one of the two",
         ),
-        ([*SWEEP, "--vary", "seed=1,2"], "seeds go into --seeds"),
-        ([*SWEEP, "--set", "seed=1"], "seeds go into --seeds"),
+        ([*SWEEP, "--vary", "seed=1,2"], "give them with --seeds"),
+        ([*SWEEP, "--set", "seed=1"], "give them with --seeds"),
         ([*SWEEP, "--workers", "0"], "--workers: must be 1 or more, not 0"),
-        ([*SWEEP, "--vary", "rounds=2", "--base-url", "http://h/v1"], "--base-url needs an --llm openai"),
-        ([*SWEEP, "--max-cost", "1"], "--max-cost needs --price"),
+        (
+            [*SWEEP, "--vary", "rounds=2", "--base-url", "http://h/v1"],
+            "add --llm openai:MODEL, or leave out --base-url",
+        ),
+        ([*SWEEP, "--max-cost", "1"], "--max-cost needs a price"),
     ],
 )
 def test_what_cannot_be_is_one_line(

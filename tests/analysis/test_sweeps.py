@@ -52,7 +52,7 @@ def test_what_a_sweep_shows(found: parley.Sweep, tmp_path: Path) -> None:
     assert "change_low" in found._repr_html_()
     one = parley.load(found.folder / found.cells["folder"][0])
     assert one.tables.finished
-    with pytest.raises(parley.UserError, match=r"holds no single run: open it with parley\.Sweep"):
+    with pytest.raises(parley.UserError, match=r"is not the folder of a single run: open it with parley\.Sweep"):
         parley.load(found.folder)
 
 
@@ -61,7 +61,7 @@ def test_a_sweep_of_which_nothing_is_rated_draws_nothing(tmp_path: Path) -> None
     found = parley.sweep("two_way", seeds=[1], workers=1, out=tmp_path / "n", rounds=1, survey="never", **SMALL)
     assert found.effects.empty
     assert found.cells["attitude"].isna().all()
-    with pytest.raises(parley.UserError, match="there is no figure"):
+    with pytest.raises(parley.UserError, match="no figure can be drawn"):
         found.plot()
     assert "1 cell without a rating" in found._repr_html_()
 
@@ -122,10 +122,10 @@ def test_a_script_without_a_guard_sweeps_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"seeds": []}, "there is no seed"),
-        ({"seeds": [1, 1]}, "a seed comes twice"),
-        ({"seed": 3}, "seeds go into seeds"),
-        ({"vary": {"rounds": []}}, "vary rounds: there is no value"),
+        ({"seeds": []}, "at least one seed is needed"),
+        ({"seeds": [1, 1]}, "a seed is given twice"),
+        ({"seed": 3}, "a sweep takes its seeds from the argument seeds"),
+        ({"vary": {"rounds": []}}, "vary rounds: at least one value is needed"),
         ({"vary": {"llm": ["oracle"]}}, "llm is both in vary and set"),
         ({"vary": {"rouds": [1]}}, "unknown field 'rouds'"),
         ({"workers": 0}, "workers must be at least 1"),
@@ -135,5 +135,5 @@ def test_what_is_no_sweep_is_told(wrong: dict[str, Any], says: str, tmp_path: Pa
     with pytest.raises(parley.UserError, match=says):
         parley.sweep("two_way", out=tmp_path / "x", **{**SMALL, **wrong})
     assert not (tmp_path / "x").exists()
-    with pytest.raises(parley.UserError, match="holds no sweep"):
+    with pytest.raises(parley.UserError, match="has no finished sweep"):
         parley.Sweep(tmp_path / "x")

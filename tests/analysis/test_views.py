@@ -173,9 +173,9 @@ def test_what_cannot_be_run_or_opened_is_told(tmp_path: Path) -> None:
     session.open(str(tmp_path / "none"))
     assert "cannot read the record" in session.error
     session.interview(1, "Hello?")
-    assert "no agent to ask" in session.error
+    assert "cannot answer questions" in session.error
     session.step_in({"kind": "mute"})
-    assert "cannot be stepped into" in session.error
+    assert "cannot be changed" in session.error
 
 
 @check_each("preset", preset_names())

@@ -182,6 +182,6 @@ def test_examples_are_the_first_room_of_each_part() -> None:
 
 def test_what_is_no_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["report", str(tmp_path / "none")]) == 2
-    assert "is no folder of a run or a study" in capsys.readouterr().err
-    with pytest.raises(UserError, match="holds no report"):
+    assert "is not the folder of a run or a study" in capsys.readouterr().err
+    with pytest.raises(UserError, match=r"has no summary\.md or other page"):
         write([tmp_path], tmp_path / "report.html")

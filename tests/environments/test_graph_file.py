@@ -98,7 +98,7 @@ def test_a_mapping_that_cannot_be_kept_is_one_line(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=words):
             linked(Network(size=2, graph=f"file,path={tmp_path}/net.txt"))
     path = saved(tmp_path, {"alice": {"party": "afd"}, "bob": {"party": "afd"}}, ("alice", "bob", 1.0))
-    with pytest.raises(ValueError, match="2 nodes for 3 people: set size=2"):
+    with pytest.raises(ValueError, match="2 nodes, but there are 3 agents: set size=2"):
         linked(Network(parties=("afd",), size=3, graph=f"file,path={path}"))
 
 

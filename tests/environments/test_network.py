@@ -341,8 +341,8 @@ def linked(**options: Any) -> object:
 
 def test_a_graph_that_does_not_fit_is_told(tmp_path: Path) -> None:
     for kind, size, words in (
-        ("edges", 5, "4 nodes for 5 people: set size=4"),
-        ("broken", 4, "no graph that can be read"),
+        ("edges", 5, "4 nodes, but there are 5 agents: set size=4"),
+        ("broken", 4, "is not a readable graph file"),
     ):
         with pytest.raises(ValueError, match=words):
             linked(size=size, graph=f"file,path={written(kind)(tmp_path)}")

@@ -54,11 +54,11 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
         ("oracle,kappa=high", "option kappa of oracle must be a number, not 'high'"),
         ("oracle,kappa=", "option kappa of oracle must be a number, not ''"),
         ("oracle,kappa=1,kappa=2", "oracle,kappa=1,kappa=2: kappa is given twice"),
-        ("oracle:kappa=0", "oracle:kappa=0 names a model, but there is one oracle"),
+        ("oracle:kappa=0", "oracle:kappa=0 names a model, but oracle has only one"),
         ("oracle,kappa=nan", "option kappa of oracle must be a finite number, not 'nan'"),
         ("oracle,kappa=-inf", "option kappa of oracle must be a finite number, not '-inf'"),
         ("replay", "--llm replay needs a run folder"),
-        ("replay:no/such/run", "no journal at no/such/run"),
+        ("replay:no/such/run", "no/such/run does not exist: give the folder of a run"),
     ],
 )
 def test_spec_errors_are_one_line(spec: str, message: str) -> None:
@@ -145,7 +145,7 @@ def test_recorded_never_guesses(replay_spec: str) -> None:
 
 def test_recorded_needs_replies(tmp_path: Path) -> None:
     """A folder without a journal, and an empty file, are no recordings."""
-    with pytest.raises(UserError, match="no journal at"):
+    with pytest.raises(UserError, match="does not exist: give the folder of a run"):
         open_spec(f"replay:{tmp_path}")
     (tmp_path / "journal.sqlite").touch()
     with pytest.raises(UserError, match="cannot use the journal"):

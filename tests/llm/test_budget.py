@@ -109,7 +109,7 @@ def test_what_was_paid_for_is_kept(open_journal: Callable[..., Journal]) -> None
     journal = open_journal(Limits(inner, Budget(calls=4)))
     with pytest.raises(BudgetSpent) as caught:
         journal.complete(asked)
-    assert "raise it and run the same command again" in str(caught.value)
+    assert "repeat the command with a higher limit" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert (journal.spent(), journal.asked, inner.calls) == ((4, {"": (24, 16)}), 4, 4)
 
@@ -170,7 +170,9 @@ def test_a_limit_on_what_nobody_counts_stops_at_the_first_reply(
     inner = Counted(lambda request: Reply(".", notes=UNTOLD))
     journal = open_journal(Limits(inner, limits))
     journal.complete(questions(2))
-    with pytest.raises(BudgetSpent, match=r"does not report token use, so --max-\w+ \S+ cannot work.* use --max-calls"):
+    with pytest.raises(
+        BudgetSpent, match=r"does not report token use, so --max-\w+ \S+ cannot work.* with --max-calls"
+    ):
         journal.complete(questions(5))
     assert (inner.calls, journal.asked) == (2, 2)
 

@@ -404,7 +404,7 @@ def test_parties_speak_through_their_adapters(models: Models, adapters: dict[str
 
 
 def test_a_folder_without_an_adapter_is_one_line(models: Models, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds no adapter"):
+    with pytest.raises(UserError, match="is not an adapter folder"):
         open_spec(f"hf:{models()},adapters={tmp_path}")
 
 

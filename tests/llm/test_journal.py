@@ -200,14 +200,14 @@ def test_a_journal_names_its_model(tmp_path: Path) -> None:
     with closing(Journal(tmp_path / "journal.sqlite", Counted(in_flight=4))) as journal:
         assert (journal.identity, journal.in_flight) == (Counted().identity, 4)
     assert read_identity(tmp_path / "journal.sqlite") == Counted().identity
-    with pytest.raises(UserError, match="no journal at"):
+    with pytest.raises(UserError, match="does not exist: give the folder of a run"):
         read_identity(tmp_path / "missing.sqlite")
 
 
 def test_a_journal_begins_with_what_another_knows(tmp_path: Path) -> None:
     """A branch of a run asks only what its past does not hold; the other journal stays as it was. Without one there is none."""
     one, two, asked = tmp_path / "one.sqlite", tmp_path / "two.sqlite", questions(3)
-    with pytest.raises(UserError, match="no journal at"):
+    with pytest.raises(UserError, match="does not exist: give the folder of a run"):
         copy_journal(one, two)
     assert list(tmp_path.iterdir()) == []
     with closing(Journal(one, Counted())) as journal:

@@ -409,7 +409,11 @@ def test_addresses_that_do_not_serve_alike_are_one_line() -> None:
     def seedless(body: Body, time: int) -> Act:
         return problem(400, "seed") if "seed" in body else echo(body)
 
-    with Loopback(echo) as one_, Loopback(seedless) as other, pytest.raises(UserError, match="does not serve echo as"):
+    with (
+        Loopback(echo) as one_,
+        Loopback(seedless) as other,
+        pytest.raises(UserError, match="does not accept the same fields for echo as"),
+    ):
         backend(one_, other)
 
 
@@ -596,8 +600,8 @@ def test_the_probe_believes_only_what_it_sees(act: Callable[[Body], Act | None],
     [
         (lambda body, time: problem(401, "no such key"), "refuses echo: 401: no such key"),
         (lambda body, time: problem(404, "no model"), r"404: no model \(it has echo, other\)"),
-        (lambda body, time: Act(body=b"<html>"), "no OpenAI-compatible endpoint"),
-        (lambda body, time: problem(400, "never"), "cannot be asked for echo: 400: never"),
+        (lambda body, time: Act(body=b"<html>"), "not an OpenAI-compatible server"),
+        (lambda body, time: problem(400, "never"), "could not answer a test call to echo: 400: never"),
         (lambda body, time: Act(reset=True), "no answer from http://127.0.0.1"),
     ],
 )
@@ -616,7 +620,7 @@ def test_an_endpoint_that_cannot_be_used_is_one_line(plan: Plan, words: str) -> 
         ("openai:m,base_url=localhost:8000", "must begin with http"),
         (
             "openai:m,key=sk-0123456789abcdef",
-            "name of the environment variable that holds the key, never the key itself",
+            "takes the name of an environment variable, never the key itself",
         ),
         ("openai:m,key=gsk_0123456789abcdef", "names an environment variable that is not set"),
         (
@@ -624,7 +628,7 @@ def test_an_endpoint_that_cannot_be_used_is_one_line(plan: Plan, words: str) -> 
             "names an environment variable that is not set",
         ),
         ("openai:m", "put the key into the environment variable OPENAI_API_KEY"),
-        ("openai:m,base_url=http://user:word@127.0.0.1:9/v1", "must not hold a name or password"),
+        ("openai:m,base_url=http://user:word@127.0.0.1:9/v1", "must not contain a user name or password"),
         ("openai:m,base_url=http://127.0.0.1:9/v1", r"no answer from http://127.0.0.1:9/v1 \(unreachable"),
     ],
 )
@@ -660,7 +664,7 @@ def test_a_key_is_read_without_the_end_of_its_line(end: str, monkeypatch: pytest
 @check_each("key", ["sk-näh0123456789", "sk-012\n345", "sk-\x1b[31m"])
 def test_what_can_be_no_key_is_one_line(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", key)
-    with pytest.raises(UserError, match="environment variable MY_KEY holds more than a key") as caught:
+    with pytest.raises(UserError, match="environment variable MY_KEY does not contain a valid key") as caught:
         open_spec("openai:echo,key=MY_KEY,base_url=http://127.0.0.1:9/v1")
     assert key not in str(caught.value)
 

@@ -167,7 +167,7 @@ def test_it_says_what_it_is(pocket: Backend) -> None:
     ("spec", "words"),
     [
         ("pocket:controll", "did you mean control"),
-        ("pocket:/nowhere/at/all", "holds no model"),
+        ("pocket:/nowhere/at/all", "is not a model folder"),
         ("pocket,dtpe=x", "dtype"),
         ("pocket,workers=-1", "workers of hf must be 1 or more"),
     ],

@@ -84,7 +84,7 @@ def test_a_run_on_a_graph_is_kept_and_gone_on_with(tmp_path: Path) -> None:
 def test_an_unfinished_run_on_a_graph_resumes(tmp_path: Path) -> None:
     """Stopped by its budget and gone on with: the same record as of an undisturbed run."""
     whole = parley.run("network", out=tmp_path / "whole", topology=barbell, size=6, **SMALL)
-    with pytest.raises(parley.UserError, match=r"parley\.load\('.*cut'\) has the run so far"):
+    with pytest.raises(parley.UserError, match=r"open what is finished with parley\.load\('.*cut'\)"):
         parley.run("network", out=tmp_path / "cut", topology=barbell, size=6, max_calls=30, **SMALL)
     assert not parley.load(tmp_path / "cut").tables.finished
     again = parley.run("network", out=tmp_path / "cut", topology=barbell, size=6, **SMALL)
@@ -96,7 +96,8 @@ def test_another_graph_or_none_is_refused(tmp_path: Path) -> None:
     parley.run("network", out=tmp_path / "a", topology=friends(), **SMALL)
     for other in ({"topology": nx.path_graph(4)}, {"graph": "complete", "size": 4}):
         with pytest.raises(
-            parley.UserError, match=r"another topology: pass topology=networkx\.read_graphml\(\".*graphml\"\), or"
+            parley.UserError,
+            match=r"another topology: pass topology=networkx\.read_graphml\(\".*graphml\"\) to continue",
         ):
             parley.run("network", out=tmp_path / "a", **SMALL, **other)
 
@@ -112,10 +113,14 @@ def test_agents_of_ones_own_are_named_and_asked_for_again(tmp_path: Path) -> Non
     assert name in json.loads((folder / "experiment.json").read_text(encoding="utf-8"))["scenario"]["agent_class"]
     assert name in made.summary
     assert len(parley.run("two_way", out=folder, agent_class=own, **small).attitudes)
-    with pytest.raises(parley.UserError, match=r"with other agents: pass agent_class=republican:.*Contrarian, or give"):
+    with pytest.raises(
+        parley.UserError, match=r"with other agents: pass agent_class=republican:.*Contrarian to continue"
+    ):
         parley.run("two_way", out=folder, **small)
     parley.run("two_way", out=tmp_path / "plain", **small)
-    with pytest.raises(parley.UserError, match="with other agents: leave out agent_class, or give another out"):
+    with pytest.raises(
+        parley.UserError, match="with other agents: leave out agent_class to continue that run, or give another out"
+    ):
         parley.run("two_way", out=tmp_path / "plain", agent_class=own, **small)
     with pytest.raises(parley.UserError, match=r"agent_class of .* must be a class made from parley\.Agent"):
         parley.run("two_way", out=tmp_path / "none", agent_class=int, **small)  # type: ignore[arg-type]

@@ -226,15 +226,15 @@ def test_topics_and_split_say_what_is_drawn_from() -> None:
     [
         ({"topics": "votng"}, "did you mean voting"),
         ({"questions": ""}, "at least one topic"),
-        ({"questions": "", "topics": "racism", "probe": "attitude"}, "deliberates on questions"),
-        ({"environment": "round_table"}, "questions are for one with a mediator"),
+        ({"questions": "", "topics": "racism", "probe": "attitude"}, "needs questions to deliberate on"),
+        ({"environment": "round_table"}, "debates topics and cannot use questions"),
         ({"questions": "no/such.toml"}, "cannot read no/such.toml"),
         ({"mediator": "habermaas"}, "did you mean habermas?"),
-        ({"topics": "defence", "split": "train"}, "too few for 3 episodes"),
+        ({"topics": "defence", "split": "train"}, "3 episodes need as many questions"),
         ({"episodes": 0}, "episodes must be at least 1"),
-        ({"size": 1}, "size of at least 2"),
+        ({"size": 1}, "size must be at least 2"),
         ({"parties": "republican,republican"}, "each once"),
-        ({"reference": "default"}, "a reference is asked about topics"),
+        ({"reference": "default"}, "reference answers surveys about topics"),
         ({"llm": "oracle", "llms": "mediatr=oracle"}, "did you mean mediator"),
     ],
 )
@@ -415,5 +415,5 @@ def test_a_folder_of_other_questions_is_refused(tmp_path: Path) -> None:
     setup = scenario(questions=str(path), episodes=1)
     run_scenario(RunSpec(setup, tmp_path / "run", budget=Budget(5)), backend=Fake(opinionated))
     path.write_text(text + "# changed\n", encoding="utf-8")
-    with pytest.raises(UserError, match="other personas or topics"):
+    with pytest.raises(UserError, match="other personas, topics or code"):
         run_scenario(RunSpec(setup, tmp_path / "run"), backend=Fake(opinionated))

@@ -52,7 +52,7 @@ def test_a_torn_last_line_is_left_out(record: Path) -> None:
 def test_damage_in_the_middle_is_an_error(record: Path) -> None:
     lines = record.read_text().splitlines(keepends=True)
     record.write_text(lines[0] + lines[1][:-20] + "\n" + lines[2])
-    with pytest.raises(UserError, match="line 2 is no event"):
+    with pytest.raises(UserError, match="line 2 cannot be read"):
         list(read_lines(record))
 
 
@@ -60,7 +60,7 @@ def test_damage_in_the_middle_is_an_error(record: Path) -> None:
 def test_a_whole_line_that_is_no_event_is_an_error_even_at_the_end(record: Path, line: bytes) -> None:
     """Only a line without its line break is torn; anything else is damage that must be told."""
     record.write_bytes(record.read_bytes() + line)
-    with pytest.raises(UserError, match="line 4 is no event"):
+    with pytest.raises(UserError, match="line 4 cannot be read"):
         list(read_lines(record))
 
 

@@ -117,8 +117,8 @@ def test_it_writes_no_lines_of_others() -> None:
 @check_each(
     ("line", "words"),
     [
-        ("fact_check round=1", "give the text, or llm"),
-        ("fact_check round=1 text=x llm=oracle", "give the text, or llm"),
+        ("fact_check round=1", "give text='...', or llm=SPEC"),
+        ("fact_check round=1 text=x llm=oracle", "give text='...', or llm=SPEC"),
         ("fact_check round=1 llm=oracle lines=0", "lines must be from 1 to 64"),
     ],
 )

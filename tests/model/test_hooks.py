@@ -123,7 +123,7 @@ def test_people_stay_on_the_nodes_where_they_were_put() -> None:
 @check_each(
     ("preset", "topology", "says"),
     [
-        ("three_way", nx.path_graph(3), "topology is for scenarios of a network"),
+        ("three_way", nx.path_graph(3), "topology only works in a scenario with a network"),
         ("network", lambda people: "ring", "the topology function must return a graph of networkx or a sparse array"),
         ("network", "ring", "topology must be a graph of networkx or a sparse array, or a function .*, not a str"),
         ("network", nx.path_graph(1), "size must be at least 2"),

@@ -129,7 +129,7 @@ def test_what_goes_wrong_is_told_in_one_line(scenario: Scenario, tmp_path: Path)
     watched.until(lambda: watched.live.phase == "failed")
     assert "another scenario, seed or setting" in watched.live.error
     watched.live.join(PATIENCE)
-    with pytest.raises(UserError, match="no agent can answer"):
+    with pytest.raises(UserError, match="so agents cannot answer"):
         watched.live.interview(1, "Hello?")
 
 
@@ -150,7 +150,7 @@ def test_who_steps_in_leaves_the_record_of_a_run_with_that_timetable(
     watched.until(lambda: len(live.interventions) == 5)
     assert [one.refused for one in live.interventions[:2]] == ["", ""]
     assert "unknown party or seat" in live.interventions[2].refused
-    assert "this agent is already in the room" in live.interventions[3].refused
+    assert "this agent already takes part in the debate" in live.interventions[3].refused
     assert live.interventions[4].refused == ""
     live.play(1)
     watched.at("paused", 2)

@@ -158,7 +158,7 @@ def test_a_sweep_counts_over_its_cells(tmp_path: Path, capsys: pytest.CaptureFix
     told = capsys.readouterr()
     assert "0 of 5 are finished" in told.out
     assert "missing  9 of 9 ratings" in told.out
-    assert "3 cells in a row had no answer that could be read" in told.err
+    assert "3 cells in a row had no readable answer" in told.err
     assert run.main([*command, *where, "--llm", "fake", "--keep-going"]) == 0
     assert "missing  25 of 25 ratings" in capsys.readouterr().out
 

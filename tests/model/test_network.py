@@ -200,7 +200,7 @@ def test_names_are_unique_however_many_people_there_are() -> None:
 
 
 def test_more_seats_than_personas_need_a_drawn_cast() -> None:
-    with pytest.raises(UserError, match="cast=drawn seats a persona more than once"):
+    with pytest.raises(UserError, match="set cast=drawn, which may use a persona more than once"):
         DebateModel(network(size=100, cast="circle"), backend=Fake(opinionated))
 
 
@@ -256,7 +256,7 @@ def test_the_grid_is_the_network_as_it_is_now(small: Small) -> None:
 @check_each("settings", [{"rule": "bounded_confidence"}, {"rewiring": "nearer"}, {"rule": "posts,feed=hot"}])
 @check_each("survey", ["ends", "never"])
 def test_what_goes_by_attitudes_needs_them(settings: dict[str, str], survey: str) -> None:
-    with pytest.raises(UserError, match="uses ratings after each round: set survey=rounds"):
+    with pytest.raises(UserError, match="needs ratings after each round: set survey=rounds"):
         network(survey=survey, **settings)
 
 
@@ -278,5 +278,5 @@ def test_a_graph_that_cannot_be_is_one_line_and_a_changed_file_another_experimen
     first = make_header(scenario, (), Fake(opinionated)).data
     path.write_text("a b\na c\n")
     assert make_header(scenario, (), Fake(opinionated)).data != first
-    with pytest.raises(UserError, match=r"environment network: .* 3 nodes for 10 people: set size=3"):
+    with pytest.raises(UserError, match=r"environment network: .* 3 nodes, but there are 10 agents: set size=3"):
         DebateModel(network(graph=f"file,path={path}"), backend=Fake(opinionated))

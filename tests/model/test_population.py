@@ -208,8 +208,11 @@ def test_a_network_of_ones_own_keeps_people_and_weights(tmp_path: Path, form: st
 @check_each(
     ("settings", "told"),
     [
-        ({"agents": 5}, "it has 4 nodes for 5 people; set agents to 4"),
-        ({"agents": 4, "parties": "cdu:3:1,fdp:8:1"}, "the nodes of the graph are of cdu,spd, the parties are cdu,fdp"),
+        ({"agents": 5}, "it has 4 nodes, but 5 agents were requested: set --agents 4"),
+        (
+            {"agents": 4, "parties": "cdu:3:1,fdp:8:1"},
+            "the graph has nodes of the parties cdu,spd, but --parties names cdu,fdp",
+        ),
         ({"agents": 4, "graph": "file,path=nowhere.txt"}, "cannot read nowhere.txt: No such file"),
     ],
 )

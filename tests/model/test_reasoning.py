@@ -203,5 +203,5 @@ def test_the_plan_counts_insights_and_weights(small: Small) -> None:
 
 def test_they_are_for_a_memory_that_retrieves(small: Small) -> None:
     for given in ({"reflect": 3}, {"importance": "asked"}, {"memory": "last:3", "reflect": 3}):
-        with pytest.raises(UserError, match="for memory=retrieve:K"):
+        with pytest.raises(UserError, match="only work with memory=retrieve:K"):
             small(**given)

@@ -267,8 +267,8 @@ def test_without_a_draft_there_is_nothing_to_write() -> None:
     ("settings", "words"),
     [
         ({"represented": "some"}, "unknown value of represented"),
-        ({"knows": "OX"}, "'OX' is no choice of"),
-        ({"episodes": 1}, "set episodes to 2 or more"),
+        ({"knows": "OX"}, "'OX' is not a valid choice of what is known"),
+        ({"episodes": 1}, "set episodes=2 or more"),
         ({"knows": "D", "survey": "never"}, "needs survey answers"),
         ({"llms": "representativ=oracle"}, "did you mean representative"),
     ],
@@ -281,7 +281,7 @@ def test_a_wrong_setting_is_named_in_one_line(settings: dict, words: str) -> Non
 
 
 def test_debates_have_no_representatives() -> None:
-    with pytest.raises(UserError, match="only the environment mediated asks for"):
+    with pytest.raises(UserError, match="only the environment mediated uses critiques"):
         load_preset("three_way").with_settings({"represented": "all"})
 
 

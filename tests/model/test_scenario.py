@@ -46,7 +46,7 @@ def test_every_preset_runs(name: str, fake: object) -> None:
         ({"temperature": "hot"}, "temperature must be a number"),
         ({"temperature": "nan"}, "temperature must be a finite number, not 'nan'"),
         ({"probe": "attitud"}, "unknown probe of topic"),
-        ({"memory": "last"}, "none of whole, last:K, summary:K"),
+        ({"memory": "last"}, "write whole, last:K, summary:K"),
         ({"seats": "republican,libertarian"}, "unknown party 'libertarian'"),
         ({"survey": "sometimes"}, "unknown value of survey"),
         ({"environment": "round_tabel"}, "unknown environment 'round_tabel': did you mean round_table?"),

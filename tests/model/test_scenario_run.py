@@ -174,9 +174,9 @@ def test_a_spent_budget_keeps_everything_and_goes_on_when_raised(tmp_path: Path,
 @check_each(
     ("changes", "words"),
     [
-        ({"seed": 9}, "another scenario, seed or setting (seed 0, not 9)"),
-        ({"rounds": 3}, "rounds 2, not 3"),
-        ({"frame": "chat"}, "frame 'debate', not 'chat'"),
+        ({"seed": 9}, "another scenario, seed or setting (seed is 0 there, 9 here)"),
+        ({"rounds": 3}, "rounds is 2 there, 3 here"),
+        ({"frame": "chat"}, "frame is 'debate' there, 'chat' here"),
     ],
 )
 def test_a_folder_of_another_run_is_left_alone(
@@ -204,7 +204,7 @@ def test_a_folder_of_another_model_or_prompt_is_left_alone(tmp_path: Path, small
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path, small: Small, fake: Fake) -> None:
     (tmp_path / "thesis.tex").write_text("dear")
-    with pytest.raises(UserError, match="not empty and holds no run"):
+    with pytest.raises(UserError, match="not empty and is not a run folder"):
         run_scenario(RunSpec(small(), tmp_path), backend=fake)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["thesis.tex"]
 
@@ -212,7 +212,7 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path, small: S
 def test_two_sittings_at_one_folder_do_not_mix(tmp_path: Path, small: Small, fake: Fake) -> None:
     with open(tmp_path / ".lock", "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        with pytest.raises(UserError, match="another run is at work"):
+        with pytest.raises(UserError, match="another process is running"):
             run_scenario(RunSpec(small(), tmp_path), backend=fake)
 
 
@@ -284,14 +284,14 @@ def test_other_personas_are_another_experiment_and_unused_files_are_not(
     (tmp_path / "TOPICS" / "new.toml").write_text("title = 'x'")
     assert run_scenario(RunSpec(small(), folder), backend=fake).already
     (tmp_path / "PERSONAS" / "voters" / "default.toml").write_text("changed")
-    with pytest.raises(UserError, match="other personas or topics"):
+    with pytest.raises(UserError, match="other personas, topics or code"):
         run_scenario(RunSpec(small(), folder), backend=fake)
 
 
 def test_a_folder_that_is_not_ours_keeps_even_its_lock_file(tmp_path: Path, small: Small, fake: Fake) -> None:
     for name in (".lock", "notes.txt"):
         (tmp_path / name).write_text("precious")
-    with pytest.raises(UserError, match="holds no run"):
+    with pytest.raises(UserError, match="is not a run folder"):
         run_scenario(RunSpec(small(), tmp_path), backend=fake)
     assert (tmp_path / ".lock").read_text() == "precious"
 
@@ -356,11 +356,11 @@ def test_a_signal_that_is_ignored_stays_so(small: Small) -> None:
     [
         (
             "folder",
-            r"journal .* is gone \(No such file or directory\): nothing more is asked; up to \d+ replies .* are lost",
+            r"journal .* was removed \(No such file or directory\), so the run stopped. Up to \d+ replies .* are lost",
         ),
-        ("journal", "is gone"),
-        ("another", "is no longer the file it was"),
-        ("rubbish", "is no longer the file it was|cannot use the journal"),
+        ("journal", "was removed"),
+        ("another", "was replaced by another file"),
+        ("rubbish", "was replaced by another file|cannot use the journal"),
     ],
 )
 @check_each("in_flight", [0, 4])

@@ -198,7 +198,7 @@ def test_another_file_is_another_experiment(tmp_path: Path) -> None:
     scenario = mixed(written(tmp_path / "s.json"), "republican")
     run_scenario(RunSpec(scenario, tmp_path / "a", budget=Budget(calls=9)), backend=Fake(opinionated))
     written(tmp_path / "s.json", intercept=1.0)
-    with pytest.raises(UserError, match="other personas or topics"):
+    with pytest.raises(UserError, match="other personas, topics or code"):
         run_scenario(RunSpec(scenario, tmp_path / "a"), backend=Fake(opinionated))
 
 
@@ -215,7 +215,7 @@ def test_further_questions_have_no_answer(tmp_path: Path) -> None:
     [
         (("republican",), {"survey": "ends"}, "set survey=rounds"),
         (("republican",), {"topics": "climate_change"}, "climate_change"),
-        (("default",), {"parties": "republican,default"}, "knows no default"),
+        (("default",), {"parties": "republican,default"}, "cannot play a default"),
         (("nobody",), {}, "nobody"),
         (
             ("default",),

@@ -110,7 +110,7 @@ def test_folders_are_safe_and_apart(names: list[str]) -> None:
         ({"rounds": ("3", "03")}, "the same run as another"),
         ({"temperature": ("1", "1.0")}, "the same run as another"),
         ({"llm": ("oracle", "orakel")}, "did you mean oracle"),
-        ({"llm": ("openai:m,rpm=1", "openai:m,rpm=2")}, "only in how a model is asked"),
+        ({"llm": ("openai:m,rpm=1", "openai:m,rpm=2")}, "differ only in its address or limits"),
     ],
 )
 def test_cells_that_cannot_be(varied: dict[str, tuple[str, ...]], words: str) -> None:
@@ -148,7 +148,7 @@ def test_one_folder_one_sweep(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=words):
             check_sweep_manifest(tmp_path, sweep_cells(base, varied, seeds))
     run_scenario(RunSpec(BASE, tmp_path / "run"))
-    with pytest.raises(UserError, match="holds no sweep"):
+    with pytest.raises(UserError, match="is not the folder of a sweep"):
         check_sweep_manifest(tmp_path / "run", sweep_cells(BASE, {}, (0,)))
 
 
@@ -178,7 +178,7 @@ def test_a_killed_worker_costs_its_own_cell_and_the_sweep_goes_on(tmp_path: Path
 
     asked = jobs(tmp_path / "killed", base)
     found = dict(run_on_processes(CellTask(record), asked, 1, None, kill, said.append))
-    assert said == ["cells/all/seed-0: its worker was killed (SIGKILL); what it had asked is kept"]
+    assert said == ["cells/all/seed-0: its worker was killed (SIGKILL); its replies so far are saved"]
     assert [found[place].found for place in range(3)] == [held.found for held in undisturbed]
     assert found[0].replayed > 0
     assert calls(tmp_path / "killed") == calls(tmp_path / "undisturbed")
@@ -200,7 +200,7 @@ def test_a_cell_that_fails_says_why(tmp_path: Path) -> None:
     asked[0].run.mkdir(parents=True)
     (asked[0].run / "notes.txt").write_text("precious")
     first, second = (run_cell(CellTask(record), job) for job in asked)
-    assert "is not empty and holds no run" in (first.stopped or "")
+    assert "is not empty and is not a run folder" in (first.stopped or "")
     assert second.stopped is None
 
 

@@ -60,7 +60,7 @@ def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(tmp_path: Path) ->
     assert process.returncode == 130, told
     lines = [line for line in told.splitlines() if line.strip()]
     assert len(lines) == 1, told
-    assert lines[0].startswith("run.py: interrupted; what was answered is kept: the same command")
+    assert lines[0].startswith("run.py: interrupted. All answers so far are saved: repeat the command")
     assert run.main([*DESIGN, "--workers", "1", "--out", str(folder)]) == 0
     assert len(list(folder.glob("cells/*/*/record.jsonl"))) == 3
 
@@ -92,10 +92,7 @@ def test_a_model_that_is_not_there_ends_a_sweep_after_three_cells(
     assert run.main([*command, "--llm", "openai:echo", "--base-url", closed()]) == 2
     told = capsys.readouterr()
     assert len([line for line in told.err.splitlines() if line.strip()]) == 1
-    assert (
-        "3 cells in a row had no answer that could be read, and no further cell was tried: no answer from http://127.0.0.1"
-        in told.err
-    )
+    assert "3 cells in a row had no readable answer, so the sweep stopped: no answer from http://127.0.0.1" in told.err
     assert "0 of 7 are finished" in told.out
     rows = (tmp_path / "cells.csv").read_text(encoding="utf-8")
     assert rows.count("not tried: the cells before it") == 4
@@ -112,7 +109,7 @@ def test_a_graph_that_does_not_fit_leaves_no_folder(
     given = ["--llm", "oracle", "--set", f"graph=file,path={graph}", "--set", "size=4", "--out", str(out)]
     more = ["--intervene", "mute round=1"] if command[0] == "intervene" else []
     assert run.main([*command, *given, *more]) == 2
-    assert "has 3 nodes for 4 people: set size=3" in capsys.readouterr().err
+    assert "has 3 nodes, but there are 4 agents: set size=3" in capsys.readouterr().err
     assert not out.exists()
 
 
@@ -133,7 +130,7 @@ def test_nor_does_a_sweep_over_it(tmp_path: Path, capsys: pytest.CaptureFixture[
         str(out),
     ]
     assert run.main(["sweep", "--scenario", "network", *given]) == 2
-    assert "has 3 nodes for 4 people" in capsys.readouterr().err
+    assert "has 3 nodes, but there are 4 agents" in capsys.readouterr().err
     assert not out.exists()
 
 
@@ -214,7 +211,7 @@ def test_a_judge_has_a_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert "the budget --max-calls 5 is spent" in capsys.readouterr().err
         assert run.main(given) == 0
     assert run.main(["judge", str(held), "--llm", "openai:nobody-prices-this", "--max-cost", "1"]) == 2
-    assert "--max-cost needs --price IN,OUT" in capsys.readouterr().err
+    assert "add --price IN,OUT" in capsys.readouterr().err
 
 
 def test_workers_take_the_code_that_they_were_started_from(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_spec_names_a_model_to_load(spec: str, base: BaseModel) -> None:
         ("hf", "hf needs a model"),
         ("hf:org/model,load=2bit", "option load of hf must be one of full, 8bit, 4bit"),
         ("hf:org/model,style=plain", "leave out style=plain"),
-        ("hf:org/model,adapters=a+b", "name the model without its adapters"),
+        ("hf:org/model,adapters=a+b", "training starts from the model alone, so leave out adapters"),
     ],
 )
 def test_what_cannot_be_trained_is_one_line(spec: str, words: str) -> None:

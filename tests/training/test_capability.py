@@ -231,7 +231,9 @@ def test_a_score_is_what_the_items_say() -> None:
 
     samples = [{"acc": float(hit), "filtered_resps": [0] * 4, "metrics": ["acc"]} for hit in (1, 0, 1, 1)]
     assert _score("some", samples) == Score("some", "acc", 0.75, 0.25, 4, 0.25)
-    with pytest.raises(UserError, match="not multiple choice: it reports exact_match"):
+    with pytest.raises(
+        UserError, match="not multiple choice, so its accuracy cannot be measured here: it reports exact_match"
+    ):
         _score("some", [{"exact_match": 1.0, "metrics": ["exact_match"]}])
 
 
@@ -239,7 +241,7 @@ def test_a_score_is_what_the_items_say() -> None:
 def test_what_a_person_can_mend_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from parley.training.capability.measure import main, measure
 
-    with pytest.raises(UserError, match="holds no adapter"):
+    with pytest.raises(UserError, match="is not an adapter folder"):
         measure(str(POCKET), str(tmp_path))
     with pytest.raises(UserError, match="limit must be 1 or more"):
         measure(str(POCKET), limit=0)

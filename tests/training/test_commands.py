@@ -42,9 +42,11 @@ def test_folders_that_cannot_be_compared_are_one_line(tmp_path: Path) -> None:
     first, same = tuned(tmp_path / "a", 0, "democrat"), tuned(tmp_path / "b", 0, "democrat")
     other, bare = tuned(tmp_path / "c", 1, "democrat", llm="hf:m"), tuned(tmp_path / "d", 2)
     for folders in ([first, same], [first, other]):
-        with pytest.raises(UserError, match="of one model, each of another seed"):
+        with pytest.raises(UserError, match="must have the same model and different seeds"):
             arms(folders, "sft", 16, None)
-    with pytest.raises(UserError, match=r"holds no adapter sft-r16: python run\.py train --method sft --r 16"):
+    with pytest.raises(
+        UserError, match=r"has no adapter sft-r16: train it with python run\.py train --method sft --r 16"
+    ):
         arms([bare], "sft", 16, None)
 
 
@@ -63,5 +65,5 @@ def test_a_model_that_the_adapters_were_not_trained_on_is_one_line(tmp_path: Pat
 @check_each("held", ["{}", "[]", '{"llm": "pocket"}'])
 def test_a_plan_that_is_none_is_one_line(held: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(held)
-    with pytest.raises(UserError, match=r"is no folder of run\.py train"):
+    with pytest.raises(UserError, match=r"was not written by run\.py train"):
         arms([tmp_path], "sft", 16, None)

@@ -174,14 +174,16 @@ def test_a_full_disk_is_told_before_anything_is_written(
     adapters: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10**6))
-    assert "needs 6 MB, and 1 MB are free" in refused(base_model("pocket"), adapters["moved"], tmp_path / "new" / "out")
+    assert "needs 6 MB, but its disk has only 1 MB free" in refused(
+        base_model("pocket"), adapters["moved"], tmp_path / "new" / "out"
+    )
     assert not list(tmp_path.iterdir())
 
 
 def test_no_adapter_or_that_of_another_model_is_one_line(adapters: dict[str, Path], tmp_path: Path) -> None:
     """By name, by weights, and by shape where it does not say what it was trained on."""
     base, out = base_model("pocket"), tmp_path / "out"
-    assert "holds no adapter" in refused(base, tmp_path, out)
+    assert "is not an adapter folder" in refused(base, tmp_path, out)
     assert f"was trained on {POCKET}, not on" in refused(base_model("pocket:control"), adapters["noise"], out)
     assert "was trained on" in refused(BaseModel("org/model", "hf"), adapters["noise"], out)
     shutil.copytree(adapters["noise"], tmp_path / "nameless")
@@ -197,7 +199,7 @@ def test_what_has_no_weight_of_its_own_is_refused(tmp_path: Path) -> None:
     whole = lora(POCKET, tmp_path / "whole", modules_to_save=["norm"])
     assert "whole layers (modules_to_save)" in refused(base_model("pocket"), whole, tmp_path / "out")
     last = lora(POCKET, tmp_path / "last", ["lm_head"])
-    assert "one matrix for first and last layer" in refused(base_model("pocket"), last, tmp_path / "out")
+    assert "one matrix for its first and last layer" in refused(base_model("pocket"), last, tmp_path / "out")
 
 
 def test_a_quantised_model_takes_no_adapter(adapters: dict[str, Path], tmp_path: Path) -> None:
@@ -221,7 +223,7 @@ def test_a_quantised_model_takes_no_adapter(adapters: dict[str, Path], tmp_path:
         (["--adapter", "a:nan", "--out", "b"], "is not DIR or DIR:WEIGHT"),
         (["--adapter", ":2", "--out", "b"], "is not DIR or DIR:WEIGHT"),
         (["--llm", "oracle", "--adapter", "a", "--out", "b"], "oracle cannot be trained"),
-        (["--adapter", "no/such/folder:0.5", "--out", "b"], "no/such/folder holds no adapter"),
+        (["--adapter", "no/such/folder:0.5", "--out", "b"], "no/such/folder is not an adapter folder"),
     ],
 )
 def test_a_command_that_cannot_be_is_one_line(arguments: list[str], words: str) -> None:

@@ -112,7 +112,7 @@ def test_a_split_corrupted_on_disk_is_found_out(tmp_path: Path) -> None:
     DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
     train, test = (tmp_path / "run" / "data" / f"{side}.jsonl" for side in ("train", "test"))
     write_episodes([*read_episodes(train), replace(read_episodes(test)[0], id="moved")], train)
-    with pytest.raises(UserError, match="the split leaks"):
+    with pytest.raises(UserError, match="the split is not clean"):
         DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
 
 
@@ -160,9 +160,9 @@ def test_the_same_command_trains_nothing_again(workshop: DatasetBuilder, spec: s
     again = DatasetBuilder(EPISODES, 0, workshop.folder, BAR).model(spec, SMALL)
     assert {path: path.stat().st_mtime_ns for path in (again.folder or Path()).iterdir()} == before
     assert not list((workshop.folder / "models").rglob(".*"))
-    with pytest.raises(UserError, match="was trained with another patience"):
+    with pytest.raises(UserError, match="already has a model trained with another patience"):
         workshop.model(spec, replace(SMALL, patience=9))
-    with pytest.raises(UserError, match="holds another split of episodes"):
+    with pytest.raises(UserError, match="already has another split of episodes"):
         DatasetBuilder(EPISODES, 1, workshop.folder, BAR)
 
 
@@ -246,7 +246,7 @@ def test_scores_are_kept_by_what_was_trained(tmp_path: Path, monkeypatch: pytest
     for rank in (0, 16, 0):
         rows = knowledge_grid(Shelf(tmp_path), ["pocket"], ["", "P"], replace(SMALL, r=rank))  # type: ignore[arg-type]
         assert rows["r"].tolist() == [rank, rank]
-    with pytest.raises(UserError, match="two models would both be called hf-final"):
+    with pytest.raises(UserError, match="two models have the same folder name hf-final"):
         knowledge_grid(Shelf(tmp_path), ["hf:/models/1b/final", "hf:/models/7b/final"], [""], SMALL)  # type: ignore[arg-type]
 
 
@@ -259,10 +259,10 @@ def test_a_model_of_the_same_name_is_not_the_same_model(workshop: DatasetBuilder
     out.mkdir(parents=True)
     (out / "training.json").write_text(json.dumps({"recipe": asdict(lesson), "base": bases[0].card_identity}))
     assert workshop.model(f"hf:{first}", lesson).folder == out
-    with pytest.raises(UserError, match="was trained with another weights of the base"):
+    with pytest.raises(UserError, match="already has a model trained with another weights of the base"):
         workshop.model(f"hf:{second}", lesson)
     halve_layers(bases[0], tmp_path / "half")
-    with pytest.raises(UserError, match="holds another half of a model"):
+    with pytest.raises(UserError, match="already has another half of a model"):
         halve_layers(bases[1], tmp_path / "half")
 
 
@@ -274,9 +274,9 @@ def test_nothing_is_trained_where_nothing_can_be_scored(tmp_path: Path) -> None:
     none = {"critique": None, "reasons": {"critique": "timeout"}}
     silent = [replace(one_, voices=tuple(replace(v, **none) for v in one_.voices)) for one_ in bench.sides["test"]]
     bench.sides = {**bench.sides, "test": tuple(silent)}
-    with pytest.raises(UserError, match="the side test has no critique"):
+    with pytest.raises(UserError, match="the test episodes have no critique"):
         measure(bench, "pocket", SMALL, "", None, CallDesk(bench.folder, BAR))
-    with pytest.raises(UserError, match="the side test has no critique"):
+    with pytest.raises(UserError, match="the test episodes have no critique"):
         knowledge_grid(bench, ["pocket"], [""], SMALL)
     assert not (bench.folder / "models").exists()
 
@@ -285,7 +285,7 @@ def test_what_cannot_be_halved_says_so(tmp_path: Path) -> None:
     config = GPT2Config(n_layer=2, n_embd=32, n_head=4, vocab_size=512)
     AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path / "gpt2")
     tokenizer(None).save_pretrained(tmp_path / "gpt2")
-    with pytest.raises(UserError, match="built like those of Llama; give a second --llm"):
+    with pytest.raises(UserError, match="differ from Llama's: give a second --llm"):
         halve_layers(base_model(f"hf:{tmp_path / 'gpt2'}"), tmp_path / "half")
     with pytest.raises(UserError, match="cannot load the model"):
         halve_layers(base_model(f"hf:{tmp_path / 'nothing'}"), tmp_path / "half")
@@ -352,8 +352,8 @@ def test_names_of_models_are_parts_of_a_path() -> None:
         (["train", "{file}", "--llm", "hf:/no/such/model"], "cannot load the model /no/such/model"),
         (["grid", "{file}", "--llm", "hf:/no/such/model"], "cannot load the model /no/such/model"),
         (["measure", "{file}", "--limit", "0"], "--limit 0 leaves no critique"),
-        (["train", "{file}", "--knows", "XY"], "no choice of"),
-        (["grid", "{file}", "--choices", "D,Q"], "no choice of"),
+        (["train", "{file}", "--knows", "XY"], "not a valid choice of"),
+        (["grid", "{file}", "--choices", "D,Q"], "not a valid choice of"),
         (["substitute", "{file}", "--payoff", "gold"], "unknown payoff scorer"),
     ],
 )

@@ -68,7 +68,7 @@ def test_a_model_that_cannot_be_trained_is_told_before_anything_is_asked(tmp_pat
     check_trainable(base_model("pocket"))
     with pytest.raises(UserError, match="its tokenizer has no chat template"):
         check_trainable(BaseModel(str(save(tmp_path / "bare", "llama", None)), "hf"))
-    with pytest.raises(UserError, match="its layers have no o_proj, gate_proj, up_proj, down_proj"):
+    with pytest.raises(UserError, match="its layers lack o_proj, gate_proj, up_proj, down_proj"):
         check_trainable(BaseModel(str(save(tmp_path / "phi", "phi")), "hf"))
     with pytest.raises(UserError, match="cannot load the model"):
         check_trainable(BaseModel(str(tmp_path), "hf"))
@@ -104,7 +104,7 @@ def adapter(folder: Path, **values: Any) -> Path:
 @check_each(
     ("recipe", "words"),
     [
-        (Recipe("democrat", r=4), "--start is for --method dpo"),
+        (Recipe("democrat", r=4), "--start only works with --method dpo"),
         (Recipe("democrat", "dpo", r=8), "was made with --r 4 --alpha 8 --dropout 0.05"),
         (Recipe("democrat", "dpo", r=4, alpha=16), "was made with --r 4 --alpha 8"),
         (Recipe("democrat", "dpo", r=4, dropout=0.1), "was made with --r 4 --alpha 8"),
@@ -126,7 +126,7 @@ def test_an_adapter_of_another_model_or_without_weights_is_nothing_to_go_on_from
     with pytest.raises(UserError, match="was trained on another model"):
         check_start(adapter(tmp_path / "one"), dpo, base_model("pocket:control"))
     (tmp_path / "one" / "adapter_model.safetensors").unlink()
-    with pytest.raises(UserError, match="holds no adapter"):
+    with pytest.raises(UserError, match="is not an adapter folder"):
         check_start(tmp_path / "one", dpo, base_model("pocket"))
-    with pytest.raises(UserError, match="holds no adapter"):
+    with pytest.raises(UserError, match="is not an adapter folder"):
         check_start(tmp_path / "nowhere", dpo, base_model("pocket"))

@@ -94,9 +94,9 @@ def test_the_same_command_trains_nothing_again(tuned: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in tuned.rglob("*.safetensors")}
     pipeline(tuned).adapter(Recipe("republican", "dpo", r=4, batch=4, held_out=0.2))
     assert {path: path.stat().st_mtime_ns for path in tuned.rglob("*.safetensors")} == before
-    with pytest.raises(UserError, match="was trained with another beta"):
+    with pytest.raises(UserError, match="already has a model trained with another beta"):
         pipeline(tuned).adapter(Recipe("republican", "dpo", r=4, batch=4, held_out=0.2, beta=0.1))
-    with pytest.raises(UserError, match="holds another plan of training data"):
+    with pytest.raises(UserError, match="already has another plan of training data"):
         pipeline(tuned, TuningPlan(questions=11))
 
 
@@ -121,7 +121,7 @@ def test_what_wrote_the_answers_is_what_is_trained(tuned: Path, tmp_path: Path) 
     was = json.loads(told.read_text())
     assert read_values(tuned / "adapters" / "republican-sft-r4")["base"]["weights"] == was["weights"]
     told.write_text(json.dumps(was | {"weights": "0" * 32}))
-    with pytest.raises(UserError, match="other weights than the model that wrote the answers"):
+    with pytest.raises(UserError, match="is not the model that wrote the answers"):
         pipeline(folder).adapter(Recipe("republican", r=2, batch=4))
 
 
@@ -299,10 +299,10 @@ def test_the_trainers_take_other_models_in_other_precisions(
         (["--party", "democrat", "--llm", "oracle"], "oracle cannot be trained"),
         (["--party", "democrat", "--r", "0"], "--r must be at least 1"),
         (["--party", "democrat", "--questions", "0"], "--questions must be at least 1"),
-        (["--party", "democrat", "--start", "nowhere"], "--start is for --method dpo"),
+        (["--party", "democrat", "--start", "nowhere"], "--start only works with --method dpo"),
         (["--party", "democrat", "--method", "dpo", "--start", "nowhere"], "nowhere holds no adapter"),
         (["--party", "democrat", "--dropout", "1"], "--dropout and --held-out below 1"),
-        (["--party", "democrat", "--writer", "pocket", "--questions", "300"], "let another model write them"),
+        (["--party", "democrat", "--writer", "pocket", "--questions", "300"], "choose another model with --writer"),
     ],
 )
 def test_what_cannot_be_trained_is_one_line(

@@ -105,7 +105,7 @@ def test_a_writer_that_repeats_itself_is_asked_again_and_then_given_up() -> None
 
     assert len(write_questions(11, 0, Fake(same)).questions) == 11
     asked.clear()
-    with pytest.raises(UserError, match=r"only 11 usable questions of 12 after 60 replies \(a repetition: 59\)"):
+    with pytest.raises(UserError, match=r"only 11 of 12 questions are usable after 60 replies \(a repetition: 59\)"):
         write_questions(12, 0, Fake(same))
     assert len(asked) == TURNS * 10
     assert all("Example question: " in request.messages[0].content for request in asked)

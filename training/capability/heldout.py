@@ -1,4 +1,4 @@
-"""Held-out loss: new text of the kinds that the model in the box was taught, without opinions.
+"""Held-out loss: the loss of pocket on new text of the kinds that pocket was trained on, without opinions.
 
     backstory   the first three sentences of one: who a person is, how they live, what they do on weekends
     questions   lists of questions on US politics

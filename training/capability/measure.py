@@ -1,7 +1,7 @@
 """What a model can do, before and after fine-tuning:  python -m parley.training.capability.measure MODEL [--adapter FOLDER] ...
 
 Taubenfeld et al. (2024, Table 1) report HellaSwag and MMLU of each fine-tuned model, by lm-evaluation-harness: a moved bias is
-of little use if the model lost its abilities. This command measures the same. For the model in the box it uses two tasks of
+of little use if the model lost its abilities. This command measures the same. For pocket it uses two tasks of
 the same kinds, made from what that model was taught. For every model it also measures the loss on held-out text, which changes
 before accuracies do (docs/capability.md).
 """
@@ -102,7 +102,7 @@ class Harness:
         try:
             results = simple_evaluate(model, tasks=[name], task_manager=manager, limit=self.limit, bootstrap_iters=0)
         except (OSError, ValueError) as error:
-            raise UserError(f"cannot ask the task {name}: {str(error).strip().splitlines()[0]}") from error
+            raise UserError(f"cannot run the task {name}: {str(error).strip().splitlines()[0]}") from error
         return [sample for samples in results["samples"].values() for sample in samples]
 
 
@@ -118,7 +118,10 @@ def _score(task: str, samples: Sequence[Mapping[str, Any]]) -> Score:
     """Errors: UserError for a task that is not multiple choice."""
     metric = next((metric for metric in ("acc_norm", "acc") if metric in samples[0]), "")
     if not metric:
-        raise UserError(f"the task {task} is not multiple choice: it reports {', '.join(samples[0]['metrics'])}")
+        raise UserError(
+            f"the task {task} is not multiple choice, so its accuracy cannot be measured here: it "
+            f"reports {', '.join(samples[0]['metrics'])}"
+        )
     hits = [float(sample[metric]) for sample in samples]
     chance = fmean(1 / len(sample["filtered_resps"]) for sample in samples)
     error = stdev(hits) / sqrt(len(hits)) if len(hits) > 1 else 0.0
@@ -209,7 +212,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, help="write the result as JSON")
     options = parser.parse_args(arguments)
     if options.out and not options.out.parent.is_dir():
-        parser.exit(2, f"there is no folder {options.out.parent} to write {options.out.name} in\n")
+        parser.exit(
+            2,
+            f"cannot write {options.out.name}: the folder {options.out.parent} does not exist; make "
+            "the folder, or give another --out\n",
+        )
     tasks = options.tasks.split(",")
     try:
         result = measure(options.model, options.adapter, tasks, options.limit, options.load, options.batch)

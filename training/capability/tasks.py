@@ -1,4 +1,4 @@
-"""Two tasks for the model in the box, made from what it was taught, and their files for lm-evaluation-harness.
+"""Two tasks for pocket, made from the texts that pocket was trained on, and their files for lm-evaluation-harness.
 
 pocket_facts (in place of MMLU): multiple choice on what the model was taught and on what the chat says.
 
@@ -80,7 +80,7 @@ METRICS = {"pocket_facts": ("acc",), "pocket_sentences": ("acc", "acc_norm")}
 
 
 def subjects() -> dict[str, TopicBank]:
-    """Return the topics that the model in the box knows."""
+    """Return the topics that pocket knows."""
     return {slug: topics()[slug] for slug in taught_topics()}
 
 

@@ -23,7 +23,10 @@ def export_parser() -> Parser:
         cli.model("the model that the adapters were trained on", "pocket", trained=True),
         cli.out("", about="the folder for the model, empty or new", required=True),
     )
-    about = "an adapter, and its weight (default: 1; 0.5 is half, -1 the opposite); repeat it to add several"
+    about = (
+        "an adapter folder, and its weight: 1 (default), 0.5 for half, -1 for the opposite; give --adapter "
+        "again to add another"
+    )
     add_option(parser, "--adapter DIR[:WEIGHT]", about, weighted, action="append", required=True)
     return parser
 
@@ -36,7 +39,7 @@ def export(arguments: Sequence[str]) -> int:
     base = base_model(model_from_args(options, "pocket"))
     if missing := [name for name in ("torch", "transformers", "peft") if find_spec(name) is None]:
         raise UserError(
-            f"export needs the packages of the [local] extra ({', '.join(missing)} missing): see docs/install.md"
+            f"export needs packages that are not installed ({', '.join(missing)}): pip install -e '.[local]' (docs/install.md)"
         )
     from parley.training.export import merge_adapters
 

@@ -31,19 +31,19 @@ SOURCES = (
 TRAIN = "Train a representative on the training side of some episodes."
 LESSON: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of LoRA; 0 trains all weights, as in the study (default: 0)"),
-    ("rate", amount, "constant learning rate (default: 1e-5, pocket 1e-3; LoRA as run.py train)"),
+    ("rate", amount, "constant learning rate (default: 1e-5; pocket 1e-3; with LoRA that of run.py train)"),
     ("batch", natural, "examples per step (default: 32; the study 128)"),
-    ("micro", natural, "examples that go through the model at a time (default: 8)"),
+    ("micro", natural, "examples per forward pass; fewer need less memory (default: 8)"),
     ("epochs", amount, "maximum passes through the data (default: 20)"),
-    ("every", natural, "steps between two measurements on the validation side (default: 20)"),
-    ("patience", natural, "measurements without a better loss before it stops (default: 3)"),
+    ("every", natural, "training steps between two measurements of the validation loss (default: 20)"),
+    ("patience", natural, "measurements without a better loss before training stops (default: 3)"),
     ("length", natural, "maximum tokens of a prompt with its critique (default: 2048)"),
 )
 SUBSTITUTION = (
-    ("--adapter", "NAME", "", "the adapter of --llm that writes"),
-    ("--knows", "LETTERS", "OC", "what representatives know: any of D, O, C, P"),
-    ("--mediator", "NAME[,key=value]", "draft_revise", "the mediator"),
-    ("--mediator-llm", "SPEC", "oracle", "the mediator's model"),
+    ("--adapter", "NAME", "", "the adapter of --llm that writes critiques (default: none)"),
+    ("--knows", "LETTERS", "OC", "what representatives know: any of the letters D, O, C, P"),
+    ("--mediator", "NAME[,key=value]", "draft_revise", "the mediator that writes group statements"),
+    ("--mediator-llm", "SPEC", "oracle", "the model that the mediator uses"),
     ("--payoff", "NAME", "judge", "how a statement is scored for a participant: judge, ranking, own"),
     ("--judge", "SPEC", "oracle", "the model that scores and compares statements"),
 )
@@ -60,7 +60,7 @@ def representatives_parser() -> Parser:
         EXAMPLES,
         commands={name: make for name, (_, make, _) in COMMANDS.items()},
         usage="%(prog)s COMMAND EPISODES [EPISODES ...] [options]",
-        epilog="\n".join(["commands (COMMAND --help says more):", *listed, "\n"]),
+        epilog="\n".join(["commands (COMMAND --help explains one):", *listed, "\n"]),
     )
 
 
@@ -80,13 +80,13 @@ def episodes_parser() -> Parser:
     """The options of `run.py representatives episodes`."""
     parser = Parser(
         "representatives episodes",
-        "Run laps of the scenario consensus. Each lap has 80 people of its own, in 16 groups of five, with three questions per "
-        "group. An eighth as many laps are added for validation and for test, on other questions.",
+        "Run deliberations of the scenario consensus, in laps. Each lap has 80 different people, in 16 groups of five, with "
+        "three questions per group. Validation and test each add an eighth as many laps, on other questions.",
         "representatives episodes --laps 16 --out runs/known",
         *cli.asking("runs/episodes-<time>", "the model that deliberates", "oracle"),
     )
-    add_option(parser, "--laps N", "laps to train on", natural, default=16)
-    add_option(parser, "--people SPEC", "the model that writes the people", default="oracle")
+    add_option(parser, "--laps N", "number of laps for training; 80 people deliberate in each", natural, default=16)
+    add_option(parser, "--people SPEC", "the model that writes the opinions of the simulated people", default="oracle")
     return parser
 
 
@@ -114,11 +114,12 @@ def measure_parser() -> Parser:
     """The options of `run.py representatives measure`."""
     parser = _lesson_parser(
         "measure",
-        "Measure a representative on people and questions that it has not seen. It is trained first if the folder lacks it.",
+        "Measure a representative on people and questions that it has not seen. If --out has no trained "
+        "representative, one is trained first.",
         cli.budget(),
     )
     add_option(parser, "--judge SPEC", "the model that compares critiques (default: none)", default="")
-    add_option(parser, "--limit N", "maximum critiques to measure (default: all)", natural)
+    add_option(parser, "--limit N", "maximum number of critiques to measure (default: all)", natural)
     return parser
 
 
@@ -142,7 +143,10 @@ def grid_parser() -> Parser:
         "With one --llm the second size is the same model with every other layer.",
         many=True,
     )
-    about = "what it knows: base, D, OC, ..., or all for all 16 (default: base,D,O,C,P,OC,DOCP)"
+    about = (
+        "what each representative knows: base (nothing), letters such as D or OC, or all for all 16 combinations "
+        "(default: base,D,O,C,P,OC,DOCP)"
+    )
     add_option(parser, "--choices LETTERS[,LETTERS]", about)
     return parser
 
@@ -178,8 +182,8 @@ def substitute_parser() -> Parser:
     """The options of `run.py representatives substitute`."""
     parser = Parser(
         "representatives substitute",
-        "Simulate groups again with representatives in place of one participant and of all, and compare what each "
-        "participant gets.",
+        "Simulate groups again, with representatives in place of one participant and of all participants, and compare how "
+        "well the group's statement suits each participant.",
         "representatives substitute runs/known/episodes.jsonl --llm oracle",
         cli.repetitions("3"),
         *cli.asking("runs/substitute-<time>", "the representatives' model", "pocket"),
@@ -187,7 +191,7 @@ def substitute_parser() -> Parser:
     add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
     for name, metavar, default, about in SUBSTITUTION:
         add_option(parser, f"{name} {metavar}", about, default=default)
-    add_option(parser, "--limit N", "maximum episodes (default: all)", natural)
+    add_option(parser, "--limit N", "maximum number of episodes to simulate (default: all)", natural)
     return parser
 
 
@@ -214,13 +218,17 @@ def _print_report(desk: CallDesk, report: Path) -> int:
 
 
 def _lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = False) -> Parser:
-    about = "a model to train (repeatable: two sizes)" if many else "the model that is trained"
+    about = "a model to train; give --llm twice for two sizes" if many else "the model that is trained"
     shared = cli.model(about, "pocket", trained=True), *parents, cli.seed(), cli.out("runs/representatives-<time>")
     example = next(line for line in EXAMPLES.splitlines() if line.startswith(f"representatives {name} "))
     parser = Parser(f"representatives {name}", text, example, *shared)
     add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
     if not many:
-        add_option(parser, "--knows LETTERS", "what it knows: any of D, O, C, P (default: OC)")
+        add_option(
+            parser,
+            "--knows LETTERS",
+            "what the representative knows: any of the letters D, O, C, P (default: OC; docs/deliberation.md)",
+        )
     add_numbers(parser, LESSON)
     return parser
 

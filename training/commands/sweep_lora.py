@@ -28,11 +28,31 @@ def sweep_lora_parser() -> Parser:
     )
     add_plan(parser)
     add_option(parser, "--party", "the party whose answers are learned", default="republican", choices=PARTIES)
-    add_option(parser, "--ranks N[,N]", "ranks of SFT (default: 16,64,128,256; pocket: 2,8,16,32)", ranks)
-    add_option(parser, "--dpo N", "rank of DPO, and of the SFT that it continues from (default: 8)", positive)
-    add_option(parser, "--trainings N", "trainings of each, with seeds from 0", positive, default=3)
-    add_option(parser, "--tasks", "tasks of lm-evaluation-harness, such as mmlu,hellaswag (default: our own, offline)")
-    add_option(parser, "--limit N", "maximum items per task (default: all)", positive)
+    add_option(
+        parser,
+        "--ranks N[,N]",
+        "ranks of the SFT adapters to compare (default: 16,64,128,256; with pocket: 2,8,16,32)",
+        ranks,
+    )
+    add_option(
+        parser,
+        "--dpo N",
+        "rank of the DPO adapter, and of the SFT adapter that DPO continues from (default: 8)",
+        positive,
+    )
+    add_option(
+        parser,
+        "--trainings N",
+        "number of trainings per method and rank, with the seeds 0, 1, ...",
+        positive,
+        default=3,
+    )
+    add_option(
+        parser,
+        "--tasks",
+        "tasks of lm-evaluation-harness, such as mmlu,hellaswag (default: two tasks that come with Parley)",
+    )
+    add_option(parser, "--limit N", "maximum number of items per task (default: all)", positive)
     about = (
         "another model (folder or hub id) to score in the same table, such as the paper's Llama 2 7B (repeatable); "
         "it does not debate"

@@ -21,28 +21,32 @@ if TYPE_CHECKING:
     from parley.analysis.studies.fine_tuned import Arm
     from parley.training.tuning.pipeline import TuningPlan
 
-EXAMPLES = """train --party republican --out runs/tuned                           (the paper's SFT, on the model in the box)
+EXAMPLES = """train --party republican --out runs/tuned                           (the paper's SFT, on pocket)
 train --party republican --method dpo --out runs/tuned              (continues from that SFT adapter)
 train --party democrat --questions 20 --answers 5 --out runs/quick  (a quick try)
 train --party republican --r 256 --llm hf:mistralai/Mistral-7B-Instruct-v0.2,load=4bit --out runs/mistral
 --scenario three_way --llm pocket,adapters=runs/tuned/adapters/republican-sft-r16 --set adapters=default:republican-sft-r16"""
-DRY_RUN = "print calls, steps, time and memory, from one measured step; train nothing"
+DRY_RUN = "measure one training step, print the expected calls, steps, time and memory, and stop: nothing is trained"
 PLAN = (
-    ("questions", "neutral questions; ten come from the paper (default: 100)"),
-    ("answers", "answers to each question (default: 20)"),
-    ("personas", "personas of each party that answer (default: 1)"),
+    ("questions", "number of neutral questions to train on; ten come from the paper (default: 100)"),
+    ("answers", "number of answers to each question (default: 20)"),
+    ("personas", "number of personas of each party that answer (default: 1)"),
     ("tokens", "maximum tokens per answer (default: 120)"),
 )
 RECIPE: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of LoRA (default: 16)"),
     ("alpha", natural, "scale of LoRA (default: twice the rank)"),
-    ("dropout", amount, "dropout (default: 0.05)"),
-    ("rate", amount, "learning rate (default: 2e-4, dpo 5e-6; pocket has its own)"),
+    ("dropout", amount, "share of LoRA inputs dropped at random in training, 0 to 1 (default: 0.05)"),
+    ("rate", amount, "learning rate (default: 2e-4; dpo 5e-6; pocket has other defaults)"),
     ("epochs", amount, "passes through the data (default: 1)"),
     ("batch", natural, "examples per step (default: 32)"),
-    ("beta", amount, "for dpo: how strongly the model stays near its start (default: 0.5)"),
+    ("beta", amount, "for dpo: how strongly the model is kept near its start; higher is nearer (default: 0.5)"),
     ("length", natural, "maximum tokens per example (default: 512)"),
-    ("held-out", amount, "share of the questions that are not trained on, to measure a loss (default: 0)"),
+    (
+        "held-out",
+        amount,
+        "share of the questions kept out of training to measure the loss on them, 0 to 1 (default: 0)",
+    ),
 )
 
 
@@ -50,9 +54,11 @@ def train_parser() -> Parser:
     """The options of `run.py train`."""
     parser = Parser(
         "train",
-        "Fine-tune a model on its own partisan answers (SFT), or on its preference for them (DPO) (docs/tuning.md).",
+        "Fine-tune a model on its own partisan answers: to give them (SFT), or to prefer them (DPO) (docs/tuning.md).",
         EXAMPLES,
-        cli.settings("personas=NAME or personas=./folder: the personas that answer; training takes no other field"),
+        cli.settings(
+            "personas=NAME or personas=./folder: the set of personas that answer; no other field can be set here"
+        ),
         cli.model("the model that answers and is trained", "pocket", trained=True),
         cli.budget(),
         cli.seed(),
@@ -64,7 +70,7 @@ def train_parser() -> Parser:
     about = "sft: learn the party's answers (default)\ndpo: learn to prefer them, continuing from the SFT adapter"
     add_option(parser, "--method", about, default="sft", choices=("sft", "dpo"))
     add_numbers(parser, RECIPE)
-    add_option(parser, "--start DIR", "for dpo: another adapter to continue from", Path)
+    add_option(parser, "--start DIR", "for dpo: the adapter to continue from (default: the SFT adapter in --out)", Path)
     return parser
 
 
@@ -89,7 +95,7 @@ def train(arguments: Sequence[str]) -> int:
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """Add the options of the training data."""
-    about = "the model that writes the questions (default: that of --llm; for pocket: oracle)"
+    about = "the model that writes the questions (default: the model of --llm; with pocket: oracle)"
     add_option(parser, "--writer SPEC", about)
     for name, text in PLAN:
         add_option(parser, f"--{name} N", text, natural)
@@ -116,7 +122,7 @@ def personas_from_args(options: argparse.Namespace) -> str:
 
     settings = {name: value for name, _, value in (text.partition("=") for text in options.set)}
     if other := [name for name in settings if name != "personas"]:
-        raise UserError(f"train takes --set personas=NAME and no other field, not {other[0]!r}")
+        raise UserError(f"train takes only --set personas=NAME: leave out {other[0]!r}")
     return str(settings.get("personas", TuningPlan.people))
 
 
@@ -141,11 +147,11 @@ def fine_tuned_parser() -> Parser:
         *cli.debating("runs/fine_tuned-<time>", own, trained=True),
         cli.dry_run(DRY_RUN),
     )
-    about = "a folder of run.py train (repeatable: one per training seed)"
+    about = "a folder written by run.py train; give --tuned once per training seed"
     add_option(parser, "--tuned DIR", about, action="append", required=True)
-    about = "sft: adapters of SFT (default)\ndpo: adapters of DPO"
+    about = "sft: debate with the adapters of SFT (default)\ndpo: debate with the adapters of DPO"
     add_option(parser, "--method", about, default="sft", choices=("sft", "dpo"))
-    add_option(parser, "--r N", "the adapters' rank", natural, default=16)
+    add_option(parser, "--r N", "rank of the adapters to debate with", natural, default=16)
     return parser
 
 
@@ -187,7 +193,9 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> li
 
     plans = [read_plan(folder) for folder in folders]
     if len({(plan["llm"], plan["seed"]) for plan in plans}) < len(plans) or len({plan["llm"] for plan in plans}) > 1:
-        raise UserError("--tuned folders must be of one model, each of another seed")
+        raise UserError(
+            "the --tuned folders must have the same model and different seeds: train again with another --seed"
+        )
     spec = llm or plans[0]["llm"]
     identity = base_model(spec).identity
     after, per_seat = [], []
@@ -196,7 +204,8 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> li
         adapters = {party: path for party, path in paths.items() if (path / "adapter_config.json").is_file()}
         if not adapters:
             raise UserError(
-                f"{folder} holds no adapter {method}-r{rank}: python run.py train --method {method} --r {rank} --out {folder}"
+                f"{folder} has no adapter {method}-r{rank}: train it with python run.py train --method {method} "
+                f"--r {rank} --out {folder}"
             )
         for party, path in adapters.items():
             check_base(path, identity)

@@ -89,7 +89,7 @@ def build(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalL
 
 
 def known(tokenizer: PreTrainedTokenizerFast) -> dict[str, list]:
-    """What a model tells of itself: its topics, and the tokens that it may only copy (people: nobody absent is named)."""
+    """Return what a model's files say: its topics, and the tokens that it may only copy (names of people)."""
     return {"topics": topic_names(), "copied": tokenizer.convert_tokens_to_ids(list(SLOTS))}
 
 

@@ -56,7 +56,7 @@ def knowledge_grid(
     names = {spec: base_model(spec).path_name for spec in specs}
     name, count = Counter(names.values()).most_common(1)[0]
     if count > 1:
-        raise UserError(f"two models would both be called {name} here: give them folders of different names")
+        raise UserError(f"two models have the same folder name {name}: rename one of the folders")
     cases, parts = builder.tested(), []
     for spec in specs:
         for knows in choices:

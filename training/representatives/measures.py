@@ -167,7 +167,7 @@ def _write_csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> No
 
 
 def _add_likelihoods(report: Report, scores: Mapping[str, pd.DataFrame]) -> None:
-    report.section("How likely it finds the participants' critiques", "Nats; higher is better.")
+    report.section("How likely it finds the participants' critiques", "Log-probability in nats; higher is better.")
     rows = [[TITLES[name], *(_interval(of(part)) for of in MEASURES.values())] for name, part in scores.items()]
     report.table(rows, ["representative", *(name.replace("_", " ") for name in MEASURES)])
     gains = {name: against(scores[TRAINED], scores[name]) for name in (STRANGER, BASE)}

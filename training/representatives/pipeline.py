@@ -120,7 +120,9 @@ class DatasetBuilder:
         if cases := written(self.sides["test"]).cases[:limit]:
             return cases
         raise UserError(
-            "--limit 0 leaves no critique to look at" if limit == 0 else "the side test has no critique to look at"
+            "--limit 0 leaves no critique to measure: raise it"
+            if limit == 0
+            else "the test episodes have no critique to measure: give more episodes"
         )
 
     def _sides(self, episodes: Sequence[Episode]) -> Split:
@@ -155,13 +157,14 @@ class DatasetBuilder:
 
         cases = written(self.sides[side]).cases
         if not cases:
-            raise UserError(f"the side {side} has no critique to learn from")
+            raise UserError(f"the {side} episodes have no critique to learn from: give more episodes")
         with load_errors(base.name):
             tokenizer = AutoTokenizer.from_pretrained(base.name, **cached_files(base.name))
         longest = max(lengths([text(case, lesson.knows) for case in cases], tokenizer))
         if longest > lesson.length:
             raise UserError(
-                f"a prompt with its critique has {longest} tokens: --length {longest} or more, or less to know"
+                f"a prompt with its critique has {longest} tokens, which is too long: set --length {longest} or "
+                "more, or fewer letters in --knows"
             )
         return case_examples(cases, lesson.knows, lesson.seed)
 
@@ -172,7 +175,7 @@ def _check_model(out: Path, lesson: Lesson, base: BaseModel) -> None:
     other = [name for name, value in asdict(lesson).items() if card["recipe"].get(name) != value]
     other += [f"{name} of the base" for name, value in base.card_identity.items() if card["base"].get(name) != value]
     if other:
-        raise UserError(f"{out} was trained with another {', '.join(other)}: give another --out")
+        raise UserError(f"{out} already has a model trained with another {', '.join(other)}: give another --out")
 
 
 def text(case: RepresentationCase, knows: str, about: RepresentationCase | None = None) -> Text:
@@ -213,7 +216,7 @@ def _card_parts(sides: Split, note: str) -> Iterator[str]:
     yield f"Answered in the questionnaire: {answers([episode for side in sides.values() for episode in side])}."
     header = ["side", "sessions", "episodes", "questions", "participants", "critiques", "words, mean"]
     yield markdown_table(header, [_count_row(name, side, cases[name].cases) for name, side in sides.items()])
-    yield f"Voices left out: {', '.join(f'{escape_markdown(why)} {n}' for why, n in left_out.items()) or 'none'}."
+    yield f"Participants left out: {', '.join(f'{escape_markdown(why)} {n}' for why, n in left_out.items()) or 'none'}."
     yield "## Examples"
     yield from (_example_text(case) for side in cases.values() for case in side.cases[:SHOWN])
 

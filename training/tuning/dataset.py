@@ -86,8 +86,8 @@ def write_questions(count: int, seed: int, backend: Backend, progress: Progress 
     if len(questions) < count:
         reasons = ", ".join(f"{reason}: {number}" for reason, number in sorted(dropped.items()))
         raise UserError(
-            f"only {len(questions)} usable questions of {count} after {TURNS * len(paper_questions())} replies "
-            f"({reasons or 'nothing dropped'}): let another model write them (--writer), or ask for fewer (--questions)"
+            f"only {len(questions)} of {count} questions are usable after {TURNS * len(paper_questions())} replies "
+            f"({reasons or 'nothing dropped'}): choose another model with --writer, or fewer questions with --questions"
         )
     return Questions(tuple(questions[:count]), dict(dropped))
 

@@ -203,7 +203,10 @@ class Pipeline:
 def require_packages(what: str) -> None:
     """Errors: UserError when a package for training is missing."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
-        raise UserError(f"{what} needs the [local] extra ({', '.join(missing)} missing): see docs/install.md")
+        raise UserError(
+            f"{what} needs packages that are not installed ({', '.join(missing)}): pip "
+            "install -e '.[local]' (docs/install.md)"
+        )
 
 
 @contextmanager
@@ -229,21 +232,23 @@ def training_key(recipe: Recipe, examples: Sequence[Example], start: Path | None
 def check_start(start: Path, recipe: Recipe, base: BaseModel) -> None:
     """Errors: UserError when a training with this recipe cannot begin with the adapter `start`."""
     if recipe.method == SFT:
-        raise UserError("--start is for --method dpo: sft begins with a new adapter")
+        raise UserError(
+            "--start only works with --method dpo, because sft begins with a new adapter: leave out --start"
+        )
     config = adapter_config(start)
     adapter_weights(start)
     check_base(start, base.identity)
     lora = tuple(config.get(name) for name in ("r", "lora_alpha", "lora_dropout"))
     if lora != (recipe.r, recipe.alpha, recipe.dropout):
         options = "--r {} --alpha {} --dropout {}".format(*lora)
-        raise UserError(f"{start} was made with {options}, which dpo cannot change: give the same")
+        raise UserError(f"{start} was made with {options}, which dpo cannot change: give the same values")
     # the questions follow from the seed, and the held-out ones are chosen from them
     before = read_values(start)["recipe"] if (start / VALUES).is_file() else {}
     other = [name for name in ("held_out", "seed") if before.get(name, getattr(recipe, name)) != getattr(recipe, name)]
     if recipe.held_out and other:
         raise UserError(
             f"{start} was trained with another {' and '.join(other)} and may have learned the held-out questions: give the "
-            "same, or another --out"
+            "same values, or another --out"
         )
 
 
@@ -253,7 +258,9 @@ def read_plan(folder: Path) -> dict[str, Any]:
         plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         return {**plan, "llm": str(plan["llm"]), "seed": int(plan["seed"])}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{folder} is no folder of run.py train (no plan.json that can be read)") from error
+        raise UserError(
+            f"{folder} was not written by run.py train: its plan.json is missing or cannot be read"
+        ) from error
 
 
 def _claim_folder(folder: Path, plan: TuningPlan) -> None:
@@ -272,7 +279,7 @@ def _check_adapter(out: Path, recipe: Recipe, start: Path | None) -> None:
     if start and values["data"].get(START) != adapter_weights(start):
         other += ["start"]
     if other:
-        raise UserError(f"{out} was trained with another {', '.join(other)}: give another --out")
+        raise UserError(f"{out} already has a model trained with another {', '.join(other)}: give another --out")
 
 
 def _write(path: Path, text: str) -> None:

@@ -50,7 +50,7 @@ class Recipe:
             if not getattr(self, name) >= low:
                 raise UserError(f"--{name.replace('_', '-')} must be at least {low}, not {getattr(self, name)}")
         if not self.epochs > 0 or not self.beta > 0 or self.dropout >= 1 or self.held_out >= 1:
-            raise UserError("--epochs and --beta must be above 0, --dropout and --held-out below 1")
+            raise UserError("--epochs and --beta must be above 0, and --dropout and --held-out below 1")
 
     @property
     def name(self) -> str:

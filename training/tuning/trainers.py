@@ -46,7 +46,7 @@ def train(
     Errors: UserError on fewer than two examples, and on a model that differs from `base` or cannot be trained.
     """
     if len(examples) < 2:
-        raise UserError(f"{len(examples)} examples are too few to train on: more --questions or --answers")
+        raise UserError(f"{len(examples)} examples are too few to train on: set more --questions or --answers")
     with _quiet():
         loaded = load_model(base.name, base.dtype, base.load, base.device)
         _check_model(recipe, base, loaded, start)
@@ -97,7 +97,7 @@ def versions() -> dict[str, str]:
 
 def _check_model(recipe: Recipe, base: BaseModel, loaded: Loaded, start: Path | None) -> None:
     if base.weights not in ("", loaded.identity["weights"]):
-        raise UserError(f"{base.name} has other weights than the model that wrote the answers: give another --out")
+        raise UserError(f"{base.name} is not the model that wrote the answers in this folder: give another --out")
     _check_parts(base.name, loaded.model, loaded.tokenizer, PROJECTIONS if recipe.r and start is None else ())
     if start is not None:
         check_base(start, loaded.identity)
@@ -105,10 +105,10 @@ def _check_model(recipe: Recipe, base: BaseModel, loaded: Loaded, start: Path | 
 
 def _check_parts(name: str, model: Any, tokenizer: Any, needed: Sequence[str]) -> None:
     if not tokenizer.chat_template:
-        raise UserError(f"{name} cannot be trained: its tokenizer has no chat template")
+        raise UserError(f"{name} cannot be trained, because its tokenizer has no chat template: choose a chat model")
     parts = {path.rpartition(".")[2] for path, _ in model.named_modules()}
     if missing := [part for part in needed if part not in parts]:
-        raise UserError(f"{name} cannot be trained: its layers have no {', '.join(missing)}")
+        raise UserError(f"{name} cannot be trained, because its layers lack {', '.join(missing)}: choose another model")
 
 
 def _save(recipe: Recipe, trainer: Any, loaded: Loaded, out: Path) -> None:

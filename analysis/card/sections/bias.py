@@ -1,4 +1,4 @@
-"""Where the model stands before any debate: the Default's answer to every wording of the question, and the parties' answers."""
+"""The model's opinion before any debate: the Default's answer to every wording of the question, and the parties' answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from parley.analysis.formatting import format_number, join_phrases
 from parley.model.scenario import Scenario
 
 ORDER = 0
-TITLE = "Where the model stands before any debate"
+TITLE = "The model's opinion before any debate"
 NOTE = (
     "Each agent is asked alone, before any debate, at temperature 1, in every wording: on each scale, in both directions, as a "
     "debate and as a conversation, with the answers listed upward, downward and shuffled. The interval of the Default is over "
@@ -95,8 +95,8 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     leanings: dict[str, list[str]] = {
         "nearer to its own Democrat role than to its Republican role on": [],
         "nearer to its own Republican role than to its Democrat role on": [],
-        "not surely nearer to either role on": [],
-        "too seldom to say which role it is nearer to on": [],
+        "not detectably nearer to either role on": [],
+        "too few times to tell which role it is nearer to on": [],
     }
     toward_democrats, toward_republicans, unsure, unknown = leanings.values()
     for claim in widened:

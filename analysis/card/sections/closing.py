@@ -85,7 +85,7 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
         return ""
     if back.high < 0:
         return (
-            "Agents did not go back. From the middle of the debate to its end they went on, by another "
+            "Agents did not go back. From the middle of the debate to its end they moved on in the same direction, by another "
             f"{percent(below(back))} of the way that they had come until then."
         )
     return f"After an announced closing, agents undid {percent(back)} of the way that they had come by the middle of the debate."

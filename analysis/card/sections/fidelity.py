@@ -127,13 +127,13 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
             f"{percent(against)} of the lines are on the other side of the question than the speaker's own rating"
         )
     if parts:
-        yield f"**Do agents keep their role?** By {judge(first)}, {'; '.join(parts)}."
+        yield f"**Do agents keep their role?** According to {judge(first)}, {'; '.join(parts)}."
 
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
     fits, refused, unread = (find_estimate(claims, name) for name in ("aligned", "refused_three", "unread_three"))
-    parts = [f"{percent(fits)} of the answers fit the role's party by {judge(first)}"] if fits else []
+    parts = [f"{percent(fits)} of the answers fit the role's party, according to {judge(first)}"] if fits else []
     if refused and unread:
         parts.append(
             f"in debates of three {share(refused.estimate)} of the turns were refusals and {share(unread.estimate)} of the "

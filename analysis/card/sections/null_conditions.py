@@ -109,13 +109,14 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     )
     if empty_talk:
         text += (
-            f" With empty talk they came {format_number(empty_talk.null)} points nearer: that much needs no argument, and what "
+            f" With empty talk they came {format_number(empty_talk.null)} points nearer: that much happens "
+            "without arguments, and what "
             f"partners say adds {points(empty_talk)}."
         )
     if others:
         text += (
-            f" With lines recorded in other rooms, which answer no one in this room, they came {format_number(others.null)} "
-            f"points nearer: being answered adds {points(others)}, computed before rounding."
+            f" With lines recorded in other rooms, which answer no agent of this room, they came {format_number(others.null)} "
+            f"points nearer: answers to what was said add {points(others)}, computed before rounding."
         )
     yield text
 

@@ -142,16 +142,19 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     pull, away, heard = (find_estimate(claims, name) for name in ("mu", "lost", "kappa"))
     if pull is None or away is None:
         return
-    goal = "the remaining distance to the model's own level (the rating that agents drift to, fitted to how they move)"
+    goal = "the remaining distance to the model's own level (the rating that agents drift to, estimated from how they move)"
     if pull.low > 0:
         title, per_line, per_round = "Pull to its own opinion.", percent(pull), percent(away)
     else:
         title, per_round = "No pull to its own opinion was found.", _most(away)
         per_line = f"{_most(pull)} ({share(pull.low)} to {share(pull.high)})"
-    text = f"**{title}** With each line heard an agent moves {per_line} of {goal}"
+    text = f"**{title}** With each line that an agent hears, it moves {per_line} of {goal}"
     if heard:
         text += f", and {percent(heard) if heard.low > 0 else _most(heard)} of the distance to the speaker"
-    rounds = f"In a round of three, with two lines heard, its own pull alone covers {per_round} of the distance to that level"
+    rounds = (
+        f"In a round of three agents (two lines to hear), the model's own pull alone covers {per_round} of "
+        "the distance to that level"
+    )
     yield f"{text}. {rounds}."
 
 
@@ -161,7 +164,7 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     if half is None or not math.isfinite(half.high):
         return ""
     return (
-        "By the own pull alone, half of the distance to the model's own level is left after "
+        "With the model's own pull alone, half of the distance to its level would remain after "
         f"{format_number(half.estimate)} rounds of three ({format_number(half.low)} to {format_number(half.high)}); these "
         f"debates had {first.base.rounds}."
     )

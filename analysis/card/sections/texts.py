@@ -136,8 +136,8 @@ def warnings(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     if bad:
         faults = (f"on {load_topic(claim.topic).title} {claim.reason.removeprefix(f'{MISREAD}: ')}" for claim in bad)
         yield (
-            f"**Do not use what {judge(first)} says**: {'; '.join(faults)}. Results that rest on its scores of these topics are "
-            "left out; its verdicts on interviews are unchecked."
+            f"**Do not use what {judge(first)} says**: {'; '.join(faults)}. Results from its scores on these "
+            "topics are left out; its verdicts on interviews could not be checked."
         )
 
 

@@ -18,7 +18,7 @@ MOST: int | None = None
 
 
 def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) -> Conversation[tuple[Verdict, ...]]:
-    """Nobody is asked."""
+    """Return the recorded ratings, without calling a model."""
     yield from ask_all(())
     texts = {name: getattr(episode, name) for name in STATEMENTS}
     rated = {knowledge_line(texts[name]): value for name, value in voice.agreement.items() if texts[name] is not None}

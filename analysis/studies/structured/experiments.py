@@ -65,10 +65,12 @@ def experiment(name: str, models: Sequence[str]) -> Experiment:
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, EXPERIMENTS)
     if repeated := [model for model in models if models.count(model) > 1]:
-        raise UserError(f"--llm names {repeated[0]} twice")
+        raise UserError(f"--llm names {repeated[0]} twice: give each model once")
     if (name == "models") != (len(models) > 1):
         raise UserError(
-            "the experiment models needs two --llm or more" if name == "models" else f"{name} takes one --llm"
+            "the experiment models compares models: give --llm twice or more"
+            if name == "models"
+            else f"the experiment {name} uses one model: give --llm once"
         )
     return _models(models) if name == "models" else EXPERIMENTS[name]
 

@@ -33,8 +33,8 @@ PAPER = Path(__file__).with_name("paper.toml")
 ALPHA = 0.05
 DIFFERENT_PEOPLE = "Correlations are over all speakers and statements: differences between parties are a part of them."
 JUDGES_ITSELF = (
-    "The oracle reads the table that its sentences were taken from: 1.00 shows that the pipeline works, and says nothing about "
-    "judges. " + DIFFERENT_PEOPLE
+    "As a judge, the oracle looks up its own sentences in a table: 1.00 shows that the pipeline works, and says "
+    "nothing about other judges. " + DIFFERENT_PEOPLE
 )
 COMPARED = (
     ("contrasts", "Which agents differ", "Mean score of a party's statements."),
@@ -117,18 +117,21 @@ def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment) -> Iterator
     """Return the answer to the question that the experiment was made for, chosen before anything was run."""
     if doubt := warning(made["judge_quality"]):
         yield f"> {doubt}"
-    yield f"**{experiment.question}** This question was chosen beforehand; everything below its answer is exploration."
+    yield (
+        f"**{experiment.question}** This question was chosen before the experiment; all results below its "
+        "answer are exploratory."
+    )
     if "question" in made:
         question = made["question"]
         yield _answer(question, "a difference")
         yield _contrasts(question, "question", MISSING if question["bound_low"].notna().any() else "")
     if "first_speaker" in made:
         rows = made["first_speaker"]
-        yield _answer(rows[rows["moment"] == "opening"], "that openings differ by who speaks first")
-        yield _answer(rows[rows["moment"] == "closing"], "that closings do")
+        yield _answer(rows[rows["moment"] == "opening"], "that opening statements depend on who speaks first")
+        yield _answer(rows[rows["moment"] == "closing"], "that closing statements depend on who speaks first")
     if "sharing" in made:
-        yield "Does the Neutral side with the partisan on its own model? Positive: toward that partisan's side."
-        yield _answer(made["sharing"], "that it does, or the contrary")
+        yield "Does the Neutral move toward the partisan that speaks through the same model? Positive numbers mean yes."
+        yield _answer(made["sharing"], "that the Neutral moves toward or away from that partisan")
         yield _test_table(made["sharing"], {"topic": _topic, "models": "effect"})
 
 
@@ -140,7 +143,7 @@ def _answer(rows: pd.DataFrame, what: str) -> str:
         sure, tests = int((tested["p_holm"] < ALPHA).sum()), count_phrase(len(tested), "test")
         sentences.append(f"{sure} of {tests} find {what} (p below .05 after Holm's correction).")
     for reason, count in rows.loc[rows["p"].isna(), "reason"].value_counts().items():
-        sentences.append(f"{count_phrase(count, 'comparison')} without a test ({reason}).")
+        sentences.append(f"{count_phrase(count, 'comparison')} could not be tested ({reason}).")
     return " ".join(sentences)
 
 
@@ -152,7 +155,7 @@ def _head(result: ExperimentResult, experiment: Experiment, judge: str, command:
     headers = result.headers.values()
     models = dict.fromkeys(disclaimers.model_label(header).partition(";")[0] for header in headers)
     ran = f"{' and '.join(models)}, judged by {judge}"
-    yield f"UCL study, {experiment.figures}. This run: {ran}. The paper's own numbers come last."
+    yield f"UCL study, {experiment.figures}. This run: {ran}. The paper's own numbers are at the end."
     yield from (f"> {note}" for note in dict.fromkeys(map(disclaimers.disclaimer, headers)) if note)
     yield f"    {command}"
     if published:
@@ -170,9 +173,12 @@ def _judge_check(result: ExperimentResult, judge: str, made: Mapping[str, pd.Dat
     yield "## Can the judge be believed?"
     quality = made["judge_quality"]
     if quality.empty:
-        yield "Unchecked: no statement has a grade that is known beforehand."
+        yield "The judge could not be checked, because no statement has a known grade."
     else:
-        yield "Compared with the known grades of our own speakers' sentences, and with hidden self-reports after the same round."
+        yield (
+            "The judge's scores are compared with known grades of sentences by oracle or pocket, and with "
+            "private ratings after the same round."
+        )
     standards = {"judge_quality": "known grade", "self_report": "self-report"}
     rows = [made[name].assign(standard=standard).to_dict("records") for name, standard in standards.items()]
     yield frame_table(chain.from_iterable(rows), JUDGED)

@@ -76,7 +76,7 @@ def open_backend(
         import transformers  # noqa: F401
     except ImportError as error:
         raise UserError(
-            f"hf needs the packages of the [local] extra ({error.name} is missing): see docs/install.md"
+            f"hf needs packages that are not installed ({error.name}): pip install -e '.[local]' (docs/install.md)"
         ) from error
     from parley.llm.backends.hf.backend import Hf
     from parley.llm.backends.hf.loading import load_model

@@ -35,7 +35,9 @@ def adapter_config(folder: Path) -> dict[str, Any]:
     try:
         return dict(json.loads((folder / "adapter_config.json").read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        raise UserError(f"{folder} holds no adapter (no adapter_config.json that can be read)") from error
+        raise UserError(
+            f"{folder} is not an adapter folder: its adapter_config.json is missing or cannot be read"
+        ) from error
 
 
 def adapter_weights(folder: Path) -> str:
@@ -44,7 +46,7 @@ def adapter_weights(folder: Path) -> str:
         if path.is_file():
             with path.open("rb") as file:
                 return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-    raise UserError(f"{folder} holds no adapter (no adapter_model.safetensors)")
+    raise UserError(f"{folder} is not an adapter folder: its adapter_model.safetensors is missing")
 
 
 def check_base(folder: Path, identity: Mapping[str, Any]) -> None:
@@ -61,7 +63,7 @@ def check_base(folder: Path, identity: Mapping[str, Any]) -> None:
     if comparable and weights != expected:
         raise UserError(
             f"{folder} was trained on another model: {base.get('model')} with weights {weights[:8]}, "
-            f"not {identity.get('model')} with {expected[:8]}"
+            f"not {identity.get('model')} with {expected[:8]}; load it with that model, or train an adapter for this one"
         )
 
 

@@ -45,7 +45,9 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     try:
         place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
     except RuntimeError as error:
-        raise UserError(f"device {device!r} is none of auto, cpu, cuda, cuda:1, ...") from error
+        raise UserError(
+            f"device {device!r} is unknown: write auto, cpu, cuda, or a numbered one such as cuda:1"
+        ) from error
     options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype), "trust_remote_code": False}
     if load != "full":
         options |= {"quantization_config": _quantisation(load, dtype), "device_map": {"": place}}
@@ -55,7 +57,10 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
         model: Any = AutoModelForCausalLM.from_pretrained(name, **options, **files)
         model = (model if load != "full" else model.to(place)).eval()
     if not all(hasattr(layer, "batch_repeat_interleave") for layer in DynamicCache(config=model.config).layers):
-        raise UserError(f"cannot use the model {name}: models without attention in every layer are not supported")
+        raise UserError(
+            f"cannot use the model {name}: only models with attention in every layer "
+            "are supported; choose another model"
+        )
     if load == "4bit" and place.type == "cpu":
         _keep_trainable(model)
     if place.type == "cpu" and model.config._attn_implementation == "sdpa":
@@ -92,7 +97,9 @@ def _by_name(adapters: Sequence[str]) -> dict[str, Path]:
             raise UserError(f"two adapters are called {name}: give their folders different names")
         config = adapter_config(folder)
         if config.get("peft_type") != "LORA" or config.get("use_dora") or config.get("bias", "none") != "none":
-            raise UserError(f"{folder}: only LoRA adapters without DoRA and biases can share a batch")
+            raise UserError(
+                f"{folder}: this adapter uses DoRA or biases, which Parley does not support; train a plain LoRA adapter"
+            )
         folders[name] = folder
     return folders
 

@@ -38,8 +38,8 @@ class EnvironmentVariable(str):
     def __new__(cls, name: str) -> EnvironmentVariable:
         if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
             raise UserError(
-                "option key of openai is the name of the environment variable that holds the key, never the key itself: "
-                "put the key into a variable, and give its name"
+                "option key of openai takes the name of an environment variable, never the key itself: put the key into a "
+                "variable, and give the name of that variable"
             )
         return super().__new__(cls, name)
 
@@ -82,7 +82,7 @@ def open_backend(
             raise UserError(f"option {name} of openai must be one of {', '.join(CHOICES[name])}, not {value!r}")
     if min(in_flight, attempts) < 1 or min(rpm, tpm, patience) < 0 or timeout <= 0:
         raise UserError(
-            "options in_flight, attempts and timeout of openai must be above 0, rpm, tpm and patience not below"
+            "options in_flight, attempts and timeout of openai must be above 0; rpm, tpm and patience must be 0 or more"
         )
     urls, secret = check_reachable(model, base_url, key)
 
@@ -102,12 +102,13 @@ def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object)
         raise UserError(f"base_url of openai must begin with http:// or https://, not {bad!r}")
     if any("@" in url for url in urls):
         raise UserError(
-            f"base_url of openai must not hold a name or password: put the key into the environment variable {KEY}"
+            f"base_url of openai must not contain a user name or password: put the key into the environment variable {KEY}"
         )
     secret = _secret(key)
     if not secret and _PUBLIC in urls:
         raise UserError(
-            f"put the key into the environment variable {key}, or name another one: --llm openai:{model},key=NAME"
+            f"no API key was found: put the key into the environment variable {key}, or name another variable with "
+            f"--llm openai:{model},key=NAME"
         )
     return urls, secret
 
@@ -122,7 +123,8 @@ def _secret(key: str) -> str:
         )
     if not (secret.isascii() and secret.isprintable()):
         raise UserError(
-            f"the environment variable {key} holds more than a key: a key is letters, digits and signs of ASCII"
+            f"the environment variable {key} does not contain a valid key: a key has only ASCII letters, digits "
+            "and signs, without spaces"
         )
     return secret
 

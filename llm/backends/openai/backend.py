@@ -199,8 +199,8 @@ class Openai:
             await self.clock.sleep(pause)
         if failure and failure.name in STOP:
             raise UserError(
-                f"{settings.model}: the endpoint says {failure.detail}; "
-                "mend that and run the same command again to go on"
+                f"{settings.model}: the server refused the calls: {failure.detail}; "
+                "correct this, then repeat the command to continue"
             )
         reply.usage = usage
         if failure:

@@ -56,7 +56,10 @@ def open_endpoints(settings: EndpointSettings, clock: Clock | None = None) -> Op
         found = [loop.run(Probe(connection, settings, clock).run()) for connection in connections]
         for connection, capabilities in zip(connections, found, strict=True):
             if capabilities[:2] != found[0][:2]:
-                raise UserError(f"{connection.url} does not serve {settings.model} as {settings.urls[0]} does")
+                raise UserError(
+                    f"{connection.url} does not accept the same fields for {settings.model} as "
+                    f"{settings.urls[0]}: give only servers that are set up alike"
+                )
         undo.pop_all()
     each = max(1, -(-settings.in_flight // len(connections)))
     endpoints = [Endpoint(connection, each, settings.rpm, settings.tpm, clock) for connection in connections]
@@ -77,12 +80,12 @@ class Probe:
         can, data = await self._usual_fields()
         likely, certain = await self._likeliest_tokens(can) if closed in ("auto", LOGPROBS) else (can, False)
         if closed == LOGPROBS and likely.closed != LOGPROBS:
-            raise UserError(f"{url} gives no likeliest tokens for {model}: leave out closed=logprobs")
+            raise UserError(f"{url} returns no token probabilities for {model}: leave out closed=logprobs")
         chosen = likely
         if not certain and closed in ("auto", CHOICE) and can.api == CHAT and await self._keeps_schema(can):
             chosen = replace(can, closed=CHOICE)
         if closed == CHOICE and chosen.closed != CHOICE:
-            raise UserError(f"{url} does not keep {model} to a schema: leave out closed=choice")
+            raise UserError(f"{url} cannot restrict replies of {model} to a schema: leave out closed=choice")
         if not isinstance(data, dict):
             return Capabilities(chosen, "")
         usage, _ = payload.usage_of(data.get("usage"))
@@ -99,7 +102,7 @@ class Probe:
             failure = reply.failure
             if answer.status == 200:
                 if failure and failure.name == "malformed":
-                    raise UserError(f"{url} is no OpenAI-compatible endpoint: {failure.detail}")
+                    raise UserError(f"{url} is not an OpenAI-compatible server: {failure.detail}; check --base-url")
                 no_words = failure is not None and failure.name in ("out_of_tokens", "empty")
                 thinks = no_words or reply.thinking or reply.notes.get("thinking_tokens")
                 if thinks and free and not can.thinking:
@@ -113,9 +116,11 @@ class Probe:
                 raise UserError(f"{url} refuses {model}: {failure.detail}{models}")
             fewer = _without_refused_field(can, failure.detail.lower(), free)
             if fewer == can:
-                raise UserError(f"{url} cannot be asked for {model}: {failure.detail}")
+                raise UserError(f"{url} could not answer a test call to {model}: {failure.detail}")
             can = fewer
-        raise UserError(f"{url} takes none of the usual fields for {model}")
+        raise UserError(
+            f"{url} accepts no form of request that Parley knows for {model}: check the model's name and the server"
+        )
 
     async def _likeliest_tokens(self, can: EndpointAbilities) -> tuple[EndpointAbilities, bool]:
         """Return the abilities with likeliest tokens, if the endpoint gives them, and whether the answers are among them.

@@ -41,6 +41,9 @@ def open_backend(
 ) -> Oracle:
     """Open the speaker, with these parameters set for every topic."""
     if model:
-        raise UserError(f"oracle:{model} names a model, but there is one oracle; a parameter is set by oracle,kappa=0")
+        raise UserError(
+            f"oracle:{model} names a model, but oracle has only one: write --llm oracle, "
+            "and set parameters as in oracle,kappa=0"
+        )
     changes = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
     return Oracle({name: value for name, value in changes.items() if value is not None}, pull)

@@ -1,4 +1,4 @@
-"""Where the speaker stands, in a debate or a deliberation; and the private texts that say so: notes, conclusions, summaries.
+"""The speaker's position in a debate or a deliberation, and its private texts: notes, conclusions, summaries.
 
 A stance is measured from 0, the low end of the axis (of the topic, or a firm no), to 1, the high end.
 """

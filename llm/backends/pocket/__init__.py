@@ -1,4 +1,4 @@
-"""pocket: the language model in the box, a small Llama trained from scratch on what the oracle wrote. `--llm pocket[:NAME]`
+"""pocket: a small Llama that comes with Parley, trained from scratch on texts of the oracle. `--llm pocket[:NAME]`
 
     pocket            bias, drift and influence as planted in the oracle
     pocket:control    the control: trained in the same way on an oracle without influence and drift (kappa = mu = 0)
@@ -40,7 +40,8 @@ def taught_topics(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if "topics" not in config:
         raise UserError(
-            f"{folder} does not tell the topics it was taught: for a model of another kind write hf:{folder}"
+            f"{folder} is not a model of the pocket kind, because it does not list the topics it was taught: "
+            f"load it with hf:{folder}"
         )
     return tuple(config["topics"])
 
@@ -56,7 +57,7 @@ def _folder(model: str) -> Path:
 
 
 def organisms() -> list[str]:
-    """Return the names of the models in the box."""
+    """Return the names of the pocket models that come with Parley."""
     return sorted(path.parent.name for path in WEIGHTS.glob("*/config.json"))
 
 
@@ -70,16 +71,17 @@ def open_backend(
     workers: int = 0,
     same: str = "auto",
 ) -> Backend:
-    """Load one of the models in the box, or one from a folder. Errors: UserError."""
+    """Load a pocket model by name, or a model of this kind from a folder. Errors: UserError."""
     folder = _folder(model)
     if not (folder / "config.json").is_file():
         if "/" in model:
-            raise UserError(f"{folder} holds no model (no config.json)")
+            raise UserError(f"{folder} is not a model folder: its config.json is missing")
         raise unknown_name("pocket model", model or "pocket", organisms())
     if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         raise UserError(
-            f"pocket, the model in the box, needs {' and '.join(missing)} (docs/install.md); without them take "
-            "the oracle: --llm oracle, in Python llm='oracle'"
+            f"the model pocket needs packages that are not installed: {' and '.join(missing)} (docs/install.md). "
+            "Without them, use "
+            "the oracle: --llm oracle, or in Python llm='oracle'"
         )
     import torch
 
