@@ -199,6 +199,6 @@ def line_events(room: RoomState, agents: tuple[int, ...], by: str, text: str) ->
 def check_line(kind: str, by: str, text: str) -> None:
     """Errors: UserError for an empty text, and for a name that is no name of a speaker."""
     if not _NAME.fullmatch(by):
-        raise UserError(f"{kind}: by must be a name of one to four words, not {by!r}")
+        raise UserError(f"{kind}: the option by must be a name of one to four words, such as by='Ann Lee', not {by!r}")
     if not text:
         raise UserError(f"{kind}: text must not be empty")
