@@ -128,7 +128,9 @@ def test_bounded_confidence_is_misfitted_toward_less_influence(recorded: Callabl
 
 def test_too_few_rooms_are_refused(recorded: Callable[..., Tables]) -> None:
     """Four rooms give no standard error worth the name; five do."""
-    with pytest.raises(UserError, match="4 rooms"):
+    with pytest.raises(
+        UserError, match="needs at least 5 rooms with ratings before and after a round, and this run has 4"
+    ):
         recover_parameters(recorded(0, repetitions=4, topics="racism"), grade)
     assert len(recover_parameters(recorded(0, repetitions=5, topics="racism"), grade)) == 3
 

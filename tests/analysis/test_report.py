@@ -71,7 +71,7 @@ def test_a_report_that_fails_leaves_no_summary_behind(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("parley.analysis.run_report.write_transcript", full)
-    with pytest.raises(UserError, match="No space left on device; the record is kept") as error:
+    with pytest.raises(UserError, match="No space left on device; the record is saved") as error:
         write_report(folder)
     assert len(str(error.value).splitlines()) == 1
     assert not (folder / "summary.md").exists()

@@ -385,7 +385,7 @@ def test_files_that_are_none_are_told(file: Path, tmp_path: Path) -> None:
         (f"surrogate:{tmp_path}/none.json", "No such file"),
         (f"surrogate:{other}", "it is none"),
         (f"surrogate:{old}", "fit the surrogate again"),
-        (f"surrogate:{two}", "say which"),
+        (f"surrogate:{two}", "choose one"),
         (f"surrogate:{file},topic=racsim", "did you mean racism"),
     ]:
         with pytest.raises(UserError, match=told):

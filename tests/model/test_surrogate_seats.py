@@ -224,10 +224,14 @@ def test_further_questions_have_no_answer(tmp_path: Path) -> None:
         ),
         (("republican",), {"probe": "agreement"}, "probe attitude: set probe=attitude, not agreement"),
         (("republican",), {"probe": "attitude@severity_1_7"}, "set probe=attitude, not attitude@severity_1_7"),
-        (("republican",), {"roles": "republican:spreader"}, "roles: a surrogate plays republican 1"),
-        (("republican",), {"traits": "drawn"}, "traits: a surrogate plays republican 1"),
-        (("republican 2",), {"confirmation_bias": "strong"}, "confirmation_bias: a surrogate plays republican 2"),
-        (("republican",), {"adapters": "republican:one"}, "adapters: a surrogate plays republican 1"),
+        (("republican",), {"roles": "republican:spreader"}, "roles: the seat republican 1 is played by a surrogate"),
+        (("republican",), {"traits": "drawn"}, "traits: the seat republican 1 is played by a surrogate"),
+        (
+            ("republican 2",),
+            {"confirmation_bias": "strong"},
+            "confirmation_bias: the seat republican 2 is played by a surrogate",
+        ),
+        (("republican",), {"adapters": "republican:one"}, "adapters: the seat republican 1 is played by a surrogate"),
     ],
 )
 def test_what_cannot_be_is_told_in_a_line(
