@@ -46,7 +46,7 @@ def modularity(links: Links, blocks: Ints) -> RoomMeasurement:
     source, target, total = blocks[links.source], blocks[links.target], len(links.source)
     if not total:
         return RoomMeasurement(None, NO_LINKS)
-    out, into = (np.bincount(ends, minlength=int(blocks.max()) + 1) for ends in (source, target))
+    out, into = (np.bincount(ends, minlength=int(np.max(blocks)) + 1) for ends in (source, target))
     if (out + into > 0).sum() == 1:
         return RoomMeasurement(None, "one block only")
     return RoomMeasurement(float((source == target).mean() - (out @ into) / total**2))

@@ -542,7 +542,7 @@ def test_a_change_anywhere_in_the_weights_is_another_model(models: Models, tmp_p
 def test_a_broken_file_or_device_is_one_line(models: Models, tmp_path: Path, broken: str) -> None:
     shutil.copytree(models(), tmp_path / "llama")
     (tmp_path / "llama" / "model.safetensors").write_bytes(b"\x00" * 20)
-    with pytest.raises(UserError, match="device 'gpu' is none of" if broken == "device" else "cannot load the model"):
+    with pytest.raises(UserError, match="device 'gpu' is unknown" if broken == "device" else "cannot load the model"):
         open_spec(f"hf:{tmp_path / 'llama'}{',device=gpu' if broken == 'device' else ''}")
 
 

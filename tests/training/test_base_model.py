@@ -39,7 +39,7 @@ def test_a_spec_names_a_model_to_load(spec: str, base: BaseModel) -> None:
         ("replay:runs/a", "replay cannot be trained"),
         ("pockt", "did you mean pocket"),
         ("pocket:contrl", "did you mean control"),
-        ("pocket:no/such/folder", "no/such/folder holds no model"),
+        ("pocket:no/such/folder", "no/such/folder is not a model folder"),
         ("pocket,load=4bit", "unknown option of pocket 'load'"),
         ("pocket,dtype=float64", "option dtype of pocket must be one of auto, float32"),
         ("hf", "hf needs a model"),

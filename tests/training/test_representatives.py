@@ -168,7 +168,7 @@ def test_the_same_command_trains_nothing_again(workshop: DatasetBuilder, spec: s
 
 def test_a_prompt_that_would_be_cut_is_refused(workshop: DatasetBuilder, spec: str) -> None:
     """Cut at the end it would teach to stop in mid-critique."""
-    with pytest.raises(UserError, match=r"has \d+ tokens: --length \d+ or more"):
+    with pytest.raises(UserError, match=r"has \d+ tokens, which is too long: set --length \d+ or more"):
         workshop.model(spec, replace(SMALL, knows="D", length=64))
 
 

@@ -300,7 +300,7 @@ def test_the_trainers_take_other_models_in_other_precisions(
         (["--party", "democrat", "--r", "0"], "--r must be at least 1"),
         (["--party", "democrat", "--questions", "0"], "--questions must be at least 1"),
         (["--party", "democrat", "--start", "nowhere"], "--start only works with --method dpo"),
-        (["--party", "democrat", "--method", "dpo", "--start", "nowhere"], "nowhere holds no adapter"),
+        (["--party", "democrat", "--method", "dpo", "--start", "nowhere"], "nowhere is not an adapter folder"),
         (["--party", "democrat", "--dropout", "1"], "--dropout and --held-out below 1"),
         (["--party", "democrat", "--writer", "pocket", "--questions", "300"], "choose another model with --writer"),
     ],
