@@ -63,7 +63,10 @@ def package_versions() -> dict[str, str]:
 def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) -> None:
     """Check, without changing anything, that the folder is empty or belongs to this experiment. Errors: UserError."""
     with file_errors(f"cannot use the folder {folder}"):
-        names = {path.name for path in folder.iterdir()} if folder.exists() else set()
+        try:
+            names = {path.name for path in folder.iterdir()}
+        except FileNotFoundError:
+            names = set()
     if LABEL not in names:
         if names - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it was written
             raise UserError(f"{folder} is not empty and is not a run folder: give another --out")
