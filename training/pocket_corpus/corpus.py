@@ -31,6 +31,7 @@ KINDS = frozenset(
         "lines",
         "backstory",
         "questions",
+        "self",
     )
 )
 """What a corpus must hold, each at least once."""
@@ -62,7 +63,7 @@ def check(path: Path) -> str:
                     for sentence in sentences(content)
                 )
         for fork in document.forks:
-            assert fork.answers or document.kind == "audience", f"a survey without an answer: {fork}"
+            assert fork.answers or document.kind in ("audience", "self"), f"a survey without an answer: {fork}"
             assert not fork.answers or abs(sum(fork.answers.values()) - 1) < 1e-6, "shares that do not sum to 1"
     assert set(kinds) == KINDS, kinds
     assert 0.6 < stances / replies < 0.9, "stance sentences out of bounds"

@@ -18,6 +18,7 @@ from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
 from parley.training.pocket_corpus.documents import Document, Fork
 from parley.training.pocket_corpus.listeners import audience, line, seated
 from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
+from parley.training.pocket_corpus.self_interviews import self_interview
 from parley.training.pocket_corpus.survey_questions import (
     PROBES,
     SAID,
@@ -54,7 +55,14 @@ def answerable() -> tuple[str, ...]:
     """The questions that the known-truth speaker answers."""
     speaker = CorpusSpeaker()
     asked = [_question((), question, 0) for question in data("questions")["questions"]]
-    return tuple(request.messages[0].content for request in asked if speaker.complete([request])[0].text is not None)
+    replies = [(request, speaker.complete([request])[0]) for request in asked]
+    return tuple(
+        [
+            request.messages[0].content
+            for request, reply in replies
+            if reply.text is not None and "declined" not in reply.notes
+        ]
+    )
 
 
 def _interview(rng: random.Random, stage: CorpusSpeaker) -> Document:
@@ -188,6 +196,7 @@ KINDS = {
     _unlabelled: 0.14,
     _census: 0.20,
     _lines: 0.13,
+    self_interview: 0.12,
     _backstory: 0.05,
     _questions: 0.02,
 }

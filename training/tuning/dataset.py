@@ -171,6 +171,8 @@ def _answer_problem(reply: Reply, person: Persona, backstories: Set[tuple[str, .
     """
     if reply.failure:
         return reply.failure.name
+    if reply.notes.get("declined"):
+        return "declined"
     text = reply.text or ""
     if not text.strip():
         return "empty"

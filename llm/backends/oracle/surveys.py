@@ -15,6 +15,7 @@ from typing import NamedTuple
 from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, agreement, bank, habit, position_now, read
 from parley.llm.backends.oracle.phrases import data, first_phrase, recognised, topics, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.self_questions import answer_self, decline, kinds_of
 from parley.llm.backends.oracle.speech import body_of
 from parley.llm.backends.oracle.stance import standing, unknown, unread_notes
 from parley.llm.purposes import RatingScale
@@ -195,17 +196,26 @@ def _in_decade(age: int, decade: re.Match[str]) -> bool:
 
 
 def answer_interview(reading: Reading, speaker: Speaker) -> Reply:
-    """Answer in two sentences: a question that checks personas (UCL study, Table 4), on a debate topic, or on a known theme.
+    """Answer in one or two sentences: a question that checks personas (UCL study, Table 4), about itself or about what it heard
+    (self_questions.py), on a debate topic, or on a known theme.
 
-    A question for a rating in words of its own gets no answer.
+    Any other question is declined. One for a rating in words of its own, and a text that asks nothing, get no answer.
     """
     question = reading.question
     rng = stream(reading.seed, reading.persona, reading.ask)
     if known := validation_question(question):
         return Reply(" ".join(rng.sample(validation_questions()[known][SIDES[reading.party]], SENTENCES)))
-    topic, about = recognised(question), theme(question)
-    if "?" not in question or not (topic or about) or _RATING.search(question):
+    if _RATING.search(question):
         return unknown(reading)
+    if reply := answer_self(reading, speaker):
+        return reply
+    topic, about = recognised(question), theme(question)
+    if not (topic or about) and kinds_of(question) == ("stand",):
+        topic = reading.topic
+    elif "?" not in question:
+        return unknown(reading)
+    if not (topic or about):
+        return decline(reading)
     if not topic:
         lines = data("values")["themes"][about][reading.party]
         return Reply(" ".join([*_identity(reading, rng), *rng.sample(lines, SENTENCES)]))

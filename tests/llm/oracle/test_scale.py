@@ -103,7 +103,6 @@ def test_a_fully_labelled_scale_is_answered_as_asked(asked: Callable[..., Reply]
 
 
 UNKNOWN = (
-    "What is the capital of France?",
     "Write a haiku about spring.",
     "Write a poem about gun violence.",
     "",
