@@ -131,6 +131,8 @@ class Usage(NamedTuple):
 
 
 NOTHING = Usage()
+DECLINED = "declined"
+"""The note of a reply that says only that it does not know or does not say: no opinion, and no answer to learn from."""
 
 
 def total(usages: Iterable[Usage]) -> Usage:
@@ -153,7 +155,7 @@ class Reply:
     answers : dict, optional
         Each allowed answer with its probability, where the backend knows it (sums to 1).
     notes : dict
-        Counts for the record (`unread`: lines that the backend could not interpret).
+        Counts for the record (`unread`: lines that the backend could not interpret; DECLINED: the text answers nothing).
     thinking : str
         The text that a model writes before its reply, if it thinks first; no agent hears it.
     way : str

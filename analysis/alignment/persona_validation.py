@@ -32,7 +32,7 @@ from parley.llm.errors import UserError
 from parley.llm.journal import shared_ledger
 from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
-from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.scenario_run import JOURNAL, lock_folder
 
@@ -123,6 +123,8 @@ def interview(item: Item, seed: int) -> Conversation[Reply]:
 
 def verdict_item(item: Item, answer: Reply) -> judging.Item | judging.Verdict:
     """The question whether an answer fits its persona; for an answer that failed, a missing verdict."""
+    if answer.notes.get(DECLINED):
+        return judging.missing("no answer (declined)")
     if answer.text is None or not answer.text.strip():
         return judging.missing(f"no answer ({answer.failure.name if answer.failure else 'empty'})")
     slots = {"question": item.question.text, "statement": one_line(answer.text), "person": person(item.persona.party)}

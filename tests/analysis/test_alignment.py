@@ -52,7 +52,7 @@ from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.budget import Budget
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
-from parley.llm.request import Reply, Request
+from parley.llm.request import DECLINED, Reply, Request
 
 SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
 ALEX = Persona(
@@ -175,6 +175,7 @@ def test_a_distribution_says_the_likelier_and_a_tie_says_nothing() -> None:
     [
         (Reply.failed("timeout"), "Aligned", "no answer (timeout)"),
         (Reply("  "), "Aligned", "no answer (empty)"),
+        (Reply("That is something I do not know.", notes={DECLINED: 1}), "Aligned", "no answer (declined)"),
         (Reply("Yes."), Reply.failed("refused"), "refused"),
     ],
 )

@@ -11,14 +11,17 @@ import pytest
 
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.dynamics import planted
-from parley.llm.backends.oracle.phrases import recognised, sentences, topics
+from parley.llm.backends.oracle.phrases import data, recognised, sentences, topics
 from parley.llm.backends.oracle.prompt_parser import read as reading
+from parley.llm.backends.oracle.self_questions import NAMED, ORDER, WHO, asked_of, kinds_of, plain
+from parley.llm.backends.oracle.surveys import validation_question
 from parley.llm.request import Message, Request, Sampling
 from parley.training.pocket_corpus import corpus
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, puppet
 from parley.training.pocket_corpus.debates import LEANING, rooms
 from parley.training.pocket_corpus.documents import Document, Fork, read, write
 from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES
+from parley.training.pocket_corpus.self_interviews import self_interview
 from parley.training.pocket_corpus.single_questions import answerable, singles
 from parley.training.pocket_corpus.survey_questions import INTRODUCED, LISTLESS, SAID, surveyed_by
 from parley.training.pocket_corpus.unlabelled import unlabelled
@@ -262,3 +265,62 @@ def test_some_rooms_lean(debates: list[Document]) -> None:
     counts = Counter(document.lean for document in debates)
     assert 1 - counts[""] / counts.total() == pytest.approx(LEANING, abs=0.08)
     assert min(counts["republican"], counts["democrat"]) > 10
+
+
+@pytest.fixture(scope="module")
+def selves() -> list[Document]:
+    return [self_interview(random.Random(seed), CorpusSpeaker({"sigma": 0.0})) for seed in range(400)]
+
+
+def asked_self(document: Document) -> list[tuple[str, str]]:
+    """The questions of a document on somebody itself, with their answers."""
+    asked = [(fork.question.split("\n\n")[-1], fork.reply) for fork in document.forks]
+    if not document.forks:
+        asked = [(one.content, two.content) for one, two in pairwise(document.messages) if two.role == "assistant"]
+    return asked
+
+
+def test_somebody_is_asked_about_itself_in_every_way(selves: list[Document]) -> None:
+    """Alone and in a debate; each kind of question, the questions that check personas, and what nobody knows; all answered."""
+    kinds: Counter[str] = Counter()
+    for document in selves:
+        for question, answer in asked_self(document):
+            named = asked_of(reading(Request((Message("user", question),), Sampling(), 0)))
+            kinds[
+                "persona" if validation_question(question) else named[0] if named else (*kinds_of(question), "other")[0]
+            ] += 1
+            assert answer, question
+    assert set(kinds) == {*NAMED, *ORDER, *WHO, "stand", "persona", "other"}
+    assert min(kinds.values()) > 15
+    assert 0.35 < sum(not document.forks for document in selves) / len(selves) < 0.55
+
+
+def test_no_wording_that_is_held_out_is_asked(selves: list[Document]) -> None:
+    held = {
+        plain(wording).lower()
+        for kind, entry in data("self").items()
+        if kind != "unsaid"
+        for wording in entry["held_out"]
+    }
+    asked = {plain(question).lower() for document in selves for question, _ in asked_self(document)}
+    assert not held & asked
+    assert len(asked) > 400
+
+
+def test_what_is_heard_before_a_question_is_heard_in_the_debate(selves: list[Document]) -> None:
+    """A fork begins as the chat goes on, so that the question alone is added; its chat is the real one, reply by reply."""
+    for document in selves:
+        for fork in document.forks:
+            *heard, _ = fork.question.split("\n\n")
+            assert document.messages[fork.kept].role == "user"
+            assert all(part in document.messages[fork.kept].content for part in heard)
+            assert fork.answers == {}
+
+
+def test_a_reply_about_itself_follows_from_its_chat(selves: list[Document]) -> None:
+    """Names and quotes in an answer about others stand in the chat before it (or in the question)."""
+    for document in selves:
+        for fork in document.forks:
+            before = " ".join(message.content for message in document.messages[: fork.kept]) + fork.question
+            for quote in [part for number, part in enumerate(fork.reply.split('"')) if number % 2]:
+                assert quote in before, fork

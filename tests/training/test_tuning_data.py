@@ -15,7 +15,7 @@ from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
-from parley.llm.request import Message, Reply, Request
+from parley.llm.request import DECLINED, Message, Reply, Request
 from parley.training.tuning import dataset
 from parley.training.tuning.dataset import (
     TURNS,
@@ -139,13 +139,14 @@ def test_what_cannot_be_learned_from_is_dropped_with_its_reason() -> None:
         "4?": "As an AI language model, I cannot have opinions.",
         "5?": " ",
         "6?": Reply.failed("timeout"),
+        "7?": Reply("I do not know enough about that to answer.", notes={DECLINED: 1}),
     }
     found = interview([ann], list(said), 1, 50, 0, Fake(said))
     assert [one.reason for one in found] == [
-        "", "names the person", "quotes a persona", "refusal", "empty", "timeout",
+        "", "names the person", "quotes a persona", "refusal", "empty", "timeout", "declined",
     ]  # fmt: skip
-    assert [one.text is None for one in found] == [False, True, True, True, True, True]
-    assert sum(dataset.count_reasons(found).values()) == 5
+    assert [one.text is None for one in found] == [False, True, True, True, True, True, True]
+    assert sum(dataset.count_reasons(found).values()) == 6
 
 
 def test_an_answer_that_was_cut_off_is_none() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from parley.llm.backends.oracle.phrases import sentences, topics
+from parley.llm.backends.oracle.phrases import recognised, sentences, topics
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
 from parley.training.pocket_corpus.debates import rooms
 from parley.training.pocket_corpus.documents import Document, read, write
@@ -55,7 +55,8 @@ def check(path: Path) -> str:
         assert document.messages or document.forks, "an empty document"
         for role, content in document.messages:
             if role == "system":
-                assert not labels & set(content.lower().replace(",", "").split()), f"a persona with a label: {content}"
+                stated = " ".join(sentence.rstrip(".") for sentence in sentences(content) if recognised(sentence))
+                assert not labels & set(stated.lower().replace(",", "").split()), f"a persona with a label: {content}"
             elif role == "assistant" and document.kind == "debate":
                 replies += 1
                 stances += any(

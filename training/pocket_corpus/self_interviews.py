@@ -15,7 +15,7 @@ from parley.agents.persona_generator import list_names
 from parley.llm.backends.oracle.phrases import data, expand, recognised, topics
 from parley.llm.backends.oracle.surveys import validation_questions
 from parley.llm.purposes import Facts
-from parley.llm.request import Message, Request, Sampling
+from parley.llm.request import DECLINED, Message, Request, Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, attitude_course
 from parley.training.pocket_corpus.documents import Document, Fork
 from parley.training.pocket_corpus.listeners import STANCE, line, seated
@@ -171,7 +171,7 @@ def _opinions() -> list[str]:
         for text in data("questions")["questions"]
     }
     replies = {text: CorpusSpeaker().complete([request])[0] for text, request in asked.items()}
-    return [text for text, reply in replies.items() if reply.text is not None and "declined" not in reply.notes]
+    return [text for text, reply in replies.items() if reply.text is not None and DECLINED not in reply.notes]
 
 
 @cache

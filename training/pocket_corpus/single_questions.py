@@ -13,7 +13,7 @@ from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends.oracle.phrases import data, recognised, topics
 from parley.llm.driver import drive
 from parley.llm.purposes import Facts
-from parley.llm.request import Message, Request, Sampling
+from parley.llm.request import DECLINED, Message, Request, Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
 from parley.training.pocket_corpus.documents import Document, Fork
 from parley.training.pocket_corpus.listeners import audience, line, seated
@@ -60,7 +60,7 @@ def answerable() -> tuple[str, ...]:
         [
             request.messages[0].content
             for request, reply in replies
-            if reply.text is not None and "declined" not in reply.notes
+            if reply.text is not None and DECLINED not in reply.notes
         ]
     )
 

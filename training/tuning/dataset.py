@@ -30,7 +30,7 @@ from parley.llm.driver import Progress, ask, drive
 from parley.llm.errors import UserError
 from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
-from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive, digest, stream
 
 HERE = Path(__file__).parent
@@ -171,8 +171,8 @@ def _answer_problem(reply: Reply, person: Persona, backstories: Set[tuple[str, .
     """
     if reply.failure:
         return reply.failure.name
-    if reply.notes.get("declined"):
-        return "declined"
+    if reply.notes.get(DECLINED):
+        return DECLINED
     text = reply.text or ""
     if not text.strip():
         return "empty"

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from parley.llm.backends.oracle.dynamics import Speaker, biased, dither, move, start
 from parley.llm.backends.oracle.phrases import TopicBank, data, sentences, topics
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_facts import CHILDREN, MARRIED, About, about
-from parley.llm.request import Reply
+from parley.llm.request import DECLINED, Reply
 from parley.llm.seeding import stream
 
 NAMED = ("agree_with", "thinks", "said")
@@ -24,10 +23,10 @@ ORDER = ("changed", "agree", "disagree", "own", "who_said")
 WHO = ("name", "job", "age", "home", "married", "children", "family", "party", "self")
 MOVED, FAR, MOST = 1.0, 3.0, 2
 """From which change on a mind has changed; from which distance on it disagrees; most speakers that one answer reports."""
-DECLINED = {"declined": 1}
 _SIGNS = re.compile(r"[?!.,;:\"“”()\[\]…]")
 _CONTRACTED, _IS = re.compile(r"\b(what|who|where|how)'s\b", re.I), r"\1 is"
 _SIDE = re.compile(r" are you (?:an? )?(republican|conservative|democrat|liberal|progressive) (?!or )")
+_HYPOTHETICAL = re.compile(r" (?:would|could|might) ")
 _RIGHT = ("republican", "conservative")
 
 
@@ -59,9 +58,13 @@ def _named(kind: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def kinds_of(question: str) -> tuple[str, ...]:
-    """Return what a question that names no speaker asks for: the first kind of ORDER, else all of WHO in it, else `stand`."""
+    """Return what a question that names no speaker asks for: the first kind of ORDER, else all of WHO in it, else `stand`.
+
+    What would change a mind is another question than what has changed it.
+    """
     text = plain(question).lower()
-    found = [kind for kind in ORDER if any(phrase in text for phrase in _phrases(kind))][:1]
+    order = [kind for kind in ORDER if kind != "changed" or not _HYPOTHETICAL.search(text)]
+    found = [kind for kind in order if any(phrase in text for phrase in _phrases(kind))][:1]
     if not found:
         places = {kind: [text.find(phrase) for phrase in _phrases(kind) if phrase in text] for kind in WHO}
         found = sorted((kind for kind in WHO if places[kind]), key=lambda kind: min(places[kind]))
@@ -93,8 +96,11 @@ def _speaker(words: str, heard: dict[str, str]) -> str:
     return " ".join(capital)
 
 
-def answer_self(reading: Reading, speaker: Speaker) -> Reply | None:
-    """Answer a question about the speaker itself or about what was said; None for any other question."""
+def answer_self(reading: Reading, speaker: Speaker, political: bool) -> Reply | None:
+    """Answer a question about the speaker itself or about what was said; None for any other question.
+
+    political: the question is on a topic or theme of the banks, so it asks for an opinion even where it says "your family".
+    """
     rng = stream(reading.seed, reading.persona, reading.heard, reading.own, reading.ask)
     named = asked_of(reading)
     if named:
@@ -102,7 +108,7 @@ def answer_self(reading: Reading, speaker: Speaker) -> Reply | None:
         own = about(reading).name
         return _own(reading, rng) if name == own else _about_speaker(kind, name, reading, speaker, rng)
     kinds = kinds_of(reading.question)
-    if not kinds or kinds == ("stand",):
+    if not kinds or kinds == ("stand",) or (political and kinds[0] in WHO):
         return None
     if kinds[0] == "changed":
         return _changed(reading, speaker, rng)
@@ -120,7 +126,7 @@ def decline(reading: Reading) -> Reply:
 
 
 def _declined(text: str) -> Reply:
-    return Reply(text, notes=DECLINED)
+    return Reply(text, notes={DECLINED: 1})
 
 
 def _who(kinds: tuple[str, ...], reading: Reading, rng: random.Random) -> Reply:
@@ -280,7 +286,7 @@ def _changed(reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
     return Reply(f"{line} Now I think {stance}")
 
 
-def _moving(reading: Reading, speaker: Speaker, bank: TopicBank, change: float) -> Sequence[str] | None:
+def _moving(reading: Reading, speaker: Speaker, bank: TopicBank, change: float) -> tuple[str, str] | None:
     """Return the name and the line heard with the largest influence in the direction of a change; None without one."""
     law = biased(speaker.parameters[bank.slug], reading.bias)
     value, best, found = start(reading.persona, bank.slug, law), 0.0, None

@@ -207,9 +207,9 @@ def answer_interview(reading: Reading, speaker: Speaker) -> Reply:
         return Reply(" ".join(rng.sample(validation_questions()[known][SIDES[reading.party]], SENTENCES)))
     if _RATING.search(question):
         return unknown(reading)
-    if reply := answer_self(reading, speaker):
-        return reply
     topic, about = recognised(question), theme(question)
+    if reply := answer_self(reading, speaker, bool(topic or about)):
+        return reply
     if not (topic or about) and kinds_of(question) == ("stand",):
         topic = reading.topic
     elif "?" not in question:
