@@ -1,7 +1,7 @@
 """Somebody is asked about itself, and about what it heard in a debate; and about things that nobody here knows.
 
-The questions and answers are those of the oracle (self_questions.py). Of each kind a few wordings (`held_out` in banks/self.toml)
-are never asked, so that they can test whether the kind was learned and not its wordings.
+The questions and answers are those of the oracle (llm/backends/oracle/self_questions.py). Of each kind a few wordings
+(`held_out` in banks/self.toml) are never asked, so that they can test whether the kind was learned and not its wordings.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ people or about large language models.
     speech.py          replies, statements, posts, corrections     surveys.py     ratings, questionnaire, interviews
     judging.py         verdicts on what others said                mediation.py   opinions, critiques, statements, rankings
     writing.py         personas, cases, questions
+    self_questions.py  who it is, what it heard, what changed its mind
+    self_facts.py      reads from a persona who somebody is
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
 the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`).
