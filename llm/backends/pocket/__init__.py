@@ -28,7 +28,8 @@ from parley.llm.backends.pocket.names import mask_names, name_tokens, unmask_nam
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Backend, Reply, Request, Wrapper
 
-MANNER = hf.MANNER
+MANNER = frozenset({"batch", "keep", "workers"})
+ENGINES, CLOSED = ("compiled", "torch"), ("exact", "text")
 WEIGHTS = Path(__file__).parent / "weights"
 
 
@@ -63,13 +64,12 @@ def organisms() -> list[str]:
 
 def open_backend(
     model: str,
-    dtype: str = "float32",
-    batch: int = 32768,
-    keep: int = 2560,
+    engine: str = "compiled",
+    batch: int = 256,
+    keep: int = 1024,
+    workers: int = 0,
     closed: str = "exact",
     adapters: str = "",
-    workers: int = 0,
-    same: str = "auto",
 ) -> Backend:
     """Load a pocket model by name, or a model of this kind from a folder. Errors: UserError."""
     folder = _folder(model)
@@ -77,26 +77,35 @@ def open_backend(
         if "/" in model:
             raise UserError(f"{folder} is not a model folder: its config.json is missing")
         raise unknown_name("pocket model", model or "pocket", organisms())
+    for name, value, known in (("engine", engine, ENGINES), ("closed", closed, CLOSED)):
+        if value not in known:
+            raise UserError(f"option {name} of pocket must be one of {', '.join(known)}, not {value!r}")
+    for name, number, least in (("batch", batch, 1), ("keep", keep, 0), ("workers", workers, 0)):
+        if number < least:
+            raise UserError(f"option {name} of pocket must be {least} or more, not {number}")
+    topics = taught_topics(folder)
+    workers, keep = workers or min(_cores(), 4), min(keep, _memory() // 3)
+    if engine == "torch":
+        return Pocket(_torch_backend(folder, keep, workers, closed, adapters), engine, topics)
+    from parley.llm.backends.pocket.backend import Compiled
+
+    paths = tuple(filter(None, adapters.split("+")))
+    return Pocket(Compiled(folder, closed == "exact", batch, keep << 20, workers, paths), engine, topics)
+
+
+def _torch_backend(folder: Path, keep: int, workers: int, closed: str, adapters: str) -> Backend:
+    """Open the model through hf. Errors: UserError."""
     if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         raise UserError(
-            f"the model pocket needs packages that are not installed: {' and '.join(missing)} (docs/install.md). "
-            "Without them, use "
-            "the oracle: --llm oracle, or in Python llm='oracle'"
+            f"engine=torch needs packages that are not installed: {' and '.join(missing)} (docs/install.md). "
+            "Without them, leave this option out"
         )
     import torch
 
     torch.set_num_threads(1)
-    inner = hf.open_backend(
-        str(folder),
-        dtype=dtype,
-        closed=closed,
-        batch=batch,
-        keep=min(keep, _memory() // 3),
-        workers=workers or min(_cores(), 4),
-        same=same,
-        adapters=adapters,
+    return hf.open_backend(
+        str(folder), dtype="float32", batch=32768, keep=keep, closed=closed, workers=workers, adapters=adapters
     )
-    return Pocket(inner, taught_topics(folder))
 
 
 def _cores() -> int:
@@ -115,14 +124,20 @@ def _memory() -> int:
 class Pocket(Wrapper):
     """The model, which reads and writes a token in place of each person's name (names.py)."""
 
-    def __init__(self, inner: Backend, topics: Sequence[str]):
+    def __init__(self, inner: Backend, engine: str, topics: Sequence[str]):
         super().__init__(inner)
-        self.topics = list(topics)
+        self.engine, self.topics = engine, list(topics)
 
     @property
     def identity(self) -> Mapping[str, Any]:
         kind = "model organism with a planted, known bias"
-        return {**self.inner.identity, "backend": "pocket", "kind": kind, "topics": self.topics}
+        return {
+            **self.inner.identity,
+            "backend": "pocket",
+            "engine": self.engine,
+            "kind": kind,
+            "topics": self.topics,
+        }
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         names = [name_tokens(request.messages, request.names) for request in requests]
