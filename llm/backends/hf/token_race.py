@@ -29,4 +29,5 @@ def waiting_times(keys: np.ndarray, vocabulary: int) -> np.ndarray:
     mixed = (mixed ^ (mixed >> np.uint32(16))) * np.uint32(FIRST)
     mixed = (mixed ^ (mixed >> np.uint32(15))) * np.uint32(SECOND)
     uniform = (mixed ^ (mixed >> np.uint32(16))).astype(np.float32) * np.float32(2.0**-32)
-    return -np.log1p(-np.minimum(uniform, np.float32(1 - 2.0**-24)).astype(np.float64))
+    times: np.ndarray = -np.log1p(-np.minimum(uniform, np.float32(1 - 2.0**-24)).astype(np.float64))
+    return times

@@ -8,9 +8,29 @@ It has a real tokenizer, transformer, chat template and logits; nothing is downl
 known bias. It serves to run, test and calibrate instruments, and is no evidence about people or about large language models
 (docs/pocket.md).
 
-Its options are those of hf without load, device and style. `workers` is by default the number of cores (4 at most); each worker
-has one thread, because on so small a model several threads in a matrix product slow each other down. `keep` is never more than a
-third of the machine's memory. Needs the `[local]` extra.
+    engine    compiled (code that is compiled once on each machine), torch (the backend hf, to check the compiled code)
+    batch     the most rows that are answered at the same time
+    keep      MiB for keys and values, those of earlier prompts included, so that a debate is not read again at every turn; 0:
+              nothing is kept after a call. It is never more than a third of the machine's memory
+    workers   threads; 0 stands for the number of cores, and four at most
+    closed    exact (a closed question gets the probability of every allowed answer), text (the reply is generated, then read)
+    adapters  folders of LoRA adapters, joined by +; an adapter has the name of its folder; a request names the one that answers
+
+    names.py        replaces names by tokens
+    prompt_ids.py   turns chats into token ids
+    weights.py      loads weights and merges adapters into copies of them
+    vectors.py      vectors of 16 numbers for compiled code
+    kernels.py      compiled code that reads tokens
+    decode.py       compiled code that writes replies
+    compilation.py  compiles once, says so, and keeps the code
+    prefix_pool.py  blocks of keys and values, which rows and turns share
+    reader.py       reads rows on several cores
+    replies.py      open questions
+    scoring.py      closed questions: exact probabilities of the allowed answers
+    backend.py      sorts requests, batches them and returns the replies in order
+
+A reply and its probabilities depend on the request alone. They are the same to the last bit, alone or in a batch, whatever was
+read or kept before, and with any number of workers.
 """
 
 from __future__ import annotations

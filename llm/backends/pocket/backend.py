@@ -55,11 +55,11 @@ class Compiled:
             "load": "full",
             "versions": {name: version(name) for name in ("numba", "tokenizers")},
         }
+        merged = [merge_adapter(tensors, adapter) for adapter in self.adapters.values()]
         for adapter in self.adapters.values():
             check_base(adapter, self._identity)
         if self.adapters:
             self._identity["adapters"] = {name: fingerprint(adapter) for name, adapter in self.adapters.items()}
-        merged = [merge_adapter(tensors, adapter) for adapter in self.adapters.values()]
         models = [arrange(each, folder) for each in (tensors, *merged)]
         self.vocabulary = models[0].embedding.shape[0]
         layers, key_heads = models[0].project.shape[0], models[0].key_heads

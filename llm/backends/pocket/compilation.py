@@ -27,7 +27,7 @@ def kept_code() -> Iterator[None]:
     import numba
     from numba.core import event
 
-    class Announcement(event.Listener):  # type: ignore[misc]
+    class Announcement(event.Listener):
         said = False
 
         def on_start(self, _: Any) -> None:

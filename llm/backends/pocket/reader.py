@@ -126,7 +126,7 @@ class Reader:
         ends = np.cumsum(sizes)
         share = -(-int(ends[-1]) // self.workers)
         part = (ends - 1) // max(share, 1)
-        parts = [[rows[place] for place in np.flatnonzero(part == number)] for number in range(self.workers)]
+        parts = [[rows[place] for place in np.flatnonzero(part == number).tolist()] for number in range(self.workers)]
         running = [self._threads.submit(work, part) for part in parts if part]
         wait(running)
         for part_done in running:

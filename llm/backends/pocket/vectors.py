@@ -25,7 +25,7 @@ FLOATS, INTS, SHORTS = (ir.VectorType(kind, LANES) for kind in (FLOAT, INT, ir.I
 SHORT_ZERO = ir.Constant(ir.IntType(LANES), 0)
 
 
-class Vector(types.Type):  # type: ignore[misc]
+class Vector(types.Type):
     """The type of a vector in compiled code."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ VECTOR = Vector()
 
 
 @register_model(Vector)
-class VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+class VectorModel(models.PrimitiveModel):
     """A vector is a value of the compiler."""
 
     def __init__(self, manager: Any, kind: Any):
@@ -58,7 +58,9 @@ def _splat(builder: Any, value: Any) -> Any:
     return builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), ir.Constant(INTS, [0] * LANES))
 
 
-def _pointer(context: Any, builder: Any, array: Any, value: Any, place: Any, kind: Any) -> Any:
+def _pointer(context: Any, builder: Any, array: Any, given: Any, kind: Any) -> Any:
+    """Return the address of a place of an array, both given."""
+    value, place = given
     data = context.make_array(array)(context, builder, value).data
     return builder.bitcast(builder.gep(data, [place]), kind.as_pointer())
 
@@ -90,7 +92,7 @@ def load(context: Any, array: Any, place: Any) -> Any:
     """Return 16 numbers of a float32 array, from a place on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, array, *arguments, FLOATS)
+        pointer = _pointer(context, builder, array, arguments, FLOATS)
         return builder.load(pointer, align=4)
 
     return VECTOR(array, types.intp), generate
@@ -101,7 +103,7 @@ def load_short(context: Any, array: Any, place: Any) -> Any:
     """Return 16 numbers of an int16 array, from a place on, as floats."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        shorts = builder.load(_pointer(context, builder, array, *arguments, SHORTS), align=2)
+        shorts = builder.load(_pointer(context, builder, array, arguments, SHORTS), align=2)
         return builder.sitofp(builder.sext(shorts, INTS), FLOATS)
 
     return VECTOR(array, types.intp), generate
@@ -112,7 +114,7 @@ def load_each(context: Any, array: Any, place: Any) -> Any:
     """Return the float32 number at a place, in all lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _splat(builder, builder.load(_pointer(context, builder, array, *arguments, FLOAT), align=4))
+        return _splat(builder, builder.load(_pointer(context, builder, array, arguments, FLOAT), align=4))
 
     return VECTOR(array, types.intp), generate
 
@@ -122,7 +124,7 @@ def store(context: Any, array: Any, place: Any, vector: Any) -> Any:
     """Write a vector into a float32 array, from a place on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store(arguments[2], _pointer(context, builder, array, *arguments[:2], FLOATS), align=4)
+        builder.store(arguments[2], _pointer(context, builder, array, arguments[:2], FLOATS), align=4)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, VECTOR), generate
@@ -133,7 +135,7 @@ def prefetch(context: Any, array: Any, place: Any) -> Any:
     """Ask for the cache line at a place, which will be read soon."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, array, *arguments, ir.IntType(8))
+        pointer = _pointer(context, builder, array, arguments, ir.IntType(8))
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(ir.VoidType(), [pointer.type, INT, INT, INT]), "llvm.prefetch.p0"
         )
