@@ -15,12 +15,8 @@ Nothing is asserted; measured figures are in docs/log.md.
 
 from __future__ import annotations
 
-import os
-
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-
 import argparse
+import os
 import resource
 import statistics
 import sys
@@ -31,6 +27,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import run  # noqa: F401, I001  (`parley` is this checkout)
 

@@ -26,6 +26,7 @@ from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.backends.pocket.prefix_pool import PrefixPool
 from parley.llm.backends.pocket.prompt_ids import ChatTokenizer
 from parley.llm.backends.pocket.reader import Reader, Row
+from parley.llm.backends.pocket.scoring import common_tail
 from parley.llm.backends.pocket.weights import load_tensors, merge_adapter
 from parley.llm.errors import UserError
 from parley.llm.request import Backend, Message, Reply, Request, Sampling, Wrapper
@@ -365,6 +366,22 @@ def test_a_block_stays_while_a_row_uses_it() -> None:
     assert second in pool.take(3)
     pool.leave([first])
     assert pool.find(-1, ids[0] + ids[1]) == [first]
+
+
+def test_questions_are_not_kept_but_chats_are(asked: list[Request], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two chats and the same question: what was read of the chats serves the next call, the question's blocks are free."""
+    tokenizer, chats = ChatTokenizer(FOLDER), [[Message("user", said * 40)] for said in ("So it is. ", "Not at all. ")]
+    question = Message("user", "Please give your answer as a number between one and ten. " * 6)
+    rows = [Row(0, asked[0], tokenizer.chat([*chat, question])) for chat in chats]
+    tail = len(tokenizer.chat([question])) // 4
+    assert abs(common_tail(rows) - tail) < 5
+    monkeypatch.setattr("parley.llm.backends.pocket.scoring.COVERED", 0.0)  # else the model writes an answer
+    backend = open_spec("pocket,workers=1")
+    requests = [Request((*chat, question), Sampling(0.0, 4), 0, ("1", "2")) for chat in chats]
+    backend.complete(requests)
+    pool = backend.inner.reader.pool  # type: ignore[attr-defined]
+    kept = pool.find(-1, rows[0].ids)
+    assert len(tokenizer.chat(chats[0])) // 4 // BLOCK - 1 <= len(kept) < rows[0].count // BLOCK - 2
 
 
 def test_an_interrupted_call_leaves_nothing_half_read(asked: list[Request], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def open_backend(
     model: str,
     engine: str = "compiled",
     batch: int = 256,
-    keep: int = 1024,
+    keep: int = 1536,
     workers: int = 0,
     closed: str = "exact",
     adapters: str = "",

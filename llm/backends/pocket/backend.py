@@ -14,11 +14,11 @@ from parley.llm.backends.pocket.compilation import kept_code
 with kept_code():
     from parley.llm.backends.pocket import decode  # noqa: F401
 from parley.llm.backends.pocket.kernels import BLOCK
-from parley.llm.backends.pocket.prefix_pool import PrefixPool
+from parley.llm.backends.pocket.prefix_pool import TOKEN_BYTES, PrefixPool
 from parley.llm.backends.pocket.prompt_ids import ChatTokenizer
 from parley.llm.backends.pocket.reader import Reader, Row
 from parley.llm.backends.pocket.replies import Writing
-from parley.llm.backends.pocket.scoring import AnswerTokens, begun, score_answers
+from parley.llm.backends.pocket.scoring import AnswerTokens, begun, common_tail, score_answers
 from parley.llm.backends.pocket.weights import SPARE, arrange, load_tensors, merge_adapter, read_definition
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request, Sampling
@@ -125,8 +125,14 @@ class Compiled:
         allowed = AnswerTokens(rows[0].request, self.tokenizer, self.definition.ends)
         if len(allowed.common) + allowed.longest > SPARE:
             raise UserError(f"an answer of more than {SPARE} tokens is too long for this model")
-        score = lambda batch: score_answers(self.reader, self.vocabulary, batch, allowed)  # noqa: E731
-        replies = self._run([begun(row, allowed) for row in rows], lambda _: 0, allowed.blocks, score)
+        asked = [begun(row, allowed) for row in rows]
+        last = rows[0].request.messages[-1:]
+        tail = min(common_tail(asked), len(self.tokenizer.chat(last)) // TOKEN_BYTES)
+
+        def score(batch: list[Row]) -> list[Reply]:
+            return score_answers(self.reader, self.vocabulary, batch, allowed, tail)
+
+        replies = self._run(asked, lambda _: 0, allowed.blocks, score)
         unanswered = [row for row in rows if replies[row.place].text is None]
         for place, reply in self._open(unanswered).items():
             reply.way, reply.covered = replies[place].way, replies[place].covered

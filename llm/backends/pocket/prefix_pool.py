@@ -92,6 +92,17 @@ class PrefixPool:
             self._children[before] += 1
         return True
 
+    def forget(self, block: int) -> bool:
+        """Take a block out of the tree that one row alone uses and nothing continues; False where there is more to it."""
+        key = self._key[block]
+        if key is None or self._users[block] != 1 or self._children[block]:
+            return False
+        del self._tree[key]
+        self._key[block] = None
+        if key[0] >= 0:
+            self._children[key[0]] -= 1
+        return True
+
     def leave(self, blocks: list[int]) -> None:
         """End a row's use of its blocks, in their order. Those of the tree stay; the others are free."""
         for block in reversed(blocks):

@@ -87,6 +87,14 @@ class Reader:
         self.pool.leave(row.blocks)
         row.blocks = []
 
+    def leave_question(self, row: Row, tail: int) -> None:
+        """End a row whose last `tail` tokens no other prompt goes on from: blocks with nothing else are not kept."""
+        for number in reversed(range(-(-(row.count - tail) // BLOCK), row.entered)):
+            if not self.pool.forget(row.blocks[number]):
+                break
+        self.pool.leave(row.blocks)
+        row.blocks = []
+
     def read(self, rows: Sequence[Row]) -> np.ndarray:
         """Read what is unread of each row; return the logits behind its last token, (rows, tokens)."""
         logits = np.empty((len(rows), self.width), np.float32)

@@ -42,8 +42,23 @@ class AnswerTokens:
         return 0 if self.single else sum(len(ids) // BLOCK + 2 for ids in self.read if ids)
 
 
-def score_answers(reader: Reader, vocabulary: int, rows: Sequence[Row], allowed: AnswerTokens) -> list[Reply]:
-    """Return the replies to rows that end in `allowed.common`. Text and failure are missing where answers are improbable."""
+def common_tail(rows: Sequence[Row]) -> int:
+    """Return the number of tokens in which all prompts end: the question, where several chats are asked the same one."""
+    first, common = rows[0].tokens, rows[0].count if len(rows) > 1 else 0
+    for row in rows[1:]:
+        common = min(common, row.count)
+        differing = np.flatnonzero(first[len(first) - common :] != row.tokens[row.count - common :])
+        common = common - 1 - int(differing[-1]) if len(differing) else common
+    return common
+
+
+def score_answers(
+    reader: Reader, vocabulary: int, rows: Sequence[Row], allowed: AnswerTokens, tail: int = 0
+) -> list[Reply]:
+    """Return the replies to rows that end in `allowed.common`. Text and failure are missing where answers are improbable.
+
+    What was read of the last `tail` tokens is not kept.
+    """
     logits = reader.read(rows)
     if allowed.single:
         first = [ids[0] for ids in allowed.rest]
@@ -51,7 +66,7 @@ def score_answers(reader: Reader, vocabulary: int, rows: Sequence[Row], allowed:
     else:
         shares = np.exp(_score_whole(reader, vocabulary, rows, logits, allowed))
     for row in rows:
-        reader.leave(row)
+        reader.leave_question(row, tail)
     return [_reply(row, share) for row, share in zip(rows, shares.tolist(), strict=True)]
 
 
