@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from data_checks import check_each
 
 from parley.llm.backends import open_spec
 from parley.llm.backends.hf.token_race import race_keys, waiting_times
-from parley.llm.backends.pocket import WEIGHTS
+from parley.llm.backends.pocket import WEIGHTS, compilation
 from parley.llm.backends.pocket import backend as engine
 from parley.llm.backends.pocket.decode import draw
 from parley.llm.backends.pocket.kernels import BLOCK, WIDTH, read_tokens
@@ -457,3 +458,29 @@ asked = [Request((Message("user", "Why?"),), Sampling(), 0, answers) for answers
 assert all(reply.text for reply in open_spec("pocket").complete(asked))
 """
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, timeout=300)
+
+
+def test_compiled_code_goes_where_it_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the package; where that is read-only, in the user's cache; a folder of the user comes first."""
+    assert compilation._folder("") == Path(compilation.__file__).parent / "__pycache__"
+    assert compilation._folder(str(tmp_path / "own")) == tmp_path / "own"
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(compilation, "HERE", tmp_path / "file")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert compilation._folder("") == tmp_path / "parley"
+
+
+@pytest.mark.thorough
+def test_compiling_is_announced_once(tmp_path: Path) -> None:
+    """The first run on a machine says that it compiles, on stderr and in one line; the second one says nothing."""
+    program = "import run; from parley.llm.backends import open_spec; open_spec('pocket')"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+        )
+        for _ in range(2)
+    ]
+    assert [one.stderr.count("compiling the engine of pocket") for one in said] == [1, 0]
+    assert [one.stderr.count("\n") for one in said] == [1, 0]
+    assert [one.stdout for one in said] == ["", ""]

@@ -368,7 +368,7 @@ def read_tokens(weights, blocks, tables, tokens, rows, positions, wanted, logits
                 position = positions[start + token]
                 block, slot = tables[rows[start + token], position // BLOCK], position % BLOCK
                 _keep(blocks, layer, projected, token, across, weights.heads, weights.key_heads, block, slot)
-            token = 0
+            token = np.int64(0)
             while token < count:
                 row, end = rows[start + token], token + 1
                 while end < count and end - token < together and rows[start + end] == row:
@@ -393,16 +393,17 @@ def read_tokens(weights, blocks, tables, tokens, rows, positions, wanted, logits
             _product(scaled, count, width, weights.gate_up, layer, both, False)
             _activate(both, count, inner, active)
             _product(active, count, inner, weights.down, layer, state, True)
-        some = 0
+        some = np.int64(0)
         for token in range(count):
             if wanted[start + token] >= 0:
                 for k in range(width):
                     state[some * width + k] = state[token * width + k]
                 some += 1
         _normalise(state, some, weights.norms, 2 * layers, weights.epsilon, scaled)
-        _product(scaled, some, width, weights.logits, 0, scores, False)
-        some = 0
+        _product(scaled, some, width, weights.logits, np.int64(0), scores, False)
+        some = np.int64(0)
         for token in range(count):
             if wanted[start + token] >= 0:
-                logits[wanted[start + token]] = scores[some * logits.shape[1] : (some + 1) * logits.shape[1]]
+                for k in range(logits.shape[1]):
+                    logits[wanted[start + token], k] = scores[some * logits.shape[1] + k]
                 some += 1
