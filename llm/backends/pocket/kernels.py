@@ -368,10 +368,10 @@ def read_tokens(weights, blocks, tables, tokens, rows, positions, wanted, logits
                 position = positions[start + token]
                 block, slot = tables[rows[start + token], position // BLOCK], position % BLOCK
                 _keep(blocks, layer, projected, token, across, weights.heads, weights.key_heads, block, slot)
-            token = np.int64(0)
-            while token < count:
-                row, end = rows[start + token], token + 1
-                while end < count and end - token < together and rows[start + end] == row:
+            first = np.int64(0)
+            while first < count:
+                row, end = rows[start + first], first + 1
+                while end < count and end - first < together and rows[start + end] == row:
                     end += 1
                 _attend(
                     blocks,
@@ -382,12 +382,12 @@ def read_tokens(weights, blocks, tables, tokens, rows, positions, wanted, logits
                     weights,
                     positions,
                     start,
-                    token,
-                    end - token,
+                    first,
+                    end - first,
                     seen,
                     found,
                 )
-                token = end
+                first = end
             _product(found, count, weights.heads * WIDTH, weights.combine, layer, state, True)
             _normalise(state, count, weights.norms, 2 * layer + 1, weights.epsilon, scaled)
             _product(scaled, count, width, weights.gate_up, layer, both, False)
