@@ -52,7 +52,7 @@ local_extras="[dev,local,serve,eval,app,browser]"
 
 case "$job" in
 demo)
-    install "[local]" "torch==2.13.0"
+    install ""
     "$env/bin/python" run.py --scenario echo_chamber --repetitions 5
     ;;
 test)
@@ -66,8 +66,8 @@ test-thorough)
     ;;
 test-local)
     install "$local_extras" "torch==2.13.0"
-    run_tests tests/llm/test_hf.py tests/llm/test_pocket.py tests/llm/test_one_reply.py tests/llm/test_backend_exam.py \
-        tests/model/test_resumed_pocket.py tests/llm/test_real_servers.py tests/training tests/analysis/test_views.py tests/analysis/test_browser.py
+    run_tests tests/llm/test_hf.py tests/llm/test_pocket_engine.py tests/llm/test_one_reply.py tests/llm/test_backend_exam.py \
+        tests/llm/test_real_servers.py tests/training tests/analysis/test_views.py tests/analysis/test_browser.py
     ;;
 test-all)
     install "$local_extras" "torch==2.13.0"

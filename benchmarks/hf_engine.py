@@ -2,9 +2,9 @@
 
     python benchmarks/hf_engine.py [--repetitions 40] [--times 3]
 
-The model is `pocket`. Each variant runs the debates `--times` times, in turns with the others, each time in a new process.
-A ratio is the median time of a variant divided by that of the whole engine. A part that is only there for speed must gain a
-factor of 1.3. Nothing is asserted; measured figures are in docs/log.md.
+The model is that of `pocket`, through torch. Each variant runs the debates `--times` times, in turns with the others, each time
+in a new process. A ratio is the median time of a variant divided by that of the whole engine. A part that is only there for speed
+must gain a factor of 1.3. Nothing is asserted; measured figures are in docs/log.md.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+MODEL = f"hf:{ROOT / 'llm' / 'backends' / 'pocket' / 'weights' / 'pocket'},dtype=float32"
 VARIANTS = {
-    "the whole engine": "pocket",
-    "one worker": "pocket,workers=1",
-    "nothing kept between turns": "pocket,keep=0",
-    "no batches": "pocket,batch=1",
+    "the whole engine": f"{MODEL},batch=32768,keep=2560,workers=2",
+    "one worker": f"{MODEL},batch=32768,keep=2560,workers=1",
+    "nothing kept between turns": f"{MODEL},batch=32768,keep=0,workers=2",
+    "no batches": f"{MODEL},batch=1,keep=2560,workers=2",
 }
 
 

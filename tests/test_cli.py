@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import run
+from parley.llm.backends import open_spec
 from parley.llm.journal import usage_of_journal
 from parley.llm.prompts import Template, prompt
 from parley.model.cli import Parser
@@ -220,6 +221,8 @@ def test_three_calls_are_three_calls(
     if name in LOCAL:
         pytest.importorskip("torch")
         pytest.importorskip("trl")
+        open_spec("pocket")  # compiled once on a machine, which says so in a line of its own
+        capsys.readouterr()
     world()
     out = "new.toml" if name in ("questions", "case") else "new"
     model = [] if name in LOCAL else ["--llm", "fake" if name == "questions" else "oracle"]

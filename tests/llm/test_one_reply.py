@@ -26,6 +26,7 @@ WAYS = [  # options, requests at a time
     (",keep=1,workers=3", 16),
     (",batch=4000,workers=1", 64),
 ]
+SMALL_BATCHES = {"pocket": {"batch=4000": "batch=3"}, "pocket:control": {"batch=4000": "batch=3"}, "hf": {}}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,6 +64,8 @@ def test_a_reply_depends_on_its_request_alone(name: str, hf_spec: str, monkeypat
     asked, expected = first.asked, dict(zip(map(id, first.asked), first.replies, strict=True))
     drawn = random.Random(0)
     for options, size in WAYS:
+        for few, other in SMALL_BATCHES[name].items():
+            options = options.replace(few, other)
         backend, mixed = open_spec(spec + options), drawn.sample(asked, len(asked) if size > 1 else 12)
         replies = [
             reply for start in range(0, len(mixed), size) for reply in backend.complete(mixed[start : start + size])

@@ -10,25 +10,17 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
-pytest.importorskip("transformers", reason="the [local] extra is not installed")
-
-from parley.agents.agent import Debater, DebateStyle  # noqa: E402
-from parley.agents.persona import load_personas  # noqa: E402
-from parley.agents.topic import load_topic, topic_names  # noqa: E402
-from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.oracle.dynamics import planted  # noqa: E402
-from parley.llm.backends.pocket import WEIGHTS, organisms  # noqa: E402
-from parley.llm.errors import UserError  # noqa: E402
-from parley.llm.request import Backend, Message, Request, Sampling  # noqa: E402
-from parley.model.debate import DebateModel  # noqa: E402
-from parley.model.events import Rated, Seated, Utterance  # noqa: E402
-from parley.model.recorder import MemoryRecorder  # noqa: E402
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> None:
-    torch.set_num_threads(1)
+from parley.agents.agent import Debater, DebateStyle
+from parley.agents.persona import load_personas
+from parley.agents.topic import load_topic, topic_names
+from parley.llm.backends import open_spec
+from parley.llm.backends.oracle.dynamics import planted
+from parley.llm.backends.pocket import WEIGHTS, organisms
+from parley.llm.errors import UserError
+from parley.llm.request import Backend, Message, Request, Sampling
+from parley.model.debate import DebateModel
+from parley.model.events import Rated, Seated, Utterance
+from parley.model.recorder import MemoryRecorder
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +59,14 @@ def test_the_weights_are_small_and_need_no_network(monkeypatch: pytest.MonkeyPat
 def test_what_is_kept_leaves_two_thirds_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine, or a container, of 300 MiB keeps 100 at most; less when less is asked for."""
     monkeypatch.setattr("parley.llm.backends.pocket._memory", lambda: 300)
-    most = [open_spec(spec).inner.prefixes.most >> 20 for spec in ("pocket", "pocket,keep=40")]  # type: ignore[attr-defined]
-    assert most == [100, 40]
+    monkeypatch.setattr("parley.llm.backends.pocket.backend.LEAST", 0)
+    backends = [open_spec(spec).inner for spec in ("pocket", "pocket,keep=40")]
+    most = [sum(part.nbytes for part in backend.reader.pool.blocks) >> 20 for backend in backends]  # type: ignore[attr-defined]
+    assert most == [99, 39]
 
 
 def test_it_takes_a_debate_of_2048_tokens(pocket: Backend) -> None:
-    assert pocket.inner.loaded.context >= 2048  # type: ignore[attr-defined]
+    assert pocket.inner.definition.context >= 2048  # type: ignore[attr-defined]
 
 
 @check_each("party", ["republican", "democrat", "default"])
@@ -168,8 +162,9 @@ def test_it_says_what_it_is(pocket: Backend) -> None:
     [
         ("pocket:controll", "did you mean control"),
         ("pocket:/nowhere/at/all", "is not a model folder"),
-        ("pocket,dtpe=x", "dtype"),
-        ("pocket,workers=-1", "workers of hf must be 1 or more"),
+        ("pocket,bacth=1", "batch"),
+        ("pocket,workers=-1", "workers of pocket must be 0 or more"),
+        ("pocket,engine=jax", "engine of pocket must be one of compiled, torch"),
     ],
 )
 def test_what_is_not_in_the_box_is_one_line(spec: str, words: str) -> None:

@@ -16,7 +16,7 @@ POCKET, CONTROL = str(WEIGHTS / "pocket"), str(WEIGHTS / "control")
     ("spec", "base"),
     [
         ("pocket", BaseModel(POCKET, "pocket", "float32")),
-        ("pocket:control,dtype=bfloat16,workers=1", BaseModel(CONTROL, "pocket", "bfloat16")),
+        ("pocket:control,engine=torch,workers=1", BaseModel(CONTROL, "pocket", "float32")),
         (f"pocket:{CONTROL}", BaseModel(CONTROL, "pocket", "float32")),
         ("hf:org/model", BaseModel("org/model", "hf")),
         (
@@ -41,7 +41,7 @@ def test_a_spec_names_a_model_to_load(spec: str, base: BaseModel) -> None:
         ("pocket:contrl", "did you mean control"),
         ("pocket:no/such/folder", "no/such/folder is not a model folder"),
         ("pocket,load=4bit", "unknown option of pocket 'load'"),
-        ("pocket,dtype=float64", "option dtype of pocket must be one of auto, float32"),
+        ("pocket,dtype=float64", "unknown option of pocket 'dtype'"),
         ("hf", "hf needs a model"),
         ("hf:org/model,load=2bit", "option load of hf must be one of full, 8bit, 4bit"),
         ("hf:org/model,style=plain", "leave out style=plain"),

@@ -194,7 +194,7 @@ def test_a_rate_is_chosen_by_its_held_out_loss_alone(tmp_path: Path) -> None:
     """One that learns nothing loses against one that does; asked again, nothing is trained."""
     from parley.training.tuning.learning_rates import rate_losses
 
-    asked = pipeline(tmp_path / "run")
+    asked = pipeline(tmp_path / "run", TuningPlan(questions=10, answers=20))
     found = rate_losses(asked, Recipe("republican", r=2, batch=4), [1e-6, 3e-3])
     assert fmean(found[3e-3]) < fmean(found[1e-6])
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("run/rates/*/*.safetensors")}

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from parley.llm.backends.hf.kv_cache import CachedPrefix
 from parley.llm.backends.hf.loading import Loaded
 from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, ReadBatch
+from parley.llm.backends.hf.token_race import race_keys, waiting_times
 from parley.llm.request import Reply, Usage
 
 SHRINK = 0.8
@@ -30,12 +32,15 @@ class Sampler:
     def __init__(self, rows: Sequence[PromptRow], copied: Sequence[int], device: torch.device):
         requests, self.copied = [row.request for row in rows], torch.tensor(copied, dtype=torch.long, device=device)
         self.barred = torch.tensor([[token not in row.ids for token in copied] for row in rows], device=device)
-        longest = max(request.sampling.max_tokens for request in requests)
-        generators = [torch.Generator().manual_seed(request.seed) for request in requests]
-        uniform = [torch.rand(longest, generator=generator, dtype=torch.float64) for generator in generators]
-        self.uniform = torch.stack(uniform).to(device)
+        self.longest = max(request.sampling.max_tokens for request in requests)
+        self._seed([request.seed for request in requests], device)
         self.temperature = torch.tensor([request.sampling.temperature for request in requests], device=device)
         self.top_p = torch.tensor([request.sampling.top_p for request in requests], device=device)
+
+    def _seed(self, seeds: Sequence[int], device: torch.device) -> None:
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        uniform = [torch.rand(self.longest, generator=generator, dtype=torch.float64) for generator in generators]
+        self.uniform = torch.stack(uniform).to(device)
 
     def draw(self, logits: torch.Tensor, steps: list[int]) -> list[int]:
         """Return a token for each row from logits (rows, vocabulary); at temperature 0 the most probable one.
@@ -48,10 +53,13 @@ class Sampler:
         if not (self.temperature > 0).any():
             return list(greedy.tolist())
         probabilities = (logits.float() / self.temperature.clamp(min=1e-6)[:, None]).softmax(-1)
-        cumulative = self._nucleus(probabilities).cumsum(-1, dtype=torch.float64)
-        targets = self.uniform[torch.arange(len(steps)), steps][:, None] * cumulative[:, -1:]
-        drawn = torch.searchsorted(cumulative, targets, right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
+        drawn = self._draw(self._nucleus(probabilities), steps)
         return list(torch.where(self.temperature > 0, drawn, greedy).tolist())
+
+    def _draw(self, chances: torch.Tensor, steps: list[int]) -> torch.Tensor:
+        cumulative = chances.cumsum(-1, dtype=torch.float64)
+        targets = self.uniform[torch.arange(len(steps)), steps][:, None] * cumulative[:, -1:]
+        return torch.searchsorted(cumulative, targets, right=True)[:, 0].clamp(max=chances.shape[-1] - 1)
 
     def select(self, places: list[int]) -> None:
         """Keep only some rows."""
@@ -69,6 +77,27 @@ class Sampler:
         return probabilities.masked_fill(dropped, 0.0)
 
 
+class RaceSampler(Sampler):
+    """Draws tokens of a model of the pocket kind, in a race, and within what its own files allow (`Loaded`)."""
+
+    def __init__(self, rows: Sequence[PromptRow], loaded: Loaded):
+        super().__init__(rows, loaded.copied, loaded.model.device)
+        self.suppressed, self.min_p = list(loaded.suppressed), loaded.min_p
+
+    def _seed(self, seeds: Sequence[int], device: torch.device) -> None:
+        self.uniform = torch.from_numpy(np.stack([race_keys(seed, self.longest) for seed in seeds]).astype(np.int64))
+
+    def draw(self, logits: torch.Tensor, steps: list[int]) -> list[int]:
+        logits[:, self.suppressed] = -torch.inf
+        return super().draw(logits, steps)
+
+    def _draw(self, chances: torch.Tensor, steps: list[int]) -> torch.Tensor:
+        chances = chances.masked_fill(chances < self.min_p * chances.amax(-1, keepdim=True), 0.0)
+        keys = self.uniform[torch.arange(len(steps)), steps].numpy().astype(np.uint32)
+        times = torch.from_numpy(waiting_times(keys, chances.shape[-1])).to(chances.device)
+        return (times / chances.double()).argmin(-1)
+
+
 def generate(loaded: Loaded, rows: Sequence[PromptRow], read_batch: ReadBatch) -> list[AnsweredRow]:
     """Return the replies to a batch, in its order."""
     with torch.inference_mode():
@@ -82,7 +111,7 @@ def generate(loaded: Loaded, rows: Sequence[PromptRow], read_batch: ReadBatch) -
 def _generate_tokens(loaded: Loaded, batch: PrefilledBatch) -> tuple[list[list[int]], dict[int, CachedPrefix | None]]:
     """Return the tokens of each row's reply, its end token included, and by row number what the cache can keep of it."""
     rows, logits = batch.rows, batch.logits
-    sampler = Sampler(rows, loaded.copied, loaded.model.device)
+    sampler = RaceSampler(rows, loaded) if loaded.races else Sampler(rows, loaded.copied, loaded.model.device)
     replies: list[list[int]] = [[] for _ in rows]
     prefixes: dict[int, CachedPrefix | None] = {}  # of the rows that have finished
     active = list(range(len(rows)))  # the rows in the batch

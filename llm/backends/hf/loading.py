@@ -27,6 +27,8 @@ class Loaded:
 
     `context` is the number of tokens that fit, `ends` are the tokens that end a reply, `adapters` the names of the loaded
     adapters. `copied` are tokens that a reply may hold only if the prompt has them; the model's configuration names them.
+    Models of the pocket kind draw their tokens in a race (token_race.py): `suppressed` tokens never, nor those whose probability
+    is below `min_p` times the largest one.
     """
 
     model: Any
@@ -36,6 +38,9 @@ class Loaded:
     ends: frozenset[int]
     copied: tuple[int, ...] = ()
     adapters: tuple[str, ...] = ()
+    races: bool = False
+    suppressed: tuple[int, ...] = ()
+    min_p: float = 0.0
 
 
 def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence[str] = ()) -> Loaded:
@@ -76,7 +81,7 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
             check_base(folder, identity)
         identity["adapters"] = {adapter: fingerprint(folder) for adapter, folder in folders.items() if folder.is_dir()}
         model = _with_adapters(model, folders)
-    return Loaded(model, tokenizer, identity, context, ends, copied, tuple(folders))
+    return Loaded(model, tokenizer, identity, context, ends, copied, tuple(folders), *_limits(model))
 
 
 @contextmanager
@@ -146,6 +151,15 @@ def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
     ends = model.generation_config.eos_token_id
     ends = ends if isinstance(ends, list) else [ends]
     return frozenset(int(token) for token in (*ends, tokenizer.eos_token_id) if token is not None)
+
+
+def _limits(model: Any) -> tuple[bool, tuple[int, ...], float]:
+    """Return whether a model is of the pocket kind (its configuration lists topics), its suppressed tokens, and its min_p."""
+    if not hasattr(model.config, "topics"):
+        return False, (), 0.0
+    settings = model.generation_config
+    suppressed = tuple(getattr(settings, "suppress_tokens", None) or ())
+    return True, suppressed, float(getattr(settings, "min_p", None) or 0.0)
 
 
 def _identity(name: str, model: Any, dtype: str, load: str) -> dict[str, Any]:

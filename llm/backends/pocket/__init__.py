@@ -8,9 +8,29 @@ It has a real tokenizer, transformer, chat template and logits; nothing is downl
 known bias. It serves to run, test and calibrate instruments, and is no evidence about people or about large language models
 (docs/pocket.md).
 
-Its options are those of hf without load, device and style. `workers` is by default the number of cores (4 at most); each worker
-has one thread, because on so small a model several threads in a matrix product slow each other down. `keep` is never more than a
-third of the machine's memory. Needs the `[local]` extra.
+    engine    compiled (code that is compiled once on each machine), torch (the backend hf, to check the compiled code)
+    batch     the most rows that are answered at the same time
+    keep      MiB for keys and values, those of earlier prompts included, so that a debate is not read again at every turn; 0:
+              nothing is kept after a call. It is never more than a third of the machine's memory
+    workers   threads; 0 stands for the number of cores, and four at most
+    closed    exact (a closed question gets the probability of every allowed answer), text (the reply is generated, then read)
+    adapters  folders of LoRA adapters, joined by +; an adapter has the name of its folder; a request names the one that answers
+
+    names.py        replaces names by tokens
+    prompt_ids.py   turns chats into token ids
+    weights.py      loads weights and merges adapters into copies of them
+    vectors.py      vectors of 16 numbers for compiled code
+    kernels.py      compiled code that reads tokens
+    decode.py       compiled code that writes replies
+    compilation.py  compiles once, says so, and keeps the code
+    prefix_pool.py  blocks of keys and values, which rows and turns share
+    reader.py       reads rows on several cores
+    replies.py      open questions
+    scoring.py      closed questions: exact probabilities of the allowed answers
+    backend.py      sorts requests, batches them and returns the replies in order
+
+A reply and its probabilities depend on the request alone. They are the same to the last bit, alone or in a batch, whatever was
+read or kept before, and with any number of workers.
 """
 
 from __future__ import annotations
@@ -28,7 +48,8 @@ from parley.llm.backends.pocket.names import mask_names, name_tokens, unmask_nam
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Backend, Reply, Request, Wrapper
 
-MANNER = hf.MANNER
+MANNER = frozenset({"batch", "keep", "workers"})
+ENGINES, CLOSED = ("compiled", "torch"), ("exact", "text")
 WEIGHTS = Path(__file__).parent / "weights"
 
 
@@ -63,13 +84,12 @@ def organisms() -> list[str]:
 
 def open_backend(
     model: str,
-    dtype: str = "float32",
-    batch: int = 32768,
-    keep: int = 2560,
+    engine: str = "compiled",
+    batch: int = 256,
+    keep: int = 1536,
+    workers: int = 0,
     closed: str = "exact",
     adapters: str = "",
-    workers: int = 0,
-    same: str = "auto",
 ) -> Backend:
     """Load a pocket model by name, or a model of this kind from a folder. Errors: UserError."""
     folder = _folder(model)
@@ -77,26 +97,35 @@ def open_backend(
         if "/" in model:
             raise UserError(f"{folder} is not a model folder: its config.json is missing")
         raise unknown_name("pocket model", model or "pocket", organisms())
+    for name, value, known in (("engine", engine, ENGINES), ("closed", closed, CLOSED)):
+        if value not in known:
+            raise UserError(f"option {name} of pocket must be one of {', '.join(known)}, not {value!r}")
+    for name, number, least in (("batch", batch, 1), ("keep", keep, 0), ("workers", workers, 0)):
+        if number < least:
+            raise UserError(f"option {name} of pocket must be {least} or more, not {number}")
+    topics = taught_topics(folder)
+    workers, keep = workers or min(_cores(), 4), min(keep, _memory() // 3)
+    if engine == "torch":
+        return Pocket(_torch_backend(folder, keep, workers, closed, adapters), engine, topics)
+    from parley.llm.backends.pocket.backend import Compiled
+
+    paths = tuple(filter(None, adapters.split("+")))
+    return Pocket(Compiled(folder, closed == "exact", batch, keep << 20, workers, paths), engine, topics)
+
+
+def _torch_backend(folder: Path, keep: int, workers: int, closed: str, adapters: str) -> Backend:
+    """Open the model through hf. Errors: UserError."""
     if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         raise UserError(
-            f"the model pocket needs packages that are not installed: {' and '.join(missing)} (docs/install.md). "
-            "Without them, use "
-            "the oracle: --llm oracle, or in Python llm='oracle'"
+            f"engine=torch needs packages that are not installed: {' and '.join(missing)} (docs/install.md). "
+            "Without them, leave this option out"
         )
     import torch
 
     torch.set_num_threads(1)
-    inner = hf.open_backend(
-        str(folder),
-        dtype=dtype,
-        closed=closed,
-        batch=batch,
-        keep=min(keep, _memory() // 3),
-        workers=workers or min(_cores(), 4),
-        same=same,
-        adapters=adapters,
+    return hf.open_backend(
+        str(folder), dtype="float32", batch=32768, keep=keep, closed=closed, workers=workers, adapters=adapters
     )
-    return Pocket(inner, taught_topics(folder))
 
 
 def _cores() -> int:
@@ -115,14 +144,20 @@ def _memory() -> int:
 class Pocket(Wrapper):
     """The model, which reads and writes a token in place of each person's name (names.py)."""
 
-    def __init__(self, inner: Backend, topics: Sequence[str]):
+    def __init__(self, inner: Backend, engine: str, topics: Sequence[str]):
         super().__init__(inner)
-        self.topics = list(topics)
+        self.engine, self.topics = engine, list(topics)
 
     @property
     def identity(self) -> Mapping[str, Any]:
         kind = "model organism with a planted, known bias"
-        return {**self.inner.identity, "backend": "pocket", "kind": kind, "topics": self.topics}
+        return {
+            **self.inner.identity,
+            "backend": "pocket",
+            "engine": self.engine,
+            "kind": kind,
+            "topics": self.topics,
+        }
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         names = [name_tokens(request.messages, request.names) for request in requests]
