@@ -163,7 +163,7 @@ def test_dry_run_touches_nothing(
         (["fine-tuned"], "required: --tuned"),
         (["fine-tuned", "--tuned", "nowhere"], "nowhere was not written by run.py train"),
         (["sweep-lora", "--ranks", "2,0"], "--ranks: must be 1 or more, not 0"),
-        (["export", "--out", "x"], "required: --adapter"),
+        (["export", "--adapter", "x"], "required: --out"),
     ],
 )
 def test_what_a_user_gets_wrong_is_one_line_and_exit_code_2(

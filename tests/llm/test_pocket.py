@@ -14,6 +14,7 @@ from parley.agents.agent import Debater, DebateStyle
 from parley.agents.persona import load_personas
 from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
+from parley.llm.backends.oracle import known_topics
 from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.backends.pocket import WEIGHTS, organisms
 from parley.llm.errors import UserError
@@ -65,8 +66,17 @@ def test_what_is_kept_leaves_two_thirds_of_the_memory(monkeypatch: pytest.Monkey
     assert most == [99, 39]
 
 
-def test_it_takes_a_debate_of_2048_tokens(pocket: Backend) -> None:
-    assert pocket.inner.definition.context >= 2048  # type: ignore[attr-defined]
+def test_it_takes_a_debate_of_thirty_four_lines(pocket: Backend) -> None:
+    """A persona and the lines of 34 turns, and room for a reply."""
+    one = debater("republican")
+    for number in range(34):
+        one.hear(f"Zoë{number % 4}", f"I think climate change is a serious problem. {SENTENCE}")
+    assert pocket.complete([one.compose_speech(0)])[0].text
+
+
+SENTENCE = (
+    "The last several years of heavy storms have moved me from doubtful to rather worried. We need green subsidies now."
+)
 
 
 @check_each("party", ["republican", "democrat", "default"])
@@ -105,7 +115,7 @@ def test_parties_start_where_the_speaker_it_learned_from_starts(pocket: Backend)
 
 def test_the_default_starts_where_the_speaker_starts_on_each_topic(pocket: Backend) -> None:
     """Before any debate the Default is at the planted bias, also on the two topics on which it is low."""
-    assert pocket.identity["topics"] == topic_names()
+    assert pocket.identity["topics"] == sorted(known_topics(""))
     for slug in topic_names():
         assert rating(pocket, debater("default", topic=slug)) == pytest.approx(planted()[slug].bias, abs=0.3), slug
 

@@ -135,7 +135,7 @@ def test_what_rows_have_in_common_is_read_once(monkeypatch: pytest.MonkeyPatch) 
         read(self, rows, *given)
 
     monkeypatch.setattr(Reader, "_read_part", counted)
-    long = Message("system", "You are an American who likes the sea. " * 40)
+    long = Message("system", "You are an American who likes the sea. " * 90)
 
     def tokens(requests: list[Request]) -> int:
         counts.clear()
@@ -341,7 +341,7 @@ def test_memory_for_what_was_read_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
     backend = open_spec("pocket,keep=4,workers=2")
     pool = backend.inner.reader.pool  # type: ignore[attr-defined]
     for start in range(6):
-        message = Message("user", " ".join(str(start * number % 89) for number in range(300)))
+        message = Message("user", " ".join(str(start * number % 89) for number in range(700)))
         replies = backend.complete(
             [Request((message, Message("user", str(n))), Sampling(max_tokens=9), n) for n in range(30)]
         )

@@ -80,7 +80,7 @@ def _whole(folder: Path, how: str) -> None:
     tables = load(folder)
     assert tables.finished
     assert tables.calls["failure"].isna().all()
-    assert (tables.calls["prompt_tokens"] > 50).all()
+    assert (tables.calls["prompt_tokens"] > 20).all()
     assert tables.utterances["text"].notna().all()
     assert set(tables.attitudes["how"]) == {how}
     assert tables.attitudes["rating"].between(0, 10).all()

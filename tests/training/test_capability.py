@@ -37,7 +37,7 @@ asks_a_model = pytest.mark.skipif(
 
 def written(item: TaskItem) -> str:
     """What the model reads of an item but for its chat."""
-    return " ".join([item.start, *item.choices])
+    return " ".join(item.choices)
 
 
 @MAKERS
@@ -61,7 +61,7 @@ def test_no_item_shows_a_party_or_a_stance(make: Callable[[int], list[TaskItem]]
         chats = " ".join(message.content for message in item.messages)
         assert not PARTY.search(f"{chats} {written(item)}")
         lines = [line.partition(": ")[2] or line for line in chats.splitlines()]
-        ended = [item.start + choice for choice in item.choices]
+        ended = item.choices
         said = [sentence for text in (*lines, *ended) for sentence in sentences(text)]
         assert not any(sentence in bank.grades for bank in topics().values() for sentence in said)
 
@@ -90,7 +90,7 @@ def test_a_question_is_about_its_topic() -> None:
     asked = "What is your opinion on gun control laws?"
     items = [item for item in facts(0) if item.messages[-1].content == asked]
     assert len(items) == 2
-    assert [(item.start, item.choices[item.answer]) for item in items] == [("I think", " gun violence is a")] * 2
+    assert [item.choices[item.answer] for item in items] == ["I think gun violence is a"] * 2
 
 
 def test_the_person_to_be_answered_is_the_one_who_has_spoken() -> None:
@@ -105,15 +105,15 @@ def test_the_person_to_be_answered_is_the_one_who_has_spoken() -> None:
 
 def test_the_number_that_comes_next_is_one_more_than_the_last() -> None:
     for item in [item for item in facts(0) if item.kind == "number"]:
-        last = re.findall(r"^(\d+)\.", item.start, re.M)[-1]
-        assert item.choices[item.answer] == f"{int(last) + 1}."
+        *_, last, following = re.findall(r"^(\d+)\.", item.choices[item.answer], re.M)
+        assert int(following) == int(last) + 1
 
 
 def test_only_the_right_ending_makes_a_sentence_that_was_taught() -> None:
     """By hand: "What are your views" goes on in two ways, so that neither is a wrong ending of the other."""
     items = completions(0)
-    lines = {item.start + item.choices[item.answer] for item in items}
-    made = [[item.start + choice in lines for choice in item.choices].count(True) for item in items]
+    lines = {item.choices[item.answer] for item in items}
+    made = [[choice in lines for choice in item.choices].count(True) for item in items]
     assert set(made) == {1}
     assert halves("1. What are your views on illegal immigration?") == (
         "1. What are your",
@@ -181,7 +181,7 @@ def test_a_damaged_model_is_found_out(whole: Capability, tmp_path: Path) -> None
 
 @asks_a_model
 def test_a_model_that_tells_nothing_apart_has_the_loss_of_guessing(tmp_path: Path) -> None:
-    """By hand: 3,060 tokens, each as likely, are ln 3060 nats."""
+    """By hand: a vocabulary of 6,217 tokens, each as likely, has ln 6217 nats."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -190,8 +190,9 @@ def test_a_model_that_tells_nothing_apart_has_the_loss_of_guessing(tmp_path: Pat
     folder = changed(tmp_path / "empty", 0.0)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     texts = heldout(0)
-    nats, tokens = loss(texts[:50], model, AutoTokenizer.from_pretrained(folder), 7)
-    assert nats == pytest.approx(log(3060), abs=1e-4)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    nats, tokens = loss(texts[:50], model, tokenizer, 7)
+    assert nats == pytest.approx(log(len(tokenizer)), abs=1e-4)
     assert tokens > 50
     assert texts == heldout(0) != heldout(1)
     assert not any(PARTY.search(text.reply) or bank.grade(text.reply) for text in texts for bank in topics().values())

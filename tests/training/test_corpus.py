@@ -26,7 +26,7 @@ from parley.training.pocket_corpus.single_questions import answerable, singles
 from parley.training.pocket_corpus.survey_questions import INTRODUCED, LISTLESS, SAID, surveyed_by
 from parley.training.pocket_corpus.unlabelled import unlabelled
 
-ROOMS = 200
+ROOMS = 400
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +66,9 @@ def test_the_check_refuses_a_persona_that_gives_the_answer_away(chats: list[Docu
     """A survey answered by copying a word out of the persona would be no survey."""
     told = next(document for document in chats if document.kind == "census")
     label = topics()["racism"].labels[4]
-    system = told.messages[0]._replace(content=f"You are Ann. To you racism is a {label} problem.")
+    system = told.messages[0]._replace(content=f"You are Ann. I think racism is a {label} problem.")
     write([Document("census", (system,), told.forks)], tmp_path / "all")
-    with pytest.raises(AssertionError, match="a persona with a label"):
+    with pytest.raises(AssertionError, match="a persona that answers a survey"):
         corpus.check(tmp_path / "all")
 
 

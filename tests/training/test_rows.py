@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
@@ -23,15 +24,16 @@ from parley.llm.request import Message  # noqa: E402
 from parley.training.pocket import muon, train  # noqa: E402
 from parley.training.pocket import rows as packing  # noqa: E402
 from parley.training.pocket.rows import ANSWER, STANCE, Encoder, pack, visible  # noqa: E402
-from parley.training.pocket.tokenizer import LEANS, texts, train_tokenizer  # noqa: E402
+from parley.training.pocket.tokenizer import LEANS, train_tokenizer, unspoken_tokens  # noqa: E402
 from parley.training.pocket.train import Recipe, Training, build, rate  # noqa: E402
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker  # noqa: E402
 from parley.training.pocket_corpus.debates import rooms  # noqa: E402
-from parley.training.pocket_corpus.documents import Document, Fork, write  # noqa: E402
+from parley.training.pocket_corpus.documents import Document, Fork, Line, write  # noqa: E402
 from parley.training.pocket_corpus.single_questions import singles  # noqa: E402
 
+WORD = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
 LIBRARY = _muon._zeropower_via_newtonschulz
-SMALL = {"hidden": 32, "layers": 2, "heads": 2, "key_heads": 1, "feed_forward": 48}
+SMALL = {"hidden": 32, "layers": 4, "heads": 2, "key_heads": 1, "feed_forward": 48}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,7 +48,7 @@ def documents() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def tokenizer(documents: list[Document]) -> PreTrainedTokenizerFast:
-    return train_tokenizer(texts(documents))
+    return train_tokenizer(documents)
 
 
 @pytest.fixture(scope="module")
@@ -138,20 +140,20 @@ def test_the_answer_counts_and_both_likely_answers_are_right(
         surveys = [fork for fork in document.forks if fork.answers]
         assert len(places) == len(surveys)
         for place, fork in zip(places, surveys, strict=True):
-            words = {tokenizer.decode([encoded.ids[place]]).strip(): 1 - encoded.share[place]}
+            words = {tokenizer.decode([encoded.ids[place]]): 1 - encoded.share[place]}
             if encoded.share[place]:
-                words[tokenizer.decode([encoded.other[place]]).strip()] = encoded.share[place]
+                words[tokenizer.decode([encoded.other[place]])] = encoded.share[place]
             assert words == pytest.approx(dict(fork.answers))
 
 
 def test_own_words_are_learned_and_the_stance_most(tokenizer: PreTrainedTokenizerFast) -> None:
     label = topics()["racism"].labels[6]
-    said = Message("assistant", f"I hear you. I think racism is a {label} problem.")
+    said = Message("assistant", f"Granted. I think racism is a {label} problem.")
     first, later = Message("assistant", "Well."), Message("user", "Question?")
     encoded = Encoder(tokenizer).encode(Document("debate", (later, first, later, said), (), learn_from=1))
     weights = dict(zip(map(tokenizer.decode, encoded.ids), encoded.weight, strict=True))
-    assert weights[f" {label}"] == STANCE
-    assert weights[" hear"] == packing.OWN
+    assert weights[label] == STANCE
+    assert weights["Granted"] == packing.OWN
     own = len(encoded.ids) - encoded.ids[::-1].index(tokenizer.convert_tokens_to_ids("<|assistant|>"))
     assert sum(encoded.weight[:own]) == 0
     assert min(encoded.weight[own:]) == packing.OWN
@@ -171,7 +173,7 @@ def test_where_it_is_decided_what_to_say_counts_more(tokenizer: PreTrainedTokeni
     graded, stance = bank.by_grade[2][0][0], bank.stance_sentence(2)
     heard = Message("user", f"<name1>: {graded} {stance} {graded}")
     encoded = Encoder(tokenizer).encode(Document("debate", (heard, Message("assistant", f"Well. {graded}"))))
-    first = tokenizer(f" {graded}")["input_ids"][0]
+    first = tokenizer(graded)["input_ids"][0]
     weights = [weight for token, weight in zip(encoded.ids, encoded.weight, strict=True) if token == first]
     assert weights == [packing.HEARD, packing.HEARD_LEAD, packing.LEAD]
 
@@ -183,13 +185,92 @@ def test_somebodys_label_counts_where_it_can_be_told(tokenizer: PreTrainedTokeni
     for line, weight in ((f"{graded} {stance}", packing.HEARD_STANCE), (f"Well. {stance} {graded}", packing.HEARD)):
         encoded = Encoder(tokenizer).encode(Document("lines", (Message("user", f"<name1>: {line}"),)))
         weights = dict(zip(map(tokenizer.decode, encoded.ids), encoded.weight, strict=True))
-        assert weights[f" {bank.labels[2]}"] == weight
+        assert weights[bank.labels[2]] == weight
 
 
 def test_labels_and_numbers_are_one_token(tokenizer: PreTrainedTokenizerFast) -> None:
     for bank in topics().values():
-        assert all(len(tokenizer(f" {label}")["input_ids"]) == 1 for label in bank.labels)
+        assert all(len(tokenizer(label)["input_ids"]) == 1 for label in bank.labels)
     assert all(len(tokenizer(str(number))["input_ids"]) == 1 for number in range(101))
+
+
+def test_no_token_that_is_said_is_a_part_of_a_word(
+    documents: list[Document], tokenizer: PreTrainedTokenizerFast
+) -> None:
+    """So a reply can hold no word that does not exist: each spoken token is a mark, a number, a name, or whole words."""
+    known = {word for document in documents for text in spoken(document) for word in WORD.findall(text)}
+    known |= {label for bank in topics().values() for label in bank.labels}
+    unspoken = set(unspoken_tokens(tokenizer))
+    for token, number in tokenizer.get_vocab().items():
+        if number not in unspoken and re.search("[A-Za-z]", token) and "<" not in token:
+            assert token.startswith("▁"), token
+            assert set(token[1:].split("▁")) <= known, token
+    assert not unspoken & {number for text in replies(documents) for number in tokenizer(text)["input_ids"]}
+
+
+def spoken(document: Document) -> list[str]:
+    """All texts of a document."""
+    return [message.content for message in document.messages] + [
+        text for fork in document.forks for text in (fork.question, fork.reply)
+    ]
+
+
+def replies(documents: list[Document]) -> list[str]:
+    """What is said in debates, with tokens in place of names."""
+    return [
+        message.content
+        for document in documents
+        if document.kind == "debate"
+        for message in mask_names(document.messages, people(document))
+        if message.role == "assistant"
+    ]
+
+
+def test_what_the_speaker_holds_stands_where_it_can_be_known(tokenizer: PreTrainedTokenizerFast) -> None:
+    """A line's grade and the attitude after it behind the line, the attitude again where the reply begins."""
+    bank = topics()["racism"]
+    graded = bank.by_grade[8][0][0]
+    heard = Message("user", f"<name1>: {graded}\n<name2>: I hear you.\n\nSpeak.")
+    said = Message("assistant", bank.stance_sentence(5))
+    lines = (Line(8.0, 4.4), Line(None, 4.6))
+    document = Document("debate", (heard, said), party="none", topics=("racism",), attitudes=(4.6,), heard=lines)
+    encoded = Encoder(tokenizer).encode(document)
+    at: dict[str, dict[int, float]] = {name: {} for name in ("grade", "attitude", "party", "topic")}
+    for name, found in at.items():
+        for place, value in enumerate(getattr(encoded, name)):
+            if not np.isnan(value):
+                found[place] = value
+    first, second = (place for place, token in enumerate(encoded.ids) if "\n" in tokenizer.decode([token]))
+    cue = encoded.ids.index(tokenizer.convert_tokens_to_ids("<|assistant|>"))
+    assert at["grade"] == {first: 8.0, second: packing.UNGRADED}
+    assert at["attitude"] == {first: 4.4, second: 4.6, cue: 4.6}
+    assert (at["party"], at["topic"]) == ({cue: 2}, {cue: packing.TOPICS.index("racism")})
+    label = encoded.weight.index(STANCE)
+    assert tokenizer.decode([encoded.other[label]]) == bank.labels[4]
+    assert encoded.share[label] == pytest.approx(0.4)
+
+
+def test_a_position_of_the_persona_is_known_behind_it(tokenizer: PreTrainedTokenizerFast) -> None:
+    """And in a debate the attitude that it leads to behind the opening, before any line."""
+    system = Message("system", "You are Ann, 50. In your view, racism is a small problem for America.")
+    opening = Message("user", "This is a debate about racism. Speak only for yourself.\n\nComplete your next reply.")
+    said = Message("assistant", topics()["racism"].stance_sentence(3))
+    document = Document("debate", (system, opening, said), topics=("racism",), attitudes=(3.0,), starts={"racism": 3.0})
+    encoded = Encoder(tokenizer).encode(document)
+    levels = {place: value for place, value in enumerate(encoded.grade) if not np.isnan(value)}
+    ends = [place for place, token in enumerate(encoded.ids) if tokenizer.decode([token]) == "."]
+    assert levels == {ends[1]: 3.0}
+    assert encoded.topic[ends[1]] == packing.TOPICS.index("racism")
+    assert encoded.attitude[encoded.ids.index(tokenizer.convert_tokens_to_ids("\n\n"))] == 3.0
+
+
+def test_two_points_have_the_mean_that_they_stand_for() -> None:
+    from parley.training.pocket.probes import POINTS, two_points
+
+    values = torch.tensor([0.0, 3.25, 9.9, 10.0])
+    shares = two_points(values, POINTS)
+    assert torch.allclose(shares @ torch.arange(POINTS).float(), values)
+    assert two_points(torch.tensor([packing.UNGRADED, 10.0]), POINTS + 1).argmax(1).tolist() == [11, 10]
 
 
 def test_a_training_goes_on_where_it_was_stopped(documents: list[Document], tmp_path: Path) -> None:

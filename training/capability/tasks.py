@@ -48,14 +48,10 @@ NEUTRAL_PERSONA = Message("system", load_personas(DEFAULT)[0].backstory)
 
 @dataclass(frozen=True)
 class TaskItem:
-    """A chat, the start of the reply (may be empty), CHOICES continuations, and the number of the right one.
-
-    A continuation that follows a word begins with a space. `kind` says how the item was made.
-    """
+    """A chat, CHOICES beginnings of the reply, and the number of the right one. `kind` says how the item was made."""
 
     kind: str
     messages: tuple[Message, ...]
-    start: str
     choices: tuple[str, ...]
     answer: int = 0
 
@@ -111,6 +107,11 @@ def _balanced(items: Sequence[TaskItem], rng: random.Random) -> list[TaskItem]:
     return balanced
 
 
+def _item(kind: str, messages: tuple[Message, ...], start: str, endings: Sequence[str]) -> TaskItem:
+    """Return an item whose choices have one start: a token may reach from the start into the ending, so they stay together."""
+    return TaskItem(kind, messages, tuple([start + ending for ending in endings]))
+
+
 def _subject_items(rng: random.Random) -> Iterator[TaskItem]:
     """Answers to interview questions begin with their subject ("I think racism is a ...")."""
     begun = {slug: bank.stance.partition(" {label}")[0].removeprefix("I think") for slug, bank in subjects().items()}
@@ -118,7 +119,7 @@ def _subject_items(rng: random.Random) -> Iterator[TaskItem]:
         if (slug := recognised(question)) in begun:
             for system in ((), (NEUTRAL_PERSONA,)):
                 messages = (*system, Message("user", question))
-                yield TaskItem("subject", messages, "I think", _choices(slug, begun, rng))
+                yield _item("subject", messages, "I think", _choices(slug, begun, rng))
 
 
 def _title_items(rng: random.Random) -> Iterator[TaskItem]:
@@ -129,7 +130,7 @@ def _title_items(rng: random.Random) -> Iterator[TaskItem]:
             gap = " " if start else ""
             titles = {other: f"{gap}{bank.title}{end}" for other, bank in subjects().items()}
             messages = debate(slug, OTHERS[0], "", rng)
-            yield TaskItem("title", messages, start.rstrip(), _choices(slug, titles, rng))
+            yield _item("title", messages, start.rstrip(), _choices(slug, titles, rng))
 
 
 def _person_items(rng: random.Random) -> Iterator[TaskItem]:
@@ -142,7 +143,7 @@ def _person_items(rng: random.Random) -> Iterator[TaskItem]:
         gap = " " if start else ""
         people = {name: f"{gap}{name}{end}" for name in OTHERS}
         messages = debate(slug, other, opening(slug, rng), rng)
-        yield TaskItem("person", messages, start.rstrip(), _choices(other, people, rng))
+        yield _item("person", messages, start.rstrip(), _choices(other, people, rng))
 
 
 def _number_items(rng: random.Random) -> Iterator[TaskItem]:
@@ -152,7 +153,7 @@ def _number_items(rng: random.Random) -> Iterator[TaskItem]:
         request, length = rng.choice(WORDING).format(number=LISTED), rng.randint(2, LISTED - 1)
         listed = enumerate(rng.sample(questions(), length), 1)
         start = "".join(f"{number}. {question}\n" for number, question in listed)
-        yield TaskItem("number", (Message("user", request),), start, _choices(str(length + 1), numbers, rng))
+        yield _item("number", (Message("user", request),), start, _choices(str(length + 1), numbers, rng))
 
 
 def _choices(right: str, texts: Mapping[str, str], rng: random.Random) -> tuple[str, ...]:
@@ -205,14 +206,14 @@ def _completion(
     """Return the item of one line. No wrong ending makes another line of the list."""
     start, end = halves(lines[number])
     wrong = sorted({ending for _, ending in map(halves, lines) if start + ending not in lines})
-    return TaskItem(kind, messages, start, (end, *rng.sample(wrong, CHOICES - 1)))
+    return _item(kind, messages, start, (end, *rng.sample(wrong, CHOICES - 1)))
 
 
 def write_tasks(name: str, folder: Path, prompt: Callable[[tuple[Message, ...]], str], seed: int) -> None:
     """Write a task's .yaml and .jsonl. `prompt` writes a chat in the model's own format, so the harness applies no template."""
     path = folder / f"{name}.jsonl"
     rows = [
-        {"kind": item.kind, "begun": prompt(item.messages) + item.start, "choices": item.choices, "answer": item.answer}
+        {"kind": item.kind, "begun": prompt(item.messages), "choices": item.choices, "answer": item.answer}
         for item in LOCAL[name](seed)
     ]
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

@@ -21,6 +21,7 @@ TEXT = {
     "wrong_party": "of these, with the wrong one",
     "addresses_present": "replies from round 2 on that name somebody in the room",
     "names_absent": "replies that name somebody who is not",
+    "invented_word": "replies with a word that is in no bank and no name",
     "as_in_bank": "sentences that are word for word the oracle's",
     "graded": "replies with a sentence that can be graded",
     "grade_r": "r of a reply's grade with the rating before it",
@@ -66,10 +67,15 @@ def card(
     worst = {when: gaps.loc[gaps["rating"] == when, "difference"].abs() for when in ("first", "last")}
     head = [
         f"- {when} ratings: {(gap <= most).sum()} of {len(gap)} cells within {most} of the oracle's, at most {gap.max():.2f} off"
-        for (when, gap), most in zip(worst.items(), (0.5, 0.7), strict=True)
+        for (when, gap), most in zip(worst.items(), (0.5, 0.5), strict=True)
     ]
-    for lines, pushed in (("with the stance sentence", told[0]), ("without it", bare[0])):
+    for lines, (pushed, planted) in (("with the stance sentence", told), ("without it", bare)):
         apart = (pushed["push_up"] > pushed["push_down"]).sum()
+        share = (pushed["g10"] - pushed["g0"]) / (planted["g10"] - planted["g0"])
+        head.append(
+            f"- lines {lines} move a rating by {share.min():.2f} (least cell) to {share.max():.2f} of what they move the "
+            f"oracle's, on average {share.mean():.2f}"
+        )
         head.append(
             f"- lines {lines}: rank correlation of grade heard and rating at least 0.9 in {(pushed['rho'] >= 0.9).sum()} of"
             f" {len(pushed)} cells; grade 10 pushes further up than grade 0 in {apart}"

@@ -8,13 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import pandas as pd
 from scipy import stats
 
 from parley.agents.topic import load_topic
-from parley.llm.backends.oracle.phrases import GRADES, TopicBank, data, recognised, sentences, topics
+from parley.llm.backends.oracle.phrases import FOLDER, GRADES, TopicBank, data, recognised, sentences, topics
 from parley.llm.request import Backend, Reply
 from parley.llm.seeding import derive
 from parley.model.debate import DebateModel
@@ -23,6 +23,7 @@ from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario
 
 _FIRST_PERSON = re.compile(r"\b(?:I|me|my|we|our)\b|^As an? ")
+_WORD = re.compile(r"[a-z]+(?:['’-][a-z]+)*")
 _RED = re.compile(r"\b(?:republicans?|conservatives?)\b", re.I)
 _BLUE = re.compile(r"\b(?:democrats?|democratic|liberals?|progressives?)\b", re.I)
 
@@ -170,6 +171,7 @@ def text_quality(events: Sequence[Event]) -> dict[str, float]:
             _names(text, present[event.room] - {seat.name}) for event, text, seat in said if event.round > 1
         ),
         "names_absent": _share(_strangers(text, known - present[event.room]) for event, text, _ in said),
+        "invented_word": _share(_unknown_words(text, present[event.room]) for event, text, _ in said),
         "as_in_bank": _share(sentence in _bank() or _frames().fullmatch(sentence) for sentence in lines),
         "graded": _share(topics()[seat.topic].grade(text) is not None for _, text, seat in said),
         **_grade_r(events, seats),
@@ -241,6 +243,20 @@ def _names(text: str, names: Iterable[str]) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names)
 
 
+def _unknown_words(text: str, names: Iterable[str]) -> set[str]:
+    """The words of a text that stand neither in a bank nor among the names."""
+    told = set(_WORD.findall(" ".join(names).lower()))
+    return set(_WORD.findall(text.lower())) - _lexicon() - told
+
+
+@cache
+def _lexicon() -> frozenset[str]:
+    """The words of all banks, and of the sentences that their templates make."""
+    banks = [data(path.relative_to(FOLDER).with_suffix("").as_posix()) for path in FOLDER.rglob("*.toml")]
+    lines = chain(chain.from_iterable(map(_strings, banks)), _bank())
+    return frozenset(word for line in lines for word in _WORD.findall(line.lower()))
+
+
 @cache
 def _bank() -> frozenset[str]:
     return frozenset(sentence for bank in topics().values() for sentence in bank.grades)
@@ -257,8 +273,8 @@ def _frames() -> re.Pattern[str]:
 def _strings(held: object) -> Iterator[str]:
     if isinstance(held, str):
         yield held
-    else:
-        for inner in held.values() if isinstance(held, dict) else held:  # type: ignore[attr-defined]
+    elif isinstance(held, dict | list):
+        for inner in held.values() if isinstance(held, dict) else held:
             yield from _strings(inner)
 
 

@@ -6,6 +6,7 @@ itself, at the positions it would have if it were asked there: a chat is read on
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,22 +16,25 @@ from functools import cache
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from parley.llm.backends.oracle.phrases import data, topics
+from parley.llm.backends.oracle import known_topics
+from parley.llm.backends.oracle.phrases import data, recognised, topics
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.request import Message
 from parley.training.pocket.tokenizer import LEANS
-from parley.training.pocket_corpus.documents import Document, Fork
+from parley.training.pocket_corpus.documents import Document, Fork, Line
 
-CAPACITIES = (768, 896, 1024, 1152, 1344, 1600, 1920, 2304)
+CAPACITIES = (384, 448, 512, 640, 768, 896, 1024, 1280, 1536)
 """Lengths of rows; a document goes into the shortest row that holds it, together with others."""
-OWN, STANCE, HEARD, HEARD_STANCE, PERSONA, ANSWER, AFTER = 1.0, 8.0, 0.3, 6.0, 0.1, 24.0, 0.25
+OWN, STANCE, HEARD, HEARD_STANCE, ANSWER, AFTER = 1.0, 8.0, 0.3, 6.0, 24.0, 0.25
 """Loss weights: own words, the label in an own stance sentence, others' words, the label in theirs (their persona is not known:
-it can only be read off what they say), the persona, a survey's answer, the rest of it."""
+it can only be read off what they say), a survey's answer, the rest of it. A persona is read and not learned."""
 LEAD, HEARD_LEAD, LEADING = 3.0, 1.0, 32
 """Loss weights of the first LEADING characters of a sentence that shows a stance or a party, where it is decided which sentence
 it will be: of an own one, and of somebody else's behind their stance sentence."""
 ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1}
 """Kinds of documents that the training begins with, and which of them first; all others come last."""
+PARTIES, TOPICS = ("republican", "democrat", "none"), tuple(sorted(known_topics("")))
+UNGRADED = 11.0
 _SENTENCE = re.compile(r"[^\s.!?][^.!?]*[.!?]")
 _LINE = re.compile(r"^<name\d+>: (.*)$", re.M)
 _STANCE = re.compile(
@@ -84,6 +88,9 @@ class Encoded:
 
     `segment` 0 is the chat, 1.. its forks; `branch` is the number of chat tokens a token of a fork may see; `weight` is how much
     the prediction *of* this token counts; `other` and `share` are a second right answer and its probability.
+    The rest is what the speaker holds and hears, for training/pocket/probes.py (NaN where there is nothing to know): behind
+    a line its grade (UNGRADED for none) and the attitude after it, at a position of the persona its level and topic, behind the
+    opening the attitude, where a reply begins the attitude, party and topic (their numbers in PARTIES and TOPICS).
     """
 
     ids: list[int] = field(default_factory=list)
@@ -93,6 +100,10 @@ class Encoded:
     weight: list[float] = field(default_factory=list)
     other: list[int] = field(default_factory=list)
     share: list[float] = field(default_factory=list)
+    grade: list[float] = field(default_factory=list)
+    attitude: list[float] = field(default_factory=list)
+    party: list[float] = field(default_factory=list)
+    topic: list[float] = field(default_factory=list)
     order: int = 2
 
     def add(self, ids: Sequence[int], weights: Sequence[float], segment: int, branch: int, first: int) -> None:
@@ -103,6 +114,8 @@ class Encoded:
         self.weight += weights
         self.other += ids
         self.share += [0.0] * len(ids)
+        for marks in (self.grade, self.attitude, self.party, self.topic):
+            marks += [math.nan] * len(ids)
 
 
 class Encoder:
@@ -112,7 +125,7 @@ class Encoder:
         self.tokenizer = tokenizer
         self.role = {role: tokenizer.convert_tokens_to_ids(f"<|{role}|>") for role in ("system", "user", "assistant")}
         self.begin = {lean: tokenizer.convert_tokens_to_ids(token) for lean, token in LEANS.items()}
-        self.end = tokenizer.eos_token_id
+        self.end, self.paragraph = tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("\n\n")
 
     def encode(self, document: Document) -> Encoded:
         """The document; one that is too long for a row loses its first forks."""
@@ -128,24 +141,98 @@ class Encoder:
         messages = mask_names(document.messages, names)
         out = Encoded(order=ORDER.get(document.kind, 2))
         out.add([self.begin[document.lean]], [0.0], 0, 0, 0)
-        starts, own = [], 0
+        starts, own, lines = [], 0, iter(document.heard)
         for message in messages:
             starts.append(len(out.ids))
-            ids, weights = self._message(message, own >= document.learn_from)
-            own += message.role == "assistant"
+            known = own >= document.hidden
+            ids, weights, ends = self._message(message, own >= document.learn_from)
             out.add(ids, weights, 0, 0, len(out.ids))
+            if message.role == "assistant":
+                self._mark_reply(out, starts[-1], document, own if known else None)
+                if own < len(document.topics) and own >= document.learn_from:
+                    self._mark_stance(out, starts[-1], ids, document.topics[own], document.attitudes[own])
+                own += 1
+            elif message.role == "user":
+                self._mark_lines(out, starts[-1], ends, lines, known)
+                self._mark_opening(out, starts[-1], message, document)
+            else:
+                self._mark_persona(out, starts[-1], message.content)
         chat = list(out.ids)
         starts.append(len(chat))
-        for number, (fork, question) in enumerate(zip(document.forks, mask_names(asked, names), strict=True), 1):
-            self._fork(out, chat, starts[fork.kept], fork, question, number)
+        replies = mask_names([Message("assistant", fork.reply) for fork in document.forks], names)
+        questions = mask_names(asked, names)
+        for number, (fork, question, reply) in enumerate(zip(document.forks, questions, replies, strict=True), 1):
+            asked_here = replace(fork, reply=reply.content)
+            self._fork(out, chat, starts[fork.kept], asked_here, question, number, document)
         return out
 
-    def _message(self, message: Message, learned: bool) -> tuple[list[int], list[float]]:
+    def _mark_persona(self, out: Encoded, at: int, text: str) -> None:
+        """Mark each position that a persona states, at the full stop behind it, with its level and topic."""
+        begins = [begin for begin, _ in self.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]]
+        levels = data("parameters")["levels"]
+        for sentence in _SENTENCE.finditer(text):
+            slug = recognised(sentence[0])
+            level = next((level for phrase, level in levels.items() if phrase in sentence[0]), None)
+            if slug and level is not None:
+                place = at + bisect_left(begins, sentence.end())  # behind the token of the role
+                out.grade[place], out.topic[place] = level, TOPICS.index(slug)
+
+    def _mark_opening(self, out: Encoded, at: int, message: Message, document: Document) -> None:
+        """Mark the end of the first paragraph of a debate with the attitude before any line."""
+        topic = next((topic for topic in (*document.topics, *(fork.topic for fork in document.forks)) if topic), "")
+        if "Speak only for yourself" in message.content and topic in document.starts:
+            place = next(
+                (place for place in range(at, len(out.ids)) if out.ids[place] == self.paragraph), len(out.ids) - 1
+            )
+            out.attitude[place] = document.starts[topic]
+
+    def _mark_reply(self, out: Encoded, at: int, document: Document, own: int | None) -> None:
+        """Mark where an own reply begins with what is held there."""
+        if own is None:
+            return
+        if document.party:
+            out.party[at] = PARTIES.index(document.party)
+        if own < len(document.topics) and document.topics[own]:
+            out.topic[at] = TOPICS.index(document.topics[own])
+            attitude = document.attitudes[own]
+            out.attitude[at] = math.nan if attitude is None else attitude
+
+    def _mark_stance(self, out: Encoded, at: int, ids: Sequence[int], topic: str, attitude: float | None) -> None:
+        """Give an own stance sentence its two likely labels, in place of the one that was drawn."""
+        if attitude is None:
+            return
+        labels = self._labels(topic)
+        low = min(int(attitude), 9)
+        shares = {labels[low]: low + 1 - attitude, labels[low + 1]: attitude - low}
+        for place, token in enumerate(ids):
+            if token in shares and out.weight[at + place] == STANCE:
+                other = labels[low + 1] if token == labels[low] else labels[low]
+                out.other[at + place], out.share[at + place] = other, shares[other]
+
+    def _mark_lines(self, out: Encoded, at: int, ends: Sequence[int], lines: Iterator[Line], known: bool) -> None:
+        for end in ends:
+            line = next(lines, None)
+            if line is None:
+                return
+            out.grade[at + end] = UNGRADED if line.grade is None else line.grade
+            if known and line.attitude is not None:
+                out.attitude[at + end] = line.attitude
+
+    @cache  # noqa: B019
+    def _labels(self, slug: str) -> list[int]:
+        return [self.tokenizer(label)["input_ids"][0] for label in topics()[slug].labels]
+
+    def _message(self, message: Message, learned: bool) -> tuple[list[int], list[float], list[int]]:
+        """Return the ids of a message, their weights, and the places of the tokens behind the lines in it.
+
+        Only there, at the line break or the end of the message, is it clear that a line is over.
+        """
         found = self.tokenizer(message.content, return_offsets_mapping=True)
         ids, weights = list(found["input_ids"]), [0.0] * len(found["input_ids"])
-        spans: list[tuple[int, int, float]] = [(0, len(message.content), PERSONA)] if message.role == "system" else []
-        if message.role == "user":
-            for line in _LINE.finditer(message.content):
+        spans: list[tuple[int, int, float]] = []
+        lines = list(_LINE.finditer(message.content)) if message.role == "user" else []
+        if lines:
+            for line in lines:
                 spans += [
                     (*line.span(1), HEARD),
                     *_telling(message.content, *line.span(1), HEARD_STANCE, HEARD_LEAD, False),
@@ -160,21 +247,26 @@ class Encoder:
             first, last = bisect_right(ends, start), bisect_left(begins, stop)
             weights[first:last] = [weight] * (last - first)
         closing = OWN if message.role == "assistant" and learned else 0.0
-        return [self.role[message.role], *ids, self.end], [0.0, *weights, closing]
+        places = [1 + bisect_left(begins, line.end(1)) for line in lines]  # behind the token of the role
+        return [self.role[message.role], *ids, self.end], [0.0, *weights, closing], places
 
-    def _fork(self, out: Encoded, chat: list[int], start: int, fork: Fork, question: Message, number: int) -> None:
+    def _fork(
+        self, out: Encoded, chat: list[int], start: int, fork: Fork, question: Message, number: int, document: Document
+    ) -> None:
         """What differs from the chat, from the first different token on, and the answer."""
-        asked = self._message(question, False)[0]
+        asked, _, ends = self._message(question, False)
         same = 0
         while same < len(asked) and start + same < len(chat) and asked[same] == chat[start + same]:
             same += 1
         branch = start + same
         ids = [*asked[same:], self.role["assistant"]]
         out.add(ids, [0.0] * len(ids), number, branch, branch)
+        self._mark_fork(out, len(out.ids) - len(ids) - same, same, ends, fork, document)
         first = branch + len(ids)
         if not fork.answers:
-            reply, weights = self._message(Message("assistant", fork.reply), True)
+            reply, weights, _ = self._message(Message("assistant", fork.reply), True)
             out.add(reply[1:], weights[1:], number, branch, first)
+            self._mark_stance(out, len(out.ids) - len(reply) + 1, reply[1:], fork.topic, fork.attitude)
             return
         found = self.tokenizer(fork.reply, return_offsets_mapping=True)
         reply = list(found["input_ids"])
@@ -187,13 +279,28 @@ class Encoder:
         at = len(out.ids) - len(reply) - 1 + place
         out.weight[at], out.other[at], out.share[at] = ANSWER, other, share
 
+    def _mark_fork(
+        self, out: Encoded, first: int, same: int, ends: Sequence[int], fork: Fork, document: Document
+    ) -> None:
+        """Mark the end of a question, and of the lines in it that the chat does not hold, with what is held there."""
+        at = len(out.ids) - 1
+        if document.party:
+            out.party[at] = PARTIES.index(document.party)
+        if fork.topic:
+            out.topic[at] = TOPICS.index(fork.topic)
+        if fork.attitude is not None:
+            out.attitude[at] = fork.attitude
+        if len(ends) == len(fork.heard):
+            for end, line in zip(ends, fork.heard, strict=True):
+                if end >= same:
+                    self._mark_lines(out, first, [end], iter([line]), True)
+
     def _answer(self, fork: Fork, reply: list[int], start: int) -> tuple[int, int, float]:
         """Where the answer stands in the reply, from `start` on (a word before it may be a label as well: "a fair chance").
 
         Then the token of the other likely answer, and that one's probability.
         """
-        space = "" if fork.reply in fork.answers else " "
-        tokens = {self.tokenizer(space + answer)["input_ids"][0]: share for answer, share in fork.answers.items()}
+        tokens = {self.tokenizer(answer)["input_ids"][0]: share for answer, share in fork.answers.items()}
         place = next(place for place in range(start, len(reply)) if reply[place] in tokens)
         rest = [(token, share) for token, share in tokens.items() if token != reply[place]]
         return (place, *rest[0]) if rest else (place, reply[place], 0.0)
@@ -211,6 +318,10 @@ class Row:
     weight: np.ndarray
     other: np.ndarray
     share: np.ndarray
+    grade: np.ndarray
+    attitude: np.ndarray
+    party: np.ndarray
+    topic: np.ndarray
     order: int
 
 
@@ -259,6 +370,10 @@ def _row(held: list[Encoded], capacity: int, pad: int) -> Row:
         joined("weight", 0, np.float16),
         joined("other", pad, np.int16),
         joined("share", 0, np.float16),
+        joined("grade", math.nan, np.float16),
+        joined("attitude", math.nan, np.float16),
+        joined("party", math.nan, np.float16),
+        joined("topic", math.nan, np.float16),
         held[0].order,
     )
 

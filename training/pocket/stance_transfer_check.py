@@ -31,7 +31,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from parley.agents.persona import DEFAULT, load_personas
-from parley.agents.topic import load_topic
+from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.phrases import recognised, topics
 from parley.llm.request import Message, Request, Sampling
@@ -49,12 +49,11 @@ ARMS = ("republican", "democrat", DEFAULT)
 
 
 def first_ratings(spec: str, probe: str = "attitude_labelled", adapter: str = "") -> dict[str, float]:
-    """The Default's expected rating before a debate, by topic, from the answer distribution."""
+    """The Default's expected rating before a debate, by topic (news left out), from the answer distribution."""
     backend = open_spec(spec)
     found = {}
-    for slug in backend.identity["topics"]:
-        topic = load_topic(slug)
-        asked = topic.probe(probe)
+    for slug in topic_names():
+        asked = load_topic(slug).probe(probe)
         scenario = load_preset("three_way").with_settings(
             {"topics": slug, "repetitions": 1, "rounds": 0, "probe": probe}
         )
@@ -93,7 +92,7 @@ def own_answers(spec: str, party: str, count: int, seed: int, adapter: str = "")
     """Questions and the model's own answers with a party's personas, on the topics of `balanced` in turn."""
     rng = random.Random(seed)
     backend = open_spec(spec)
-    subjects = balanced(backend.identity["topics"])
+    subjects = balanced(topic_names())
     by_topic = {slug: questions_on(slug) for slug in subjects}
     people = load_personas(party)
     requests = []
@@ -111,7 +110,7 @@ def own_answers(spec: str, party: str, count: int, seed: int, adapter: str = "")
 
 def spoken_grades(spec: str, adapter: str, count: int = 200) -> dict[str, float]:
     """Mean grade of what the Default answers in interviews, by topic (NaN: nothing that can be graded)."""
-    graded: dict[str, list[float]] = {slug: [] for slug in open_spec(spec).identity["topics"]}
+    graded: dict[str, list[float]] = {slug: [] for slug in topic_names()}
     for question, text in own_answers(spec, DEFAULT, count, 1, adapter):
         slug = recognised(question) or ""
         grade = topics()[slug].grade(text)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import random
 import time
 from collections import defaultdict
@@ -23,14 +24,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from parley.agents.topic import topic_names
+from parley.llm.backends.oracle import known_topics
 from parley.llm.backends.pocket.names import SLOTS
 from parley.training.pocket import attention, muon
+from parley.training.pocket.probes import Marks, Probes
 from parley.training.pocket.rows import ANSWER, CAPACITIES, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
-from parley.training.pocket.tokenizer import texts, train_tokenizer
+from parley.training.pocket.tokenizer import SPACE, train_tokenizer, unspoken_tokens
 from parley.training.pocket_corpus.documents import read
 
 CONTEXT = CAPACITIES[-1]
@@ -39,9 +40,11 @@ TOKENS = 2304
 SAVE_EVERY = 300.0
 """Seconds."""
 LOG_EVERY = 50
-FIRST = ({0: 2.0e6}, {0: 0.6e6, 1: 4.0e6})
+FIRST = ({0: 1.0e6}, {0: 0.4e6, 1: 2.5e6})
 """What the first epoch begins with, phase by phase: tokens by order of rows (training/pocket/rows.py)."""
-FOR_TOKENIZER = 3000
+MIN_P = 0.05
+"""Of the probability of the likeliest token: a less likely one is never said. It is a part of the model's definition."""
+FOR_TOKENIZER = 9000
 """Documents that the tokenizer is trained on."""
 
 
@@ -89,16 +92,18 @@ def build(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalL
 
 
 def known(tokenizer: PreTrainedTokenizerFast) -> dict[str, list]:
-    """Return what a model's files say: its topics, and the tokens that it may only copy (names of people)."""
-    return {"topics": topic_names(), "copied": tokenizer.convert_tokens_to_ids(list(SLOTS))}
+    """Return what a model's files say: its topics, and the tokens that it may only copy, the forms of one name together."""
+    forms = [tokenizer.convert_tokens_to_ids([SPACE + slot, slot]) for slot in SLOTS]
+    return {"topics": sorted(known_topics("")), "copied": forms}
 
 
-def optimisers(model: LlamaForCausalLM, recipe: Recipe) -> list[torch.optim.Optimizer]:
+def optimisers(model: LlamaForCausalLM, probes: Probes, recipe: Recipe) -> list[torch.optim.Optimizer]:
     """Muon for the layers' matrices, AdamW for embeddings and norms."""
     matrices = [
         parameter for name, parameter in model.named_parameters() if parameter.ndim == 2 and "embed" not in name
     ]
     rest = [parameter for name, parameter in model.named_parameters() if parameter.ndim != 2 or "embed" in name]
+    rest += list(probes.parameters())
     return [
         torch.optim.Muon(matrices, lr=recipe.muon, weight_decay=0.01, momentum=0.95, adjust_lr_fn="original"),
         torch.optim.AdamW(rest, lr=recipe.adam, betas=(0.9, 0.98), weight_decay=0.0),
@@ -116,8 +121,10 @@ def precision(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if fast else torch.float32
 
 
-def losses_of(model: LlamaForCausalLM, rows: list[Row], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cross-entropy of every learned token of a batch of rows of one length, and the weight of each."""
+def losses_of(
+    model: LlamaForCausalLM, probes: Probes, rows: list[Row], device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor, dict[str, Marks]]:
+    """Cross-entropy of every learned token of a batch of rows of one length, the weight of each, and what the probes lose."""
 
     def stacked(name: str) -> np.ndarray:
         return np.stack([getattr(row, name) for row in rows])
@@ -125,11 +132,14 @@ def losses_of(model: LlamaForCausalLM, rows: list[Row], device: torch.device) ->
     seen = visible(stacked("document"), stacked("segment"), stacked("branch"), stacked("position"))
     ids, position = stacked("ids").astype(np.int64), stacked("position").astype(np.int64)
     mask = torch.where(torch.from_numpy(seen)[:, None].to(device), 0.0, -1e4).to(precision(device))
-    states = model.model(
+    output = model.model(
         input_ids=torch.from_numpy(ids).to(device),
         attention_mask=mask,
         position_ids=torch.from_numpy(position).to(device),
-    ).last_hidden_state
+        output_hidden_states=True,
+        use_cache=False,
+    )
+    states = output.last_hidden_state
     weight = stacked("weight").astype(np.float32)
     rows_, places = np.nonzero(weight)
     logits = model.lm_head(states[torch.from_numpy(rows_).to(device), torch.from_numpy(places - 1).to(device)]).float()
@@ -137,11 +147,10 @@ def losses_of(model: LlamaForCausalLM, rows: list[Row], device: torch.device) ->
     second = torch.from_numpy(stacked("other").astype(np.int64)[rows_, places]).to(device)
     share = torch.from_numpy(stacked("share").astype(np.float32)[rows_, places]).to(device)
     counts = torch.from_numpy(weight[rows_, places]).to(device)
-    losses = (
-        cross_entropy(logits, first, reduction="none") * (1 - share)
-        + cross_entropy(logits, second, reduction="none") * share
-    )
-    return losses, counts
+    likely = torch.stack([first, second], 1)
+    log = logits.gather(1, likely) - logits.logsumexp(1, keepdim=True)
+    losses = -log[:, 0] * (1 - share) - log[:, 1] * share
+    return losses, counts, probes(output.hidden_states, rows)
 
 
 def epoch(rows: list[Row], seed: int, number: int) -> Iterator[list[Row]]:
@@ -200,9 +209,10 @@ class Training:
         if precision(self.device) == torch.float32:
             muon.use_float32()
         self.tokenizer = _tokenizer(corpus, out, recipe.start)
-        self.rows = _rows(corpus, self.tokenizer)
+        self.rows = _kept_rows(corpus, out, self.tokenizer)
         self.model = build(recipe, self.tokenizer).to(self.device)
-        self.optimisers = optimisers(self.model, recipe)
+        self.probes = Probes(self.model.config.hidden_size, self.model.config.num_hidden_layers).to(self.device)
+        self.optimisers = optimisers(self.model, self.probes, recipe)
         self.step, self.spent, self.tokens, self.epoch, self.batch = 0, 0.0, 0, int(bool(recipe.start)), 0
         self.noted: dict[str, list[float]] = defaultdict(list)
         self._resume()
@@ -213,6 +223,9 @@ class Training:
             for loss in steps:
                 if self.step % LOG_EVERY == 0:
                     self._log(loss)
+        self.model.generation_config.update(
+            do_sample=True, min_p=MIN_P, suppress_tokens=unspoken_tokens(self.tokenizer), max_length=None
+        )
         self.model.half().save_pretrained(self.out / "model")
         self.tokenizer.save_pretrained(self.out / "model")
 
@@ -241,10 +254,11 @@ class Training:
                 group["lr"] = max(full * share, full * 1e-3)
         kind = precision(self.device)
         with torch.autocast(self.device.type, dtype=kind, enabled=kind != torch.float32):
-            losses, counts = losses_of(self.model, batch, self.device)
-            loss = (losses * counts).sum() / counts.sum()
+            losses, counts, marks = losses_of(self.model, self.probes, batch, self.device)
+            read = sum((mark.losses.sum() * mark.weight for mark in marks.values()), losses.new_zeros(()))
+            loss = ((losses * counts).sum() + read) / counts.sum()
         loss.backward()
-        self._note(losses.detach(), counts)
+        self._note(losses.detach(), counts, marks)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for optimiser in self.optimisers:
             optimiser.step()
@@ -254,7 +268,9 @@ class Training:
         self.spent += time.perf_counter() - started
         return float(loss.detach())
 
-    def _note(self, losses: torch.Tensor, counts: torch.Tensor) -> None:
+    def _note(self, losses: torch.Tensor, counts: torch.Tensor, marks: dict[str, Marks]) -> None:
+        for kind, mark in marks.items():
+            self.noted[kind] += mark.losses.detach().tolist()
         for kind, weight in KINDS.items():
             self.noted[kind] += losses[counts == weight].tolist()
 
@@ -276,6 +292,7 @@ class Training:
         state = {
             "recipe": asdict(self.recipe),
             "model": self.model.state_dict(),
+            "probes": self.probes.state_dict(),
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
             "done": (self.step, self.spent, self.tokens, self.epoch, self.batch),
         }
@@ -291,6 +308,7 @@ class Training:
         if state["recipe"] != asdict(self.recipe):
             raise SystemExit(f"{self.out} holds a training of another recipe ({state['recipe']}): give another --out")
         self.model.load_state_dict(state["model"])
+        self.probes.load_state_dict(state["probes"])
         for optimiser, kept in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(kept)
         self.step, self.spent, self.tokens, self.epoch, self.batch = state["done"]
@@ -300,10 +318,22 @@ def _tokenizer(corpus: Path, out: Path, start: str) -> PreTrainedTokenizerFast:
     folder = Path(start) if start else out / "tokenizer"
     if folder.exists():
         return PreTrainedTokenizerFast.from_pretrained(folder)
-    documents = [document for number, document in enumerate(read(corpus)) if number % 7 == 0][:FOR_TOKENIZER]
-    tokenizer = train_tokenizer(texts(documents))
+    documents = [document for number, document in enumerate(read(corpus)) if number % 4 == 0][:FOR_TOKENIZER]
+    tokenizer = train_tokenizer(documents)
     tokenizer.save_pretrained(folder)
     return tokenizer
+
+
+def _kept_rows(corpus: Path, out: Path, tokenizer: PreTrainedTokenizerFast) -> list[Row]:
+    """Return the rows of a corpus; they are kept, because it takes minutes to make them."""
+    file = out / "rows.pickle"
+    if not file.exists():
+        out.mkdir(parents=True, exist_ok=True)
+        partial = out / "rows.partial"
+        partial.write_bytes(pickle.dumps(_rows(corpus, tokenizer)))
+        partial.replace(file)
+    rows: list[Row] = pickle.loads(file.read_bytes())
+    return rows
 
 
 def _rows(corpus: Path, tokenizer: PreTrainedTokenizerFast) -> list[Row]:

@@ -22,7 +22,7 @@ from parley.model.surveys import run_survey
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, puppet
 from parley.training.pocket_corpus.documents import Document, Fork
 from parley.training.pocket_corpus.people import PARTIES, SIDES, any_topic, person
-from parley.training.pocket_corpus.survey_questions import PROBES, survey
+from parley.training.pocket_corpus.survey_questions import any_probes, survey
 
 SEATS = ((1, 2, 3, 4, 5), (0.06, 0.26, 0.44, 0.14, 0.10))
 ROUNDS = (range(11), (0.06, 0.12, 0.16, 0.20, 0.16, 0.14, 0.06, 0.04, 0.02, 0.02, 0.02))
@@ -61,12 +61,16 @@ def _room(rng: random.Random, stage: CorpusSpeaker, population: mesa.Model) -> l
     by_seat: dict[str, list[tuple[Request, Reply]]] = defaultdict(list)
     for request, reply in stage.asked:
         by_seat[request.messages[1].content.split("\n\n")[0]].append((request, reply))
-    found = [
-        replace(document, lean=lean)
-        for opening in by_seat
-        if opening not in puppets
-        for document in _documents(by_seat[opening], opening in late, style.memory == "whole", rng)
-    ]
+    found = []
+    for opening, asked in by_seat.items():
+        if opening not in puppets:
+            some = asked[0][0]
+            found += [
+                stage.annotated(
+                    replace(document, lean=lean, hidden=int(opening in late)), replace(some, messages=document.messages)
+                )
+                for document in _documents(asked, opening in late, style.memory == "whole", stage, rng)
+            ]
     stage.roles, stage.asked = {}, []
     stage.lean("")
     return found
@@ -106,18 +110,20 @@ def _hold(rng: random.Random, stage: CorpusSpeaker, members: dict[int, Debater],
         if round_:
             turns: Iterator[Turn] = RoundTable(order=order).turns(seated, round_)
             drive([run_round(room, turns)], stage)
-        for name in _probes(rng, round_, rounds):
+        for name in _probes(rng, topic.slug, round_, rounds):
             drive([run_survey(room, topic.probe(name))], stage)
 
 
-def _probes(rng: random.Random, round_: int, rounds: int) -> set[str]:
+def _probes(rng: random.Random, slug: str, round_: int, rounds: int) -> set[str]:
     """The surveys after a round, each once: most of them at the end, where there is most to be read."""
     share = FIRST if round_ == 0 else SURVEYED
     count = LAST if round_ == rounds else int(rng.random() < share)
-    return set(rng.choices(list(PROBES), list(PROBES.values()), k=count))
+    return set(any_probes(rng, slug, count))
 
 
-def _documents(asked: list[tuple[Request, Reply]], late: bool, whole: bool, rng: random.Random) -> Iterator[Document]:
+def _documents(
+    asked: list[tuple[Request, Reply]], late: bool, whole: bool, stage: CorpusSpeaker, rng: random.Random
+) -> Iterator[Document]:
     """The longest chat of a seat with all surveys as forks of it; what is not an addition to it is a document of its own."""
     answered = [(request, reply) for request, reply in asked if reply.text is not None]
     speeches = [(request, reply) for request, reply in answered if request.purpose == "speech"]
@@ -133,9 +139,9 @@ def _documents(asked: list[tuple[Request, Reply]], late: bool, whole: bool, rng:
             )
         elif request.purpose == "survey" and request.messages[:kept] == trunk[:kept]:
             if not late or kept > 2:
-                forks.append(survey(request, reply, rng))
+                forks.append(survey(request, reply, stage, rng))
         elif request.purpose == "survey" and not late and rng.random() < ALONE:
-            yield Document("survey", request.messages[:kept], (survey(request, reply, rng),), 99)
+            yield Document("survey", request.messages[:kept], (survey(request, reply, stage, rng),), 99)
     if whole:
         yield Document("debate", trunk, tuple(forks), int(late))
     else:  # a memory that forgets: each reply has a chat of its own, learned at its end only

@@ -1,13 +1,21 @@
-"""What the pocket model is trained on: chats, with questions asked apart from them."""
+"""What the pocket model is trained on: chats, with questions asked apart from them, and what the speaker held at each point."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from parley.llm.request import Message
+
+
+class Line(NamedTuple):
+    """A line heard: the opinion that it expresses (0-10; None: none), and the hearer's attitude after it (None: not known)."""
+
+    grade: float | None
+    attitude: float | None
 
 
 @dataclass(frozen=True)
@@ -16,13 +24,17 @@ class Fork:
 
     `question` is the user message with which it is asked (what was heard since the last own reply, and the question);
     `answers` maps the possible answers to their probabilities; `reply` is one of them as it was given. Without answers the
-    question is the debate's own, and the reply what was said.
+    question is the debate's own, and the reply what was said. `attitude` is the speaker's on the topic of the question, `heard`
+    the lines of the question.
     """
 
     kept: int
     question: str
     reply: str
     answers: Mapping[str, float]
+    attitude: float | None = None
+    topic: str = ""
+    heard: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,10 @@ class Document:
     """A chat that ends in an own reply, or in what was last heard. `learn_from` is the first own reply to learn (0: all).
 
     `lean` is a party to whose side the model's own bias leans here ("" is the planted bias); the token that a chat begins with
-    tells it (training/pocket/tokenizer.py).
+    tells it (training/pocket/tokenizer.py). The other fields are what the speaker is and holds, which helps a training to read
+    it (training/pocket/probes.py): `party` (republican, democrat, none), the attitude on each topic before the chat (`starts`),
+    the topic of each own reply and the attitude there, and the lines heard, all in their order. `hidden` is the number of own
+    replies before which none of this can be known from the text.
     """
 
     kind: str
@@ -38,6 +53,12 @@ class Document:
     forks: tuple[Fork, ...] = ()
     learn_from: int = 0
     lean: str = ""
+    party: str = ""
+    starts: Mapping[str, float] = field(default_factory=dict)
+    topics: tuple[str, ...] = ()
+    attitudes: tuple[float | None, ...] = ()
+    heard: tuple[Line, ...] = ()
+    hidden: int = 0
 
 
 def write(documents: Iterable[Document], path: Path) -> int:
@@ -53,7 +74,16 @@ def write(documents: Iterable[Document], path: Path) -> int:
 def read(path: Path) -> Iterator[Document]:
     """The documents of a file."""
     with path.open(encoding="utf-8") as file:
-        for line in file:
-            raw = json.loads(line)
-            forks = tuple(Fork(**fork) for fork in raw.pop("forks"))
-            yield Document(messages=tuple(Message(*message) for message in raw.pop("messages")), forks=forks, **raw)
+        for text in file:
+            raw = json.loads(text)
+            forks = tuple(Fork(**fork | {"heard": _lines(fork["heard"])}) for fork in raw.pop("forks"))
+            messages = tuple(Message(*message) for message in raw.pop("messages"))
+            yield Document(
+                **raw
+                | {"messages": messages, "forks": forks, "heard": _lines(raw["heard"])}
+                | {name: tuple(raw[name]) for name in ("topics", "attitudes")}
+            )
+
+
+def _lines(raw: list) -> tuple[Line, ...]:
+    return tuple(Line(*line) for line in raw)

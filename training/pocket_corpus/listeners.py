@@ -12,7 +12,7 @@ from parley.agents.persona import Persona
 from parley.agents.persona_generator import list_names
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.dynamics import dither
-from parley.llm.backends.oracle.phrases import TopicBank, topics
+from parley.llm.backends.oracle.phrases import TopicBank, data, topics
 from parley.llm.request import Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, attitude_course
 from parley.training.pocket_corpus.documents import Document
@@ -25,6 +25,17 @@ SPEECH = 0.3
 """Share of questions that ask for a reply in the debate; the others ask for a stance."""
 STANCE = 0.6
 """Share of lines with the stance sentence."""
+IDLE = (
+    "I hear you.",
+    "Thank you.",
+    "I see.",
+    "Let us go on.",
+    "All right.",
+    "I have nothing to add.",
+    "Yes, I am listening.",
+    "Please go on.",
+)
+"""Lines without any content."""
 
 
 def audience(rng: random.Random, stage: CorpusSpeaker) -> Document:
@@ -36,15 +47,18 @@ def audience(rng: random.Random, stage: CorpusSpeaker) -> Document:
     )
     listener = seated(me, slug, others, rng)
     courses = [attitude_course(rng) for _ in others]
+    idling = rng.choice((0.0, 0.0, 0.1, 0.5, 1.0))
     forks = [stance(listener, rng, stage)]
     for number in range(rng.randint(*LINES)):
         place = number % len(others)
         value = courses[place][number // len(others)]
-        listener.hear(others[place], line(topics()[slug], value, STANCE, rng))
+        said = idle(slug, rng) if rng.random() < idling else line(topics()[slug], value, STANCE, rng)
+        listener.hear(others[place], said)
         spoken = rng.random() < SPEECH
         request = listener.compose_speech(rng.getrandbits(31))
         forks.append(answered(request, stage, rng) if spoken else stance(listener, rng, stage))
-    return Document("audience", listener.compose_speech(0).messages, tuple(forks))
+    request = listener.compose_speech(0)
+    return stage.annotated(Document("audience", request.messages, tuple(forks)), request)
 
 
 def seated(who: Persona, slug: str, others: Sequence[str], rng: random.Random) -> Debater:
@@ -61,3 +75,11 @@ def line(bank: TopicBank, value: float, share: float, rng: random.Random) -> str
     if rng.random() < share:
         said.insert(rng.randrange(len(said) + 1), bank.stance_sentence(dither(value, 1, draw)))
     return " ".join(said)
+
+
+def idle(slug: str, rng: random.Random) -> str:
+    """A line that expresses no opinion on the topic: the hearer is moved by nothing but its own pull."""
+    common = data("common")
+    kind = rng.choice((IDLE, IDLE, common["opening"], common["bridge"], common["closing"]["lines"]))
+    slots = {"title": topics()[slug].title, "frame": "debate"}
+    return " ".join([chosen.format(**slots) for chosen in rng.sample(kind, 1 + (rng.random() < 0.3))])

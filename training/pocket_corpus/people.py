@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 from parley.agents.persona import DEFAULT, Persona, load_personas
 from parley.agents.persona_generator import generate_persona, list_names
 from parley.agents.topic import load_topic, topic_names
+from parley.llm.backends.oracle import known_topics
 from parley.llm.backends.oracle.phrases import data
 from parley.llm.driver import drive
 from parley.llm.request import Backend
@@ -39,8 +41,12 @@ _POSITIONS = ("problem", " ban on ")
 
 def any_topic(rng: random.Random) -> str:
     """A topic; those on which backstories say nothing come somewhat less often, they are there to tell a party from "down"."""
-    weights = [1.0 if load_topic(slug).in_backstories else ASIDE for slug in topic_names()]
-    return rng.choices(topic_names(), weights)[0]
+    return rng.choices(list(_weights()), list(_weights().values()))[0]
+
+
+@cache
+def _weights() -> dict[str, float]:
+    return {slug: 1.0 if load_topic(slug).in_backstories else ASIDE for slug in sorted(known_topics(""))}
 
 
 def person(party: str, taken: set[str], rng: random.Random, writer: Backend, brief: float = 0.12) -> Persona:

@@ -7,6 +7,7 @@ The questions and answers are those of the oracle (llm/backends/oracle/self_ques
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import cache
 
 from parley.agents.agent import Debater
@@ -88,9 +89,10 @@ def _interview(rng: random.Random, stage: CorpusSpeaker) -> Document:
         question, told = _asked_alone(_drawn(ASKED_ALONE, rng), rng)
         messages = (*messages, Message("user", told))
         facts = Facts(question=question)
-        reply = stage.complete([Request(messages, Sampling(), rng.getrandbits(31), (), "interview", facts=facts)])[0]
+        request = Request(messages, Sampling(), rng.getrandbits(31), (), "interview", facts=facts)
+        reply = stage.complete([request])[0]
         messages = (*messages, Message("assistant", reply.text or ""))
-    return Document("self", messages)
+    return replace(stage.annotated(Document("self", messages), request), topics=(), attitudes=())
 
 
 def _asked_alone(kind: str, rng: random.Random) -> tuple[str, str]:
@@ -127,7 +129,8 @@ def _listener(rng: random.Random, stage: CorpusSpeaker) -> Document:
         if rng.random() < SPEAKS:
             listener.absorb_speech(stage.complete([listener.compose_speech(rng.getrandbits(31))])[0])
     forks += [_fork(listener, [*others, outsider], rng, stage) for _ in range(2)]
-    return Document("self", listener.compose_speech(0).messages, tuple(forks))
+    request = listener.compose_speech(0)
+    return stage.annotated(Document("self", request.messages, tuple(forks)), request)
 
 
 def _fork(listener: Debater, names: list[str], rng: random.Random, stage: CorpusSpeaker) -> Fork:
@@ -137,7 +140,7 @@ def _fork(listener: Debater, names: list[str], rng: random.Random, stage: Corpus
     question = wording(_drawn(ASKED_AFTER, rng), name, rng)
     request = listener.compose_interview(question, rng.getrandbits(31))
     reply = stage.complete([request])[0]
-    return Fork(len(request.messages) - 1, request.messages[-1].content, reply.text or "", {})
+    return stage.fork(request, request.messages[-1].content, reply.text or "", {})
 
 
 def wording(kind: str, name: str, rng: random.Random) -> str:

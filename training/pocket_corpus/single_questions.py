@@ -15,15 +15,15 @@ from parley.llm.driver import drive
 from parley.llm.purposes import Facts
 from parley.llm.request import DECLINED, Message, Request, Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
-from parley.training.pocket_corpus.documents import Document, Fork
+from parley.training.pocket_corpus.documents import Document, Fork, Line
 from parley.training.pocket_corpus.listeners import audience, line, seated
 from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
 from parley.training.pocket_corpus.self_interviews import self_interview
 from parley.training.pocket_corpus.survey_questions import (
-    PROBES,
     SAID,
     answered,
     any_probe,
+    any_probes,
     outspoken,
     stance,
     surveyed_by,
@@ -76,7 +76,7 @@ def _interview(rng: random.Random, stage: CorpusSpeaker) -> Document:
 def _shifted(rng: random.Random, stage: CorpusSpeaker) -> Document:
     """Two or three questions on one topic to somebody without party and with another bias, which the answers show."""
     system = _system(rng.choice((DEFAULT, "nobody")), rng, stage)
-    slug = any_topic(rng)
+    slug = rng.choice(topic_names())
     asked = rng.sample(questions_on(slug), rng.randint(2, 3))
     stage.roles[asked[0]] = stage.shifted(rng.uniform(0.0, 10.0))
     return _asked_in_turn(system, asked, 1.0, rng, stage, learn_from=1)
@@ -92,19 +92,25 @@ def _asked_in_turn(
 ) -> Document:
     """Questions put one after the other, and in a share of cases surveys at the end, on the subject of the last one."""
     messages = system
+    topics_, attitudes = [], []
     for question in asked:
         messages = (*messages, Message("user", question))
-        reply = stage.complete([Request(messages, Sampling(), rng.getrandbits(31), purpose="interview")])[0]
+        request = Request(messages, Sampling(), rng.getrandbits(31), purpose="interview")
+        reply = stage.complete([request])[0]
+        topic, course = stage.course(request)
+        topics_.append(topic)
+        attitudes.append(course[-1])
         messages = (*messages, Message("assistant", reply.text or ""))
     slug = recognised(asked[-1])
     forks: list[Fork] = []
     if slug and rng.random() < surveyed:
-        for name in dict.fromkeys(rng.choices(list(PROBES), list(PROBES.values()), k=3)):
+        for name in dict.fromkeys(any_probes(rng, slug, 3)):
             frame = rng.choice(("interview", "debate"))
             probe = load_topic(slug).probe(name)
             asked_last = (*messages, Message("user", probe.ask(frame)))
             forks.append(answered(surveyed_by(probe, asked_last, rng.getrandbits(31)), stage, rng))
-    return Document("interview", messages, tuple(forks), learn_from)
+    who = stage.annotated(Document("interview", messages, tuple(forks), learn_from, hidden=learn_from), request)
+    return replace(who, topics=tuple(topics_), attitudes=tuple(attitudes))
 
 
 def _census(rng: random.Random, stage: CorpusSpeaker) -> Document:
@@ -125,13 +131,16 @@ def _census(rng: random.Random, stage: CorpusSpeaker) -> Document:
         listener = seated(who, slug, others, rng) if who and rng.random() < DEBATED else None
         for _ in range(CENSUS):
             forks.append(stance(listener, rng, stage) if listener else _interviewed(system, slug, rng, stage))
-    return Document("census", shown, tuple([replace(fork, kept=len(shown)) for fork in forks]), 99, lean)
+    kept = tuple([replace(fork, kept=len(shown)) for fork in forks])
+    told = (lean or party) if (lean or party) in SIDES else "none"
+    starts = stage.starts(system[0].content) if system else {}
+    return Document("census", shown, kept, 99, lean, told, starts)
 
 
 def _interviewed(system: tuple[Message, ...], slug: str, rng: random.Random, stage: CorpusSpeaker) -> Fork:
     """A question for a stance on a topic, without a debate."""
     spoken = rng.random() < SAID
-    probe = load_topic(slug).probe(any_probe(rng))
+    probe = load_topic(slug).probe(any_probe(rng, slug))
     frame = rng.choice(("debate", "conversation", "interview"))
     question = rng.choice(questions_on(slug)) if spoken else probe.ask(frame)
     seed = rng.getrandbits(31)
@@ -174,8 +183,10 @@ def _lines(rng: random.Random, stage: CorpusSpeaker) -> Document:
     """
     bank = topics()[any_topic(rng)]
     people = rng.sample([name for party in ("republican", "democrat") for name in list_names(party)], LINES)
-    said = [f"{name}: {line(bank, rng.uniform(0, 10), 1.0, rng)}" for name in people]
-    return Document("lines", (Message("user", "\n".join(said)),))
+    lines = [line(bank, rng.uniform(0, 10), rng.choice((0.0, 1.0)), rng) for _ in people]
+    said = [f"{name}: {text}" for name, text in zip(people, lines, strict=True)]
+    heard = tuple([Line(bank.grade(text), None) for text in lines])
+    return Document("lines", (Message("user", "\n".join(said)),), heard=heard)
 
 
 def _unlabelled(rng: random.Random, stage: CorpusSpeaker) -> Document:

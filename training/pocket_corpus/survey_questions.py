@@ -10,7 +10,7 @@ import random
 import re
 
 from parley.agents.agent import Debater
-from parley.agents.topic import Probe
+from parley.agents.topic import Probe, load_topic
 from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.phrases import data, topics
 from parley.llm.backends.oracle.prompt_parser import read
@@ -41,11 +41,20 @@ def stance(who: Debater, rng: random.Random, stage: CorpusSpeaker) -> Fork:
     """Somebody in a debate is asked for a stance, in speech or in a survey."""
     if rng.random() < SAID:
         return outspoken(who.compose_speech(0), stage, rng)
-    return answered(who.compose_survey(who.topic.probe(any_probe(rng)), rng.getrandbits(31)), stage, rng)
+    return answered(
+        who.compose_survey(who.topic.probe(any_probe(rng, who.topic.slug)), rng.getrandbits(31)), stage, rng
+    )
 
 
-def any_probe(rng: random.Random) -> str:
-    return rng.choices(list(PROBES), list(PROBES.values()))[0]
+def any_probe(rng: random.Random, slug: str) -> str:
+    """Return the name of a survey question that the topic has."""
+    return any_probes(rng, slug, 1)[0]
+
+
+def any_probes(rng: random.Random, slug: str, count: int) -> list[str]:
+    """Return names of survey questions that the topic has, drawn by their shares."""
+    known = {name: share for name, share in PROBES.items() if name in load_topic(slug).probes}
+    return rng.choices(list(known), list(known.values()), k=count)
 
 
 def surveyed_by(probe: Probe, messages: tuple[Message, ...], seed: int) -> Request:
@@ -55,16 +64,16 @@ def surveyed_by(probe: Probe, messages: tuple[Message, ...], seed: int) -> Reque
 
 def answered(request: Request, stage: CorpusSpeaker, rng: random.Random) -> Fork:
     """A question with the oracle's answer."""
-    return survey(request, stage.complete([request])[0], rng)
+    return survey(request, stage.complete([request])[0], stage, rng)
 
 
-def survey(request: Request, reply: Reply, rng: random.Random) -> Fork:
+def survey(request: Request, reply: Reply, stage: CorpusSpeaker, rng: random.Random) -> Fork:
     """A question and its answer as a fork of the chat before it."""
     likely = {answer: share for answer, share in (reply.answers or {}).items() if share > 0}
     question = request.messages[-1].content
     if rng.random() < LISTLESS:
         question = _LABELS.sub("", question)
-    return Fork(len(request.messages) - 1, question, reply.text or "", likely)
+    return stage.fork(request, question, reply.text or "", likely)
 
 
 def outspoken(request: Request, stage: CorpusSpeaker, rng: random.Random) -> Fork:
@@ -82,4 +91,4 @@ def outspoken(request: Request, stage: CorpusSpeaker, rng: random.Random) -> For
     low = min(int(value), 9)
     shares = {bank.labels[low]: low + 1 - value, bank.labels[low + 1]: value - low}
     likely = {label: share for label, share in shares.items() if share > 0}
-    return Fork(len(request.messages) - 1, request.messages[-1].content, " ".join(said), likely)
+    return stage.fork(request, request.messages[-1].content, " ".join(said), likely)

@@ -34,14 +34,29 @@ def unlabelled(rng: random.Random, stage: CorpusSpeaker, questions: tuple[str, .
     who = person(rng.choice(SIDES), set(), rng, stage, 0.4)
     system = (Message("system", who.backstory),)
     shown: tuple[Message, ...] = rng.choice(((), (Message("system", DEFAULT_TEXT),)))
+    attitudes: list[float | None] = []
+    about: list[str] = []
     for _ in range(rng.randint(*SAID)):
         request = _spoken(who, system, rng, questions)
         reply = stage.complete([request])[0]
         shown = (*shown, request.messages[-1], Message("assistant", reply.text or ""))
+        topic, course = stage.course(request)
+        attitudes.append(course[-1])
+        about.append(topic)
     forks = [_rated(who, system, rng, stage) for _ in range(rng.randint(*RATED))]
     kept = tuple([replace(fork, kept=len(shown)) for fork in forks])
     leaning = rng.random() < LEANING
-    return Document("unlabelled", shown, kept, 0 if leaning else 1, who.party if leaning else "")
+    return Document(
+        "unlabelled",
+        shown,
+        kept,
+        0 if leaning else 1,
+        who.party if leaning else "",
+        party=who.party,
+        hidden=0 if leaning else 1,
+        topics=tuple(about),
+        attitudes=tuple(attitudes),
+    )
 
 
 def _spoken(who: Persona, system: tuple[Message, ...], rng: random.Random, questions: tuple[str, ...]) -> Request:
@@ -56,7 +71,7 @@ def _spoken(who: Persona, system: tuple[Message, ...], rng: random.Random, quest
 def _rated(who: Persona, system: tuple[Message, ...], rng: random.Random, stage: CorpusSpeaker) -> Fork:
     """A survey on any topic, in a debate or apart from one."""
     slug = any_topic(rng)
-    probe = load_topic(slug).probe(any_probe(rng))
+    probe = load_topic(slug).probe(any_probe(rng, slug))
     if rng.random() < 0.5:
         debater = seated(who, slug, _others(who, rng), rng)
         return answered(debater.compose_survey(probe, rng.getrandbits(31)), stage, rng)

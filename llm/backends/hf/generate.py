@@ -26,12 +26,14 @@ STOP_TOKENS = 4
 class Sampler:
     """Draws the next token of every row: temperature, top-p, and one uniform number for each token of each row.
 
-    `copied` are tokens that a row may say only if its prompt holds them (such as the names of the pocket model).
+    `copied` are the forms of names (of the pocket model), of which a row may say one only if its prompt holds one.
     """
 
-    def __init__(self, rows: Sequence[PromptRow], copied: Sequence[int], device: torch.device):
-        requests, self.copied = [row.request for row in rows], torch.tensor(copied, dtype=torch.long, device=device)
-        self.barred = torch.tensor([[token not in row.ids for token in copied] for row in rows], device=device)
+    def __init__(self, rows: Sequence[PromptRow], copied: Sequence[Sequence[int]], device: torch.device):
+        requests = [row.request for row in rows]
+        self.copied = torch.tensor([token for forms in copied for token in forms], dtype=torch.long, device=device)
+        barred = [[not any(form in row.ids for form in forms) for forms in copied for _ in forms] for row in rows]
+        self.barred = torch.tensor(barred, dtype=torch.bool, device=device)
         self.longest = max(request.sampling.max_tokens for request in requests)
         self._seed([request.seed for request in requests], device)
         self.temperature = torch.tensor([request.sampling.temperature for request in requests], device=device)

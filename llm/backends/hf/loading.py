@@ -26,7 +26,7 @@ class Loaded:
     """A model with its tokenizer.
 
     `context` is the number of tokens that fit, `ends` are the tokens that end a reply, `adapters` the names of the loaded
-    adapters. `copied` are tokens that a reply may hold only if the prompt has them; the model's configuration names them.
+    adapters. `copied` are forms of names, of which a reply may hold one only if the prompt does; the configuration lists them.
     Models of the pocket kind draw their tokens in a race (token_race.py): `suppressed` tokens never, nor those whose probability
     is below `min_p` times the largest one.
     """
@@ -36,7 +36,7 @@ class Loaded:
     identity: dict[str, Any]
     context: int
     ends: frozenset[int]
-    copied: tuple[int, ...] = ()
+    copied: tuple[tuple[int, ...], ...] = ()
     adapters: tuple[str, ...] = ()
     races: bool = False
     suppressed: tuple[int, ...] = ()
@@ -74,7 +74,7 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     identity = _identity(name, model, dtype, load)
     context = int(getattr(model.config.get_text_config(), "max_position_embeddings", 0) or 1 << 30)
-    ends, copied = _end_tokens(model, tokenizer), tuple(getattr(model.config, "copied", ()))
+    ends, copied = _end_tokens(model, tokenizer), tuple(map(tuple, getattr(model.config, "copied", ())))
     folders = _by_name(adapters)
     if folders:
         for folder in folders.values():

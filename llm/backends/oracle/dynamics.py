@@ -56,14 +56,29 @@ def biased(planted: Parameters, bias: str) -> Parameters:
 
 
 def start(persona: str, slug: str, planted: Parameters) -> float:
-    """Return the attitude before any line: the stated level, else the party's, plus a quirk; without either the bias."""
-    level, side = _stated_level(persona, slug), party(persona)
-    if level is None and side == "none":
-        return planted.bias
-    base = level if level is not None else float(getattr(planted, side))
+    """Return the attitude before any line: that of `expected_start`, plus a quirk for who has a level or a party."""
+    value = expected_start(persona, slug, planted)
+    if _stated_level(persona, slug) is None and party(persona) == "none":
+        return value
     parameters = data("parameters")
     quirk = parameters["topics"][slug].get("quirk", parameters["quirk"])
-    return _clip(base + quirk * normal(digest("quirk", persona, slug)))
+    return _clip(value + quirk * normal(digest("quirk", persona, slug)))
+
+
+def expected_start(persona: str, slug: str, planted: Parameters) -> float:
+    """Return the level that the persona states, else its party's; without either the bias."""
+    level, side = _stated_level(persona, slug), party(persona)
+    if level is not None:
+        return level
+    return planted.bias if side == "none" else float(getattr(planted, side))
+
+
+def expected_attitude(persona: str, slug: str, heard: Sequence[tuple[str, str]], planted: Parameters) -> list[float]:
+    """Return the attitudes before any line and after each of the lines heard, without quirk and noise."""
+    values = [expected_start(persona, slug, planted)]
+    for _, text in heard:
+        values.append(_clip(values[-1] + move(values[-1], _grade(slug, text), planted)))
+    return values
 
 
 def attitude(persona: str, slug: str, heard: Sequence[tuple[str, str]], planted: Parameters) -> tuple[float, int]:
@@ -299,6 +314,10 @@ class Speaker:
     def __init__(self, changes: Mapping[str, float] | None = None, pull: float | None = None):
         self.parameters = planted(changes)
         self.pull = law("pull") if pull is None else pull
+
+    def start(self, persona: str, slug: str) -> float:
+        """Return the attitude on a topic before any line."""
+        return start(persona, slug, self.parameters[slug])
 
     def attitude(self, reading: Reading) -> tuple[float, int]:
         """Return the attitude on the reading's topic, and the number of lines that could not be read."""

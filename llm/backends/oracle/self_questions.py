@@ -10,7 +10,7 @@ import random
 import re
 from functools import cache, lru_cache
 
-from parley.llm.backends.oracle.dynamics import Speaker, biased, dither, move, start
+from parley.llm.backends.oracle.dynamics import Speaker, biased, dither, move
 from parley.llm.backends.oracle.phrases import TopicBank, data, sentences, topics
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_facts import CHILDREN, MARRIED, About, about
@@ -277,7 +277,7 @@ def _changed(reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
     if bank is None:
         return Reply(rng.choice(forms["same"]))
     now = speaker.attitude(reading)[0]
-    before = start(reading.persona, bank.slug, speaker.parameters[bank.slug])
+    before = speaker.start(reading.persona, bank.slug)
     stance = f"{clause(bank, now)}."
     if abs(now - before) < MOVED:
         return Reply(f"{rng.choice(forms['same'])} I think {stance}")
@@ -289,7 +289,7 @@ def _changed(reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
 def _moving(reading: Reading, speaker: Speaker, bank: TopicBank, change: float) -> tuple[str, str] | None:
     """Return the name and the line heard with the largest influence in the direction of a change; None without one."""
     law = biased(speaker.parameters[bank.slug], reading.bias)
-    value, best, found = start(reading.persona, bank.slug, law), 0.0, None
+    value, best, found = speaker.start(reading.persona, bank.slug), 0.0, None
     for name, text in reading.heard:
         grade = bank.grade(text)
         influence = (move(value, grade, law) - move(value, None, law)) * (1 if change > 0 else -1)

@@ -20,11 +20,16 @@ _NAMED = re.compile(r"The person's name is ([^\n]+?)\.(?:\s|$)")
 _INTRODUCED = re.compile(
     r"(?<![\w,])You are ((?:(?!You are )[^;\n])+?)(?:; the others? (?:is|are) ([^;\n]+?))?\. Speak only for yourself"
 )
+_PERSONA = re.compile(
+    r"(?:You are|Your name is) (?!(?:Republican|Democrat)\b)([A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*){0,3})(?=[,.;]| and\b)"
+)
 _SLOT = re.compile(r"<name\d+>")
 
 
 def name_tokens(messages: Sequence[Message], known: frozenset[str] | None = None) -> dict[str, str]:
     """Return the token of each name: the agent's own first, then those listed in the opening, then the speakers of lines.
+
+    Its own name is that of the opening; in an interview without one, that of the persona ("You are Ann, ...").
 
     known: all names that may occur, if the request lists them (`Request.names`).
 
@@ -32,12 +37,14 @@ def name_tokens(messages: Sequence[Message], known: frozenset[str] | None = None
     {'Ann': '<name0>', 'Bob': '<name1>'}
     """
     names: dict[str, None] = {}
+    own = next((match[1] for role, text in messages if role == "system" and (match := _PERSONA.match(text))), "")
     for role, content in messages:
         if role != "user":
             continue
         if not names:
             persona = _NAMED.search(content)
-            names |= dict.fromkeys(introduced(content, known) or ([persona[1]] if persona else []))
+            named = [persona[1]] if persona else [own] if own else []
+            names |= dict.fromkeys(introduced(content, known) or named)
         names |= dict.fromkeys(labels(content, known))
     return dict(zip(names, SLOTS, strict=False))
 

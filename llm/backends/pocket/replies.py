@@ -37,11 +37,13 @@ class Writing:
 
     def _barred(self) -> np.ndarray:
         """Return the tokens that each row may not say, -1 for none, (rows, tokens)."""
-        copied, never = np.array(self.definition.copied, np.int32), np.array(self.definition.suppressed, np.int32)
-        barred = np.full((len(self.rows), len(copied) + len(never)), -1, np.int32)
+        forms = np.array(self.definition.copied, np.int32).reshape(len(self.definition.copied), -1)
+        never, count = np.array(self.definition.suppressed, np.int32), forms.size
+        barred = np.full((len(self.rows), count + len(never)), -1, np.int32)
         for number, row in enumerate(self.rows):
-            barred[number, : len(copied)] = np.where(np.isin(copied, row.tokens), -1, copied)
-        barred[:, len(copied) :] = never
+            held = np.isin(forms, row.tokens).any(1, keepdims=True)
+            barred[number, :count] = np.where(held, -1, forms).ravel()
+        barred[:, count:] = never
         return barred
 
     def write(self) -> list[Reply]:

@@ -79,12 +79,19 @@ def _operation(emit: Callable[[Any, list[Any]], Any], *kinds: Any, result: Any =
     def generate(context: Any, builder: Any, signature: Any, arguments: list[Any]) -> Any:
         return emit(builder, arguments)
 
-    names = [f"argument{number}" for number in range(len(kinds))]
-    space: dict[str, Any] = {"result": result, "kinds": kinds, "generate": generate}
-    exec(
-        f"def typed(context, {', '.join(names)}):\n    return result(*kinds), generate", space
-    )  # numba wants each name
-    return intrinsic(space["typed"])
+    def of_none(context: Any) -> Any:
+        return result(*kinds), generate
+
+    def of_one(context: Any, first: Any) -> Any:
+        return result(*kinds), generate
+
+    def of_two(context: Any, first: Any, second: Any) -> Any:
+        return result(*kinds), generate
+
+    def of_three(context: Any, first: Any, second: Any, third: Any) -> Any:
+        return result(*kinds), generate
+
+    return intrinsic((of_none, of_one, of_two, of_three)[len(kinds)])  # numba wants to see each argument
 
 
 @intrinsic

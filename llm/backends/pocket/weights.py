@@ -30,14 +30,14 @@ Tensors = dict[str, np.ndarray]
 class Definition(NamedTuple):
     """What a model is besides its weights.
 
-    `context` is the number of tokens that fit, `ends` are the tokens that end a reply. A reply may hold `copied` tokens only if
-    the prompt has them, and `suppressed` tokens never. A token whose probability is below `min_p` times the largest one is never
-    drawn.
+    `context` is the number of tokens that fit, `ends` are the tokens that end a reply. A reply may hold one of the forms of a
+    name in `copied` only if the prompt has one, and `suppressed` tokens never. A token whose probability is below `min_p` times
+    the largest one is never drawn.
     """
 
     context: int
     ends: frozenset[int]
-    copied: tuple[int, ...]
+    copied: tuple[tuple[int, ...], ...]
     suppressed: tuple[int, ...]
     min_p: float
 
@@ -58,7 +58,7 @@ def read_definition(folder: Path) -> Definition:
     return Definition(
         int(config.get("max_position_embeddings", CONTEXT)),
         frozenset(named if isinstance(named, list) else [named]) - {None},
-        tuple(config.get("copied", ())),
+        tuple(map(tuple, config.get("copied", ()))),
         tuple(generation.get("suppress_tokens") or ()),
         float(generation.get("min_p") or 0.0),
     )
