@@ -53,13 +53,17 @@ def _card(name: str, base: BaseModel, identity: Mapping[str, Any], weights: Mapp
     made = ", ".join(f"{package} {version(package)}" for package in ("torch", "transformers", "peft"))
     parts = [
         f"# {name}",
-        f"{identity['model']} with {' and '.join(weights)} merged into its weights by Parley ({made}), in {identity['dtype']}.",
-        "\n".join(["| adapter | weight | digest |", "|---|---:|---|", *rows]),
+        f"{identity['model']}{_merged(weights)}, saved by Parley ({made}), in {identity['dtype']}.",
+        *(["\n".join(["| adapter | weight | digest |", "|---|---:|---|", *rows])] if rows else []),
         f"Base: {identity['model']}, {identity['weights']}. The digests are those in the header of a record.",
         USE,
         *([f"{ORGANISM} {NAMES}"] if base.kind == "pocket" else []),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _merged(weights: Mapping[str, float]) -> str:
+    return f" with {' and '.join(weights)} merged into its weights" if weights else ""
 
 
 def _check_adapter(folder: Path, base: BaseModel) -> None:
@@ -99,6 +103,8 @@ def _merge(loaded: Loaded, weights: Mapping[str, float]) -> Any:
             f"{name} uses one matrix for its first and last layer, and an adapter changes only one "
             "of them: this adapter cannot be merged"
         )
+    if not weights:
+        return model
     for layer in model.modules():
         if isinstance(layer, LoraLayer):
             for adapter, weight in weights.items():

@@ -18,7 +18,8 @@ def export_parser() -> Parser:
     """The options of `run.py export`."""
     parser = Parser(
         "export",
-        "Merge adapters into their model and save it as a folder that vLLM, Ollama or llama.cpp can serve (docs/export.md).",
+        "Merge adapters into their model and save it as a folder that vLLM, Ollama or llama.cpp can serve (docs/export.md). "
+        "Without --adapter, the model itself is saved.",
         "export --adapter runs/tuned/adapters/republican-sft-r16 --out runs/served",
         cli.model("the model that the adapters were trained on", "pocket", trained=True),
         cli.out("", about="the folder for the model, empty or new", required=True),
@@ -27,7 +28,9 @@ def export_parser() -> Parser:
         "an adapter folder, and its weight: 1 (default), 0.5 for half, -1 for the opposite; give --adapter "
         "again to add another"
     )
-    add_option(parser, "--adapter DIR[:WEIGHT]", about, weighted, action="append", required=True)
+    add_option(parser, "--adapter DIR[:WEIGHT]", about, weighted, action="append", default=[])
+    gguf = "also write model.gguf, for llama.cpp and Ollama (the pocket model only: other models have a converter)"
+    parser.add_argument("--gguf", action="store_true", help=gguf)
     return parser
 
 
@@ -37,13 +40,18 @@ def export(arguments: Sequence[str]) -> int:
     from parley.training.base_model import base_model
 
     base = base_model(model_from_args(options, "pocket"))
-    if missing := [name for name in ("torch", "transformers", "peft") if find_spec(name) is None]:
+    needed = ("torch", "transformers", "peft", *(["gguf"] if options.gguf else []))
+    if missing := [name for name in needed if find_spec(name) is None]:
         raise UserError(
             f"export needs packages that are not installed ({', '.join(missing)}): pip install -e '.[local]' (docs/install.md)"
         )
     from parley.training.export import merge_adapters
 
     folder = merge_adapters(base, options.adapter, options.out)
+    if options.gguf:
+        from parley.training.gguf_file import write_gguf
+
+        print(f"gguf     {write_gguf(folder, folder / 'model.gguf')}")
     print(f"model    {folder}\nserve    vllm serve {folder}   (Ollama, llama.cpp and others: docs/export.md)")
     return 0
 
