@@ -31,6 +31,8 @@ it can only be read off what they say), a survey's answer, the rest of it. A per
 LEAD, HEARD_LEAD, LEADING = 3.0, 1.0, 32
 """Loss weights of the first LEADING characters of a sentence that shows a stance or a party, where it is decided which sentence
 it will be: of an own one, and of somebody else's behind their stance sentence."""
+REACTION = 3.0
+"""Loss weight of an own sentence that names somebody: whether it agrees has to fit what that one said."""
 ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1}
 """Kinds of documents that the training begins with, and which of them first; all others come last."""
 PARTIES, TOPICS = ("republican", "democrat", "none"), tuple(sorted(known_topics("")))
@@ -76,6 +78,8 @@ def _telling(
             if told:
                 yield sentence.start() + begin, sentence.start() + end, label
             labelled = True
+        elif always and "<name" in sentence[0]:
+            yield *sentence.span(), REACTION
         elif sentence[0][:LEADING] in _shows():
             if labelled:
                 yield sentence.start(), sentence.start() + LEADING, lead

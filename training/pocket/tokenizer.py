@@ -44,6 +44,7 @@ OFTEN = 20
 """How often a word begins a line, a quotation or a bracket that has a token without a space before it."""
 NUMBERS, YEARS = range(101), range(1940, 2031)
 _CHUNK = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*(?: [A-Za-z]+(?:['’-][A-Za-z]+)*)*")
+_PERSON = re.compile(r"<name\d+>(?:['’]s)?")
 _WORD = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
 _BEGINNING = re.compile(r"""(?<=[\n"'(\[])[A-Za-z]+""")
 _MARK = re.compile(r"[^\sA-Za-z0-9<>]")
@@ -56,7 +57,7 @@ TEMPLATE = (
 def train_tokenizer(documents: Iterable[Document]) -> PreTrainedTokenizerFast:
     """Return a tokenizer in which every word, label and number up to 100 is one token (asserted)."""
     texts_ = list(texts(documents))
-    words = Counter(word for text in [*texts_, *_labels()] for word in _WORD.findall(text))
+    words = Counter(word for text in [*texts_, *_labels()] for word in _WORD.findall(_PERSON.sub(" ", text)))
     marks = sorted({mark for text in texts_ for mark in _MARK.findall(text)})
     chunks = Counter(chunk for text in texts_ for chunk in _CHUNK.findall(text))
     phrases = _most_useful(find_phrases(chunks, 2 * PHRASES), list(words), chunks)

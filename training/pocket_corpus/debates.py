@@ -22,7 +22,7 @@ from parley.model.surveys import run_survey
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, puppet
 from parley.training.pocket_corpus.documents import Document, Fork
 from parley.training.pocket_corpus.people import PARTIES, SIDES, any_topic, person
-from parley.training.pocket_corpus.survey_questions import any_probes, survey
+from parley.training.pocket_corpus.survey_questions import any_listing, any_probes, survey
 
 SEATS = ((1, 2, 3, 4, 5), (0.06, 0.26, 0.44, 0.14, 0.10))
 ROUNDS = (range(11), (0.06, 0.12, 0.16, 0.20, 0.16, 0.14, 0.06, 0.04, 0.02, 0.02, 0.02))
@@ -80,7 +80,8 @@ def _manner(rng: random.Random) -> DebateStyle:
     words = rng.choice((60, 60, 60, 60, 60, 30, 40, 50, 80, 100))
     memory = rng.choices(("whole", "last", "summary"), (0.95, 0.025, 0.025))[0]
     memory = memory if memory == "whole" else f"{memory}:{rng.choice((3, 4, 6, 8, 12))}"
-    return DebateStyle(rng.choice(("debate", "debate", "conversation")), words, Sampling(), 1.0, memory, "strict")
+    frame = rng.choice(("debate", "debate", "conversation"))
+    return DebateStyle(frame, words, Sampling(), 1.0, memory, "strict", listing=any_listing(rng))
 
 
 def _roles(

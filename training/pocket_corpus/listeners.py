@@ -17,7 +17,7 @@ from parley.llm.request import Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, attitude_course
 from parley.training.pocket_corpus.documents import Document
 from parley.training.pocket_corpus.people import PARTIES, STATED, any_topic, person
-from parley.training.pocket_corpus.survey_questions import answered, stance
+from parley.training.pocket_corpus.survey_questions import answered, any_listing, stance
 
 LINES = (2, 12)
 """Fewest and most lines heard."""
@@ -63,7 +63,8 @@ def audience(rng: random.Random, stage: CorpusSpeaker) -> Document:
 
 def seated(who: Persona, slug: str, others: Sequence[str], rng: random.Random) -> Debater:
     """A person at the beginning of a debate."""
-    style = DebateStyle(rng.choice(("debate", "conversation")), 60, Sampling(), 1.0, "whole", "strict")
+    frame = rng.choice(("debate", "conversation"))
+    style = DebateStyle(frame, 60, Sampling(), 1.0, "whole", "strict", listing=any_listing(rng))
     return Debater(mesa.Model(), who, load_topic(slug), others, style)
 
 

@@ -24,6 +24,7 @@ from parley.training.pocket_corpus.survey_questions import (
     answered,
     any_probe,
     any_probes,
+    asked_in_any_order,
     outspoken,
     stance,
     surveyed_by,
@@ -107,7 +108,7 @@ def _asked_in_turn(
         for name in dict.fromkeys(any_probes(rng, slug, 3)):
             frame = rng.choice(("interview", "debate"))
             probe = load_topic(slug).probe(name)
-            asked_last = (*messages, Message("user", probe.ask(frame)))
+            asked_last = (*messages, Message("user", asked_in_any_order(probe, frame, rng)))
             forks.append(answered(surveyed_by(probe, asked_last, rng.getrandbits(31)), stage, rng))
     who = stage.annotated(Document("interview", messages, tuple(forks), learn_from, hidden=learn_from), request)
     return replace(who, topics=tuple(topics_), attitudes=tuple(attitudes))
@@ -142,7 +143,7 @@ def _interviewed(system: tuple[Message, ...], slug: str, rng: random.Random, sta
     spoken = rng.random() < SAID
     probe = load_topic(slug).probe(any_probe(rng, slug))
     frame = rng.choice(("debate", "conversation", "interview"))
-    question = rng.choice(questions_on(slug)) if spoken else probe.ask(frame)
+    question = rng.choice(questions_on(slug)) if spoken else asked_in_any_order(probe, frame, rng)
     seed = rng.getrandbits(31)
     if spoken:
         return outspoken(_question(system, question, seed), stage, rng)

@@ -10,7 +10,7 @@ import random
 import re
 
 from parley.agents.agent import Debater
-from parley.agents.topic import Probe, load_topic
+from parley.agents.topic import Probe, answer_order, load_topic
 from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.phrases import data, topics
 from parley.llm.backends.oracle.prompt_parser import read
@@ -34,7 +34,9 @@ PROBES = {
     "agreement": 0.07,
 }
 """Survey questions and their shares."""
-_LABELS = re.compile(r"The scale goes from 0 to 10: 0 [^.]*\. ")
+LISTINGS = {"given": 0.6, "reversed": 0.2, "shuffled": 0.2}
+"""Orders in which the answers to a survey question are listed, and their shares."""
+_LABELS = re.compile(r"The scale goes from 0 to 10: [^.]*\. ")
 
 
 def stance(who: Debater, rng: random.Random, stage: CorpusSpeaker) -> Fork:
@@ -55,6 +57,16 @@ def any_probes(rng: random.Random, slug: str, count: int) -> list[str]:
     """Return names of survey questions that the topic has, drawn by their shares."""
     known = {name: share for name, share in PROBES.items() if name in load_topic(slug).probes}
     return rng.choices(list(known), list(known.values()), k=count)
+
+
+def any_listing(rng: random.Random) -> str:
+    """Return an order in which answers are listed."""
+    return rng.choices(list(LISTINGS), list(LISTINGS.values()))[0]
+
+
+def asked_in_any_order(probe: Probe, frame: str, rng: random.Random) -> str:
+    """Return a survey question whose answers are listed in some order."""
+    return probe.ask(frame, answer_order(probe, any_listing(rng), rng.getrandbits(31)))
 
 
 def surveyed_by(probe: Probe, messages: tuple[Message, ...], seed: int) -> Request:

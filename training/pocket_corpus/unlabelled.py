@@ -18,7 +18,7 @@ from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
 from parley.training.pocket_corpus.documents import Document, Fork
 from parley.training.pocket_corpus.listeners import seated
 from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES, any_topic, person
-from parley.training.pocket_corpus.survey_questions import answered, any_probe, surveyed_by
+from parley.training.pocket_corpus.survey_questions import answered, any_probe, asked_in_any_order, surveyed_by
 
 LEANING = 0.6
 """Share of them whose side the chat's first token tells."""
@@ -75,7 +75,8 @@ def _rated(who: Persona, system: tuple[Message, ...], rng: random.Random, stage:
     if rng.random() < 0.5:
         debater = seated(who, slug, _others(who, rng), rng)
         return answered(debater.compose_survey(probe, rng.getrandbits(31)), stage, rng)
-    asked = Message("user", probe.ask(rng.choice(("debate", "conversation", "interview"))))
+    frame = rng.choice(("debate", "conversation", "interview"))
+    asked = Message("user", asked_in_any_order(probe, frame, rng))
     return answered(surveyed_by(probe, (*system, asked), rng.getrandbits(31)), stage, rng)
 
 

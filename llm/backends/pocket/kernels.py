@@ -368,7 +368,7 @@ def read_tokens(weights, blocks, tables, tokens, rows, positions, wanted, logits
                 position = positions[start + token]
                 block, slot = tables[rows[start + token], position // BLOCK], position % BLOCK
                 _keep(blocks, layer, projected, token, across, weights.heads, weights.key_heads, block, slot)
-            first = np.int64(0)
+            first = 0
             while first < count:
                 row, end = rows[start + first], first + 1
                 while end < count and end - first < together and rows[start + end] == row:
@@ -393,7 +393,7 @@ def read_tokens(weights, blocks, tables, tokens, rows, positions, wanted, logits
             _product(scaled, count, width, weights.gate_up, layer, both, False)
             _activate(both, count, inner, active)
             _product(active, count, inner, weights.down, layer, state, True)
-        some = np.int64(0)
+        some = 0
         for token in range(count):
             if wanted[start + token] >= 0:
                 for k in range(width):
@@ -401,7 +401,7 @@ def read_tokens(weights, blocks, tables, tokens, rows, positions, wanted, logits
                 some += 1
         _normalise(state, some, weights.norms, 2 * layers, weights.epsilon, scaled)
         _product(scaled, some, width, weights.logits, np.int64(0), scores, False)
-        some = np.int64(0)
+        some = 0
         for token in range(count):
             if wanted[start + token] >= 0:
                 for k in range(logits.shape[1]):

@@ -104,7 +104,7 @@ def _score_whole(
         for place, token in zip(line, ids[1:], strict=False):
             score += behind[place, token]
         if not allowed.begun:
-            score += np.logaddexp.reduce(behind[line[-1], allowed.ends])
+            score += np.log(np.exp(behind[line[-1], allowed.ends]).sum())
         scores[row, answer] = score
     return scores
 
