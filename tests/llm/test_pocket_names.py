@@ -69,3 +69,16 @@ def test_the_prompt_of_a_turn_stays_the_beginning_of_the_next() -> None:
     first = prompt("Bob", "Jo", heard=("Bob",))
     later = (*first, Message("assistant", "Well, Bob."), Message("user", "Jo: Hm, Sam.\nSam: Yes."))
     assert mask_names(later, name_tokens(later))[: len(first)] == mask_names(first, name_tokens(first))
+
+
+def test_a_persona_names_its_owner_in_an_interview_and_an_adjective_is_no_name() -> None:
+    asked = Message("user", "Who are you?")
+    for text, names in (
+        ("You are Miriam, 78 years old.", {"Miriam": "<name0>"}),
+        ("Your name is Hector, you are 58.", {"Hector": "<name0>"}),
+        ("You are Mary Jane, an American.", {"Mary Jane": "<name0>"}),
+        ("You are French. You live in Ohio.", {}),
+        ("You are Catholic and you vote.", {}),
+        ("You are an American.", {}),
+    ):
+        assert name_tokens([Message("system", text), asked]) == names

@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
@@ -29,6 +30,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from parley.llm.backends.oracle import known_topics
 from parley.llm.backends.pocket.names import SLOTS
 from parley.training.pocket import attention, muon
+from parley.training.pocket import rows as packing
 from parley.training.pocket.probes import Marks, Probes
 from parley.training.pocket.rows import ANSWER, CAPACITIES, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
 from parley.training.pocket.tokenizer import SPACE, train_tokenizer, unspoken_tokens
@@ -325,8 +327,9 @@ def _tokenizer(corpus: Path, out: Path, start: str) -> PreTrainedTokenizerFast:
 
 
 def _kept_rows(corpus: Path, out: Path, tokenizer: PreTrainedTokenizerFast) -> list[Row]:
-    """Return the rows of a corpus; they are kept, because it takes minutes to make them."""
-    file = out / "rows.pickle"
+    """Return the rows of a corpus; they are kept, because it takes minutes to make them. Another corpus has rows of its own."""
+    digest = blake2b(corpus.read_bytes() + Path(packing.__file__).read_bytes(), digest_size=8).hexdigest()
+    file = out / f"rows-{digest}.pickle"
     if not file.exists():
         out.mkdir(parents=True, exist_ok=True)
         partial = out / "rows.partial"

@@ -61,9 +61,8 @@ class CorpusSpeaker(Oracle):
         if role:
             parts = [replace(reading, heard=reading.heard[:count]) for count in range(len(reading.heard) + 1)]
             return reading.topic, [role(part) for part in parts]
-        return reading.topic, list(
-            expected_attitude(reading.persona, reading.topic, reading.heard, self._parameters(reading))
-        )
+        course = expected_attitude(reading.persona, reading.topic, reading.heard, self._parameters(reading))
+        return reading.topic, [*course]
 
     def lines(self, request: Request) -> tuple[Line, ...]:
         """Return the lines that a request holds, with their grades and the attitudes after them."""
@@ -87,7 +86,7 @@ class CorpusSpeaker(Oracle):
     def annotated(self, document: Document, request: Request) -> Document:
         """Return a document with what its speaker holds: attitudes at its own replies, and the lines heard.
 
-        request: the longest one of the chat, on whose topic the attitudes are.
+        request: one with all messages of the chat, or the last question of it; the attitudes are on its topic.
         """
         reading = read(request)
         topic, course = self.course(request)

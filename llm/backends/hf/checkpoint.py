@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,22 @@ def adapter_config(folder: Path) -> dict[str, Any]:
         raise UserError(
             f"{folder} is not an adapter folder: its adapter_config.json is missing or cannot be read"
         ) from error
+
+
+def adapter_folders(adapters: Sequence[str]) -> dict[str, Path]:
+    """Return adapter folders by name. Errors: UserError on two of one name, no adapter, one that cannot share a batch."""
+    folders: dict[str, Path] = {}
+    for folder in map(Path, adapters):
+        name = folder.resolve().name.replace(".", "_")
+        if name in folders:
+            raise UserError(f"two adapters are called {name}: give their folders different names")
+        config = adapter_config(folder)
+        if config.get("peft_type") != "LORA" or config.get("use_dora") or config.get("bias", "none") != "none":
+            raise UserError(
+                f"{folder}: this adapter uses DoRA or biases, which Parley does not support; train a plain LoRA adapter"
+            )
+        folders[name] = folder
+    return folders
 
 
 def adapter_weights(folder: Path) -> str:

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig, DynamicCache
 
 from parley.llm.backends.hf import grouped_attention
-from parley.llm.backends.hf.checkpoint import adapter_config, check_base, fingerprint
+from parley.llm.backends.hf.checkpoint import adapter_folders, check_base, fingerprint
 from parley.llm.errors import UserError
 from parley.llm.model_hubs import cached_files
 
@@ -75,7 +75,7 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     identity = _identity(name, model, dtype, load)
     context = int(getattr(model.config.get_text_config(), "max_position_embeddings", 0) or 1 << 30)
     ends, copied = _end_tokens(model, tokenizer), tuple(map(tuple, getattr(model.config, "copied", ())))
-    folders = _by_name(adapters)
+    folders = adapter_folders(adapters)
     if folders:
         for folder in folders.values():
             check_base(folder, identity)
@@ -91,22 +91,6 @@ def load_errors(name: str) -> Iterator[None]:
         yield
     except (OSError, ValueError, ImportError, RuntimeError, AssertionError, SafetensorError) as error:
         raise UserError(f"cannot load the model {name}: {_first_line(error)}") from error
-
-
-def _by_name(adapters: Sequence[str]) -> dict[str, Path]:
-    """Return adapter folders by name. Errors: UserError on two of one name, no adapter, one that cannot share a batch."""
-    folders: dict[str, Path] = {}
-    for folder in map(Path, adapters):
-        name = folder.resolve().name.replace(".", "_")
-        if name in folders:
-            raise UserError(f"two adapters are called {name}: give their folders different names")
-        config = adapter_config(folder)
-        if config.get("peft_type") != "LORA" or config.get("use_dora") or config.get("bias", "none") != "none":
-            raise UserError(
-                f"{folder}: this adapter uses DoRA or biases, which Parley does not support; train a plain LoRA adapter"
-            )
-        folders[name] = folder
-    return folders
 
 
 def _with_adapters(model: Any, folders: Mapping[str, Path]) -> Any:

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from parley.llm.backends.hf.checkpoint import check_base, fingerprint
+from parley.llm.backends.hf.checkpoint import adapter_folders, check_base, fingerprint
 from parley.llm.backends.pocket.compilation import kept_code
 
 with kept_code():
@@ -160,14 +160,3 @@ class Compiled:
 def block_bytes(layers: int, key_heads: int) -> int:
     """Return the bytes of a block of keys and values with their scales."""
     return layers * key_heads * 2 * BLOCK * (32 * 2 + 4)
-
-
-def adapter_folders(adapters: Sequence[str]) -> dict[str, Path]:
-    """Return adapter folders by name. Errors: UserError on two of one name."""
-    folders: dict[str, Path] = {}
-    for folder in map(Path, adapters):
-        name = folder.resolve().name.replace(".", "_")
-        if name in folders:
-            raise UserError(f"two adapters are called {name}: give their folders different names")
-        folders[name] = folder
-    return folders

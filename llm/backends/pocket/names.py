@@ -20,9 +20,9 @@ _NAMED = re.compile(r"The person's name is ([^\n]+?)\.(?:\s|$)")
 _INTRODUCED = re.compile(
     r"(?<![\w,])You are ((?:(?!You are )[^;\n])+?)(?:; the others? (?:is|are) ([^;\n]+?))?\. Speak only for yourself"
 )
-_PERSONA = re.compile(
-    r"(?:You are|Your name is) (?!(?:Republican|Democrat)\b)([A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*){0,3})(?=[,.;]| and\b)"
-)
+_NAME = r"[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*){0,3}"
+_PERSONA = re.compile(rf"Your name is ({_NAME})(?=[,.;])|You are ({_NAME})(?=, (?:\d|an? |the ))")
+"""How a persona says its name. "You are French." says none."""
 _SLOT = re.compile(r"<name\d+>")
 
 
@@ -37,7 +37,9 @@ def name_tokens(messages: Sequence[Message], known: frozenset[str] | None = None
     {'Ann': '<name0>', 'Bob': '<name1>'}
     """
     names: dict[str, None] = {}
-    own = next((match[1] for role, text in messages if role == "system" and (match := _PERSONA.match(text))), "")
+    own = next(
+        (match[1] or match[2] for role, text in messages if role == "system" and (match := _PERSONA.match(text))), ""
+    )
     for role, content in messages:
         if role != "user":
             continue

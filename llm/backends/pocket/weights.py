@@ -80,10 +80,6 @@ def load_tensors(folder: Path) -> Tensors:
 def merge_adapter(tensors: Mapping[str, np.ndarray], folder: Path) -> Tensors:
     """Return the weights with a LoRA adapter added to them: W + s B A. Errors: UserError."""
     config, merged = adapter_config(folder), dict(tensors)
-    if config.get("peft_type") != "LORA" or config.get("use_dora") or config.get("bias", "none") != "none":
-        raise UserError(
-            f"{folder}: this adapter uses DoRA or biases, which Parley does not support; train a plain LoRA adapter"
-        )
     try:
         parts = load_file(folder / "adapter_model.safetensors")
     except (OSError, SafetensorError, TypeError) as error:
