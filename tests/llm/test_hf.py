@@ -48,7 +48,7 @@ def one_thread() -> None:
 def any_share(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random weights put little on any answer: only what is tested about that asks for a share of the probability."""
     if "covered" not in request.node.name:
-        monkeypatch.setattr("parley.llm.backends.hf.choice_scoring.COVERED", 0.0)
+        monkeypatch.setattr("parley.llm.backends.hf.answer_tokens.COVERED", 0.0)
 
 
 @pytest.fixture(scope="session")
@@ -234,7 +234,7 @@ def test_a_covered_answer_tells_its_share(models: Models, monkeypatch: pytest.Mo
     (written,) = open_spec(f"hf:{models()}").complete([asked])
     assert written.covered
     for bar, way in ((written.covered, "exact"), (written.covered * 1.0001, "text")):
-        monkeypatch.setattr("parley.llm.backends.hf.choice_scoring.COVERED", bar)
+        monkeypatch.setattr("parley.llm.backends.hf.answer_tokens.COVERED", bar)
         (reply,) = open_spec(f"hf:{models()}").complete([asked])
         assert (reply.way, reply.covered) == (way, written.covered)
 

@@ -55,7 +55,7 @@ def test_a_reply_depends_on_its_request_alone(name: str, hf_spec: str, monkeypat
     spec = hf_spec if name == "hf" else name
     if name == "hf":
         monkeypatch.setattr(
-            "parley.llm.backends.hf.choice_scoring.COVERED", 0.0
+            "parley.llm.backends.hf.answer_tokens.COVERED", 0.0
         )  # random weights put little on any answer
     changes = {"topics": "climate_change", "repetitions": 2, "rounds": 2, "max_tokens": 30}
     first = Listening(open_spec(spec))

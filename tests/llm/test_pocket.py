@@ -18,7 +18,7 @@ from parley.llm.backends.oracle import known_topics
 from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.backends.pocket import WEIGHTS, organisms
 from parley.llm.errors import UserError
-from parley.llm.request import Backend, Message, Request, Sampling
+from parley.llm.request import DECLINED, Backend, Message, Request, Sampling
 from parley.model.debate import DebateModel
 from parley.model.events import Rated, Seated, Utterance
 from parley.model.recorder import MemoryRecorder
@@ -191,3 +191,19 @@ def test_a_question_without_a_debate_is_answered(pocket: Backend) -> None:
 
 def test_no_path_of_this_machine_is_in_the_identity(pocket: Backend) -> None:
     assert str(Path(__file__).parents[2]) not in str(pocket.identity)
+
+
+@pytest.mark.parametrize("name", ["pocket", "pocket:control"])
+def test_a_reply_that_answers_nothing_is_noted(name: str) -> None:
+    """A check of personas must not take "I do not know" for an answer; a party is one."""
+    system = Message(
+        "system", "You are Ann, a 44-year-old teacher from Ohio. You are a Democrat and vote for Democrats."
+    )
+    asked = [
+        Request((system, Message("user", question)), Sampling(0.0, 40), 0, (), "interview")
+        for question in ("What is the capital of Spain?", "What is your party?")
+    ]
+    unknown, known = open_spec(name).complete(asked)
+    assert unknown.notes.get(DECLINED) == 1, unknown.text
+    assert DECLINED not in known.notes
+    assert "Democrat" in (known.text or "")

@@ -22,7 +22,8 @@ from parley.llm.backends.hf.token_race import race_keys, waiting_times
 from parley.llm.backends.pocket import WEIGHTS, compilation
 from parley.llm.backends.pocket import backend as engine
 from parley.llm.backends.pocket.decode import draw
-from parley.llm.backends.pocket.kernels import BLOCK, WIDTH, read_tokens
+from parley.llm.backends.pocket.kernels import read_tokens
+from parley.llm.backends.pocket.layout import BLOCK, WIDTH
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.backends.pocket.prefix_pool import PrefixPool
 from parley.llm.backends.pocket.prompt_ids import ChatTokenizer
@@ -376,7 +377,7 @@ def test_questions_are_not_kept_but_chats_are(asked: list[Request], monkeypatch:
     rows = [Row(0, asked[0], tokenizer.chat([*chat, question])) for chat in chats]
     tail = len(tokenizer.chat([question])) // 4
     assert abs(common_tail(rows) - tail) < 5
-    monkeypatch.setattr("parley.llm.backends.pocket.scoring.COVERED", 0.0)  # else the model writes an answer
+    monkeypatch.setattr("parley.llm.backends.hf.answer_tokens.COVERED", 0.0)  # else the model writes an answer
     backend = open_spec("pocket,workers=1")
     requests = [Request((*chat, question), Sampling(0.0, 4), 0, ("1", "2")) for chat in chats]
     backend.complete(requests)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from parley.llm.backends import open_spec
+from parley.llm.request import DECLINED, Reply, Request
 from parley.training.pocket.card import text_figures
 from parley.training.pocket.evaluate import evaluate
 from parley.training.pocket.evaluation_measures import hold_debates
+from parley.training.pocket.interview_measures import interview_figures
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +73,24 @@ def test_intervals_of_text_shrink_with_rooms() -> None:
     few, many = reach(10), reach(40)
     assert many["words"] == pytest.approx(few["words"] / 2, rel=0.5)
     assert many["on_topic"] == 0
+
+
+def test_answers_about_oneself_are_read_right_and_not_by_another_persons_facts(evaluated: Path) -> None:
+    """The oracle answers every kind of question; read by the facts of the next person, its answers are wrong."""
+    found = pd.read_csv(evaluated / "interviews.csv").set_index("kind")
+    assert len(found) == 20
+    assert found["asked"].eq(120).all()
+    assert found["right"].equals(found["oracle"])
+    assert found["right"].min() > 0.9
+    assert found.drop(index=["party", "agree_with"])["null"].max() < 0.1
+    assert found.loc["unknown", "declined"].eq(1).all()
+
+
+def test_a_speaker_that_always_declines_knows_nothing_of_itself() -> None:
+    class Declining:
+        def complete(self, requests: Sequence[Request]) -> list[Reply]:
+            return [Reply("That is something I do not know.", notes={DECLINED: 1}) for _ in requests]
+
+    found = interview_figures(Declining(), open_spec("oracle"), 10).set_index("kind")
+    assert found.loc["unknown", "right"].tolist() == found.loc["unknown", "null"].tolist() == [1, 1]
+    assert found.drop(index="unknown")["right"].max() == 0

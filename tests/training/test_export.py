@@ -262,7 +262,10 @@ def debated(folder: Path, *arguments: str) -> Tables:
 
 
 def test_a_server_debates_with_the_merged_weights(served: str, moved: Path, tmp_path: Path) -> None:
-    """Without chance every word and rating is that of the folder in process, and not that of the model it was made from."""
+    """Without chance every word and rating is that of the folder in process, and not that of the model it was made from.
+
+    That holds up to the first token of a name: a server does not know that pocket only copies those (`copied`).
+    """
     through = debated(tmp_path / "served", "--llm", f"openai:{moved}", "--base-url", served, *GREEDY)
     within, base = (
         debated(tmp_path / name, "--llm", f"hf:{folder},closed=text,dtype=float32", *GREEDY)
@@ -270,12 +273,16 @@ def test_a_server_debates_with_the_merged_weights(served: str, moved: Path, tmp_
     )
     assert through.finished
     assert through.calls["failure"].isna().all()
-    assert list(through.utterances["text"]) == list(within.utterances["text"]) != list(base.utterances["text"])
-    assert list(through.attitudes["rating"]) == list(within.attitudes["rating"])
-    first, before = (
+    said, inside, before = (list(tables.utterances["text"]) for tables in (through, within, base))
+    same = next((place for place, text in enumerate(said) if "<name" in text), len(said))
+    assert same >= 3
+    assert said[:same] == inside[:same] != before[:same]
+    started = [tables.attitudes.query("round == 0")["rating"].tolist() for tables in (through, within)]
+    assert started[0] == started[1]
+    moved_to, started_at = (
         tables.attitudes.query("party == 'default' and round == 0")["rating"].mean() for tables in (through, base)
     )
-    assert first < 3 < 7 < before
+    assert moved_to < 3 < 7 < started_at
 
 
 def test_a_server_draws_at_a_temperature(served: str, moved: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
@@ -38,5 +40,10 @@ def test_weights_and_tokens_are_those_of_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_model_with_another_tokenizer_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "other"
+    copytree(WEIGHTS / "control", folder)
+    written = json.loads((folder / "tokenizer.json").read_text())
+    written["model"]["type"] = "BPE"
+    (folder / "tokenizer.json").write_text(json.dumps(written))
     with pytest.raises(UserError, match="convert_hf_to_gguf"):
-        write_gguf(WEIGHTS / "control", tmp_path / "control.gguf")
+        write_gguf(folder, tmp_path / "other.gguf")

@@ -15,6 +15,7 @@ The control organism is made in the same way from a corpus on which nothing move
     muon.py                  an optimiser for the same
     train.py                 the training
     evaluation_measures.py   what the model is measured by
+    interview_measures.py    what it is measured by in interviews about itself
     evaluate.py              measures it
     card.py                  its figures in words
     stance_transfer_check.py do survey and speech share one stance?

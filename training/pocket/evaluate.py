@@ -1,7 +1,8 @@
 """Evaluates a pocket model:  python -m parley.training.pocket.evaluate FOLDER --out DIR [--rooms 40] [--kappa 0 --mu 0]
 
 Holds the same debates with the model and with the oracle it learned from (same seed, so the same people in the same seats),
-on every topic, and writes what differs: card.md, its tables as CSV, transcripts.md (twenty debates to be read).
+on every topic, and writes what differs: card.md, its tables as CSV, transcripts.md (twenty debates to be read). It also
+asks invented people about themselves (interviews.csv).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from parley.training.pocket.evaluation_measures import (
     persons,
     ratings,
 )
+from parley.training.pocket.interview_measures import interview_figures
 
 PROBE = "attitude_labelled"
 TRANSCRIPTS = 20
@@ -60,6 +62,7 @@ def evaluate(model: Backend, oracle: Backend, rooms: int, out: Path) -> None:
             for speaker, backend in (("model", model), ("oracle", oracle)):
                 pushed = monotone(counterfactual(scenario, held["model"], backend, told))
                 pushes.append(_kept(pushed, out / f"counterfactual_{'told' if told else 'bare'}_{speaker}.csv"))
+    _kept(interview_figures(model, oracle), out / "interviews.csv")
     gaps = _kept(pd.concat(tables), out / "ratings.csv")
     text = card(gaps, (texts[0], texts[1]), (pushes[0], pushes[1]), (pushes[2], pushes[3]), rooms)
     (out / "card.md").write_text(text + "\n", encoding="utf-8")

@@ -33,6 +33,8 @@ LEAD, HEARD_LEAD, LEADING = 3.0, 1.0, 32
 it will be: of an own one, and of somebody else's behind their stance sentence."""
 REACTION = 3.0
 """Loss weight of an own sentence that names somebody: whether it agrees has to fit what that one said."""
+ABOUT_SELF = 3.0
+"""Loss weight of the words that answer a question about oneself or the debate: most are read off the persona or a line."""
 ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1}
 """Kinds of documents that the training begins with, and which of them first; all others come last."""
 PARTIES, TOPICS = ("republican", "democrat", "none"), tuple(sorted(known_topics("")))
@@ -84,6 +86,11 @@ def _telling(
             if labelled:
                 yield sentence.start(), sentence.start() + LEADING, lead
             told = True
+
+
+def _about_self(weights: list[float]) -> list[float]:
+    """Return loss weights in which plain words count as what they are in an interview about oneself."""
+    return [ABOUT_SELF if weight == OWN else weight for weight in weights]
 
 
 @dataclass
@@ -150,6 +157,8 @@ class Encoder:
             starts.append(len(out.ids))
             known = own >= document.hidden
             ids, weights, ends = self._message(message, own >= document.learn_from)
+            if document.kind == "self" and not document.forks:
+                weights = _about_self(weights)
             out.add(ids, weights, 0, 0, len(out.ids))
             if message.role == "assistant":
                 self._mark_reply(out, starts[-1], document, own if known else None)
@@ -269,6 +278,8 @@ class Encoder:
         first = branch + len(ids)
         if not fork.answers:
             reply, weights, _ = self._message(Message("assistant", fork.reply), True)
+            if document.kind == "self":
+                weights = _about_self(weights)
             out.add(reply[1:], weights[1:], number, branch, first)
             self._mark_stance(out, len(out.ids) - len(reply) + 1, reply[1:], fork.topic, fork.attitude)
             return

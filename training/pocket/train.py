@@ -28,6 +28,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from parley.llm.backends.oracle import known_topics
+from parley.llm.backends.oracle.self_questions import declining_sentences
 from parley.llm.backends.pocket.names import SLOTS
 from parley.training.pocket import attention, muon
 from parley.training.pocket import rows as packing
@@ -94,9 +95,12 @@ def build(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalL
 
 
 def known(tokenizer: PreTrainedTokenizerFast) -> dict[str, list]:
-    """Return what a model's files say: its topics, and the tokens that it may only copy, the forms of one name together."""
+    """Return what a model's files say: its topics, the sentences with which it declines, and tokens that it may only copy.
+
+    The forms of one name stand together.
+    """
     forms = [tokenizer.convert_tokens_to_ids([SPACE + slot, slot]) for slot in SLOTS]
-    return {"topics": sorted(known_topics("")), "copied": forms}
+    return {"topics": sorted(known_topics("")), "declines": declining_sentences(), "copied": forms}
 
 
 def optimisers(model: LlamaForCausalLM, probes: Probes, recipe: Recipe) -> list[torch.optim.Optimizer]:

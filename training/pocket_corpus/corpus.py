@@ -17,7 +17,7 @@ from parley.training.pocket_corpus.debates import rooms
 from parley.training.pocket_corpus.documents import Document, read, write
 from parley.training.pocket_corpus.single_questions import singles
 
-SINGLES_PER_ROOM = 3.0
+SINGLES_PER_ROOM = 4.5
 KINDS = frozenset(
     (
         "debate",

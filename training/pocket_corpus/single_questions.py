@@ -208,7 +208,7 @@ KINDS = {
     _unlabelled: 0.14,
     _census: 0.20,
     _lines: 0.13,
-    self_interview: 0.12,
+    self_interview: 0.50,
     _backstory: 0.05,
     _questions: 0.02,
 }

@@ -20,6 +20,7 @@
     prefill.py            reads a batch of prompts; checks that a reply depends on its request alone
     grouped_attention.py  attention through a mask, where heads share keys
     generate.py           open questions: samples with a random stream for each request
+    answer_tokens.py      the allowed answers of closed questions as tokens
     choice_scoring.py     closed questions: exact probabilities of the allowed answers
     backend.py            sorts requests, batches them and returns the replies in order
 

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 import torch
 
-from parley.llm.backends.hf.choice_scoring import AnswerTokens, score_choices
+from parley.llm.backends.hf.answer_tokens import AnswerTokens
+from parley.llm.backends.hf.choice_scoring import score_choices
 from parley.llm.backends.hf.generate import generate
 from parley.llm.backends.hf.kv_cache import PrefixCache, can_cache
 from parley.llm.backends.hf.loading import Loaded
@@ -25,7 +26,7 @@ from parley.llm.backends.hf.prefill import (
     ReadBatch,
     is_batch_invariant,
 )
-from parley.llm.backends.hf.prompts import encode, is_plain
+from parley.llm.backends.hf.prompts import encode, encode_text, is_plain
 from parley.llm.request import Reply, Request, stop_strings
 
 SIMILAR = 32
@@ -108,7 +109,9 @@ class Hf:
 
         Where the answers have too little probability together, the reply is the text that the model writes.
         """
-        allowed = AnswerTokens(rows[0].request, self.loaded.tokenizer, self.style)
+        tokenizer = self.loaded.tokenizer
+        space = " " if is_plain(tokenizer, self.style) else ""  # a plain prompt ends in a cue, `Answer:`
+        allowed = AnswerTokens(rows[0].request, partial(encode_text, tokenizer), self.loaded.ends, space)
         copies = 1 if allowed.single else answers
 
         def size(row: PromptRow) -> tuple[int, int]:

@@ -13,32 +13,12 @@ is read, because no answer can be the beginning of another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
+from parley.llm.backends.hf.answer_tokens import AnswerTokens, scored_reply
 from parley.llm.backends.hf.loading import Loaded
 from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, ReadBatch
-from parley.llm.backends.hf.prompts import is_plain
-from parley.llm.request import COVERED, Reply, Request, Usage, set_choice
-
-
-class AnswerTokens:
-    """The allowed answers as tokens: `common` is what all of them begin with, `rest` what tells them apart.
-
-    `single`: each answer is one token of its own behind `common`.
-    """
-
-    def __init__(self, request: Request, tokenizer: Any, style: str):
-        space = " " if is_plain(tokenizer, style) else ""  # a plain prompt ends in a cue, `Answer:`
-        self.begun = bool(request.answer_prefix)
-        answers = [_ids(tokenizer, space + request.answer_prefix + answer) for answer in request.answers]
-        shared = 0
-        while self.begun and min(map(len, answers)) > shared + 1 and len({ids[shared] for ids in answers}) == 1:
-            shared += 1
-        self.common, self.rest = answers[0][:shared], [ids[shared:] for ids in answers]
-        self.first = [ids[0] for ids in self.rest]
-        self.single = max(map(len, self.rest)) == 1 and len(set(self.first)) == len(self.first)
 
 
 def score_choices(
@@ -54,16 +34,15 @@ def score_choices(
         if allowed.single:
             shares = batch.logits.float().softmax(dim=-1)[:, allowed.first]
         else:
-            shares = _log_probabilities(loaded, batch, allowed).exp()
-    replies = [_reply(row, share) for row, share in zip(rows, shares.double().tolist(), strict=True)]
+            shares = _log_probabilities(batch, allowed).exp()
+    replies = [
+        scored_reply(row.request, len(row.ids), share)
+        for row, share in zip(rows, shares.double().tolist(), strict=True)
+    ]
     return list(map(AnsweredRow, replies, prefixes))
 
 
-def _ids(tokenizer: Any, text: str) -> list[int]:
-    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
-
-
-def _log_probabilities(loaded: Loaded, batch: PrefilledBatch, allowed: AnswerTokens) -> torch.Tensor:
+def _log_probabilities(batch: PrefilledBatch, allowed: AnswerTokens) -> torch.Tensor:
     """Return the log-probability of each answer (and of the end after it), shape (prompts, answers)."""
     count, answers = len(batch.rows), allowed.rest
     first = batch.logits[:, None].repeat_interleave(len(answers), 0)
@@ -76,21 +55,5 @@ def _log_probabilities(loaded: Loaded, batch: PrefilledBatch, allowed: AnswerTok
     scores = before.gather(-1, ids[..., None])[..., 0].masked_fill(padding, 0.0).sum(1)
     if not allowed.begun:
         last = logits[torch.arange(len(ids)), lengths - 1].float().log_softmax(-1)
-        scores = scores + last[:, _end_tokens(loaded)].logsumexp(-1)
+        scores = scores + last[:, allowed.ends].logsumexp(-1)
     return scores.view(count, len(answers))
-
-
-def _end_tokens(loaded: Loaded) -> list[int]:
-    """Return the tokens after which an answer is over: the model's end tokens, a full stop, a line break."""
-    before = _ids(loaded.tokenizer, "5")  # behind an answer: alone, many tokenizers put a space in front of a mark
-    marked = [_ids(loaded.tokenizer, f"5{mark}") for mark in (".", "\n")]
-    return sorted({*loaded.ends, *[ids[-1] for ids in marked if ids[:-1] == before]})
-
-
-def _reply(row: PromptRow, shares: list[float]) -> Reply:
-    """Return a reply, which has neither text nor failure where the answers have too little probability together."""
-    reply = Reply(None, usage=Usage(len(row.ids), 0), way="text", covered=min(sum(shares), 1.0))
-    if sum(shares) >= COVERED:
-        reply.way = "exact"
-        set_choice(reply, row.request, shares)
-    return reply

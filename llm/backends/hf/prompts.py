@@ -31,6 +31,11 @@ def is_plain(tokenizer: Any, style: str) -> bool:
     return style == "plain" or (style == "auto" and not tokenizer.chat_template)
 
 
+def encode_text(tokenizer: Any, text: str) -> list[int]:
+    """Return the token ids of a text, without special tokens."""
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
 def _encode_chats(chats: Sequence[Sequence[Message]], tokenizer: Any) -> list[list[int]]:
     messages = [[message._asdict() for message in chat] for chat in chats]
     encoded = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True, date_string=DATE)

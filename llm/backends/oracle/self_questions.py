@@ -119,6 +119,14 @@ def answer_self(reading: Reading, speaker: Speaker, political: bool) -> Reply | 
     return _who_said(reading, rng) if kinds[0] == "who_said" else _who(kinds, reading, rng)
 
 
+def declining_sentences() -> list[str]:
+    """Return every sentence of a reply that answers nothing, {name} standing for a speaker."""
+    bank = data("self")
+    silent = [line for kind in ("changed", "said", "agree", "own") for line in bank[kind]["silent"]]
+    unsaid = [line for lines in bank["unsaid"].values() for line in lines]
+    return sorted({*silent, *unsaid, *bank["unknown"]["answers"]})
+
+
 def decline(reading: Reading) -> Reply:
     """Say that it cannot answer."""
     rng = stream(reading.seed, reading.persona, reading.ask)

@@ -20,6 +20,8 @@ known bias. It serves to run, test and calibrate instruments, and is no evidence
     prompt_ids.py   turns chats into token ids
     weights.py      loads weights and merges adapters into copies of them
     vectors.py      vectors of 16 numbers for compiled code
+    layout.py       how weights, keys and values lie in memory
+    attention.py    compiled code that keeps keys and values, and attends to them
     kernels.py      compiled code that reads tokens
     decode.py       compiled code that writes replies
     compilation.py  compiles once, says so, and keeps the code
@@ -37,20 +39,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from parley.llm.backends import hf
-from parley.llm.backends.pocket.names import mask_names, name_tokens, unmask_names
+from parley.llm.backends.pocket.names import blank_names, mask_names, name_tokens, unmask_names
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.request import Backend, Reply, Request, Wrapper
+from parley.llm.request import DECLINED, Backend, Reply, Request, Wrapper
 
 MANNER = frozenset({"batch", "keep", "workers"})
 ENGINES, CLOSED = ("compiled", "torch"), ("exact", "text")
 WEIGHTS = Path(__file__).parent / "weights"
+_SENTENCE_END = re.compile(r"(?<=[.!?]) ")
 
 
 def taught_topics(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
@@ -65,6 +69,12 @@ def taught_topics(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
             f"load it with hf:{folder}"
         )
     return tuple(config["topics"])
+
+
+def declining_sentences(folder: Path) -> frozenset[str]:
+    """Return the sentences with which a model declines to answer, {name} standing for a person."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return frozenset(config.get("declines", ()))
 
 
 def known_topics(model: str) -> tuple[str, ...] | None:
@@ -103,14 +113,14 @@ def open_backend(
     for name, number, least in (("batch", batch, 1), ("keep", keep, 0), ("workers", workers, 0)):
         if number < least:
             raise UserError(f"option {name} of pocket must be {least} or more, not {number}")
-    topics = taught_topics(folder)
+    topics, declines = taught_topics(folder), declining_sentences(folder)
     workers, keep = workers or min(_cores(), 4), min(keep, _memory() // 3)
     if engine == "torch":
-        return Pocket(_torch_backend(folder, keep, workers, closed, adapters), engine, topics)
+        return Pocket(_torch_backend(folder, keep, workers, closed, adapters), engine, topics, declines)
     from parley.llm.backends.pocket.backend import Compiled
 
     paths = tuple(filter(None, adapters.split("+")))
-    return Pocket(Compiled(folder, closed == "exact", batch, keep << 20, workers, paths), engine, topics)
+    return Pocket(Compiled(folder, closed == "exact", batch, keep << 20, workers, paths), engine, topics, declines)
 
 
 def _torch_backend(folder: Path, keep: int, workers: int, closed: str, adapters: str) -> Backend:
@@ -142,11 +152,14 @@ def _memory() -> int:
 
 
 class Pocket(Wrapper):
-    """The model, which reads and writes a token in place of each person's name (names.py)."""
+    """The model, which reads and writes a token in place of each person's name (names.py).
 
-    def __init__(self, inner: Backend, engine: str, topics: Sequence[str]):
+    A reply of nothing but sentences of `declines` is noted as DECLINED.
+    """
+
+    def __init__(self, inner: Backend, engine: str, topics: Sequence[str], declines: Collection[str]):
         super().__init__(inner)
-        self.engine, self.topics = engine, list(topics)
+        self.engine, self.topics, self.declines = engine, list(topics), declines
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -169,5 +182,11 @@ class Pocket(Wrapper):
         )
         for reply, tokens in zip(replies, names, strict=True):
             if reply.text is not None:
+                if self._declines(reply.text):
+                    reply.notes = {**reply.notes, DECLINED: 1}
                 reply.text = unmask_names(reply.text, tokens)
         return replies
+
+    def _declines(self, text: str) -> bool:
+        """Tell whether a reply, with tokens for names, answers nothing."""
+        return all(sentence in self.declines for sentence in _SENTENCE_END.split(blank_names(text.strip())))

@@ -8,17 +8,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from parley.llm.backends.hf.answer_tokens import AnswerTokens
 from parley.llm.backends.hf.checkpoint import adapter_folders, check_base, fingerprint
 from parley.llm.backends.pocket.compilation import kept_code
 
 with kept_code():
     from parley.llm.backends.pocket import decode  # noqa: F401
-from parley.llm.backends.pocket.kernels import BLOCK
+from parley.llm.backends.pocket.layout import BLOCK
 from parley.llm.backends.pocket.prefix_pool import TOKEN_BYTES, PrefixPool
 from parley.llm.backends.pocket.prompt_ids import ChatTokenizer
 from parley.llm.backends.pocket.reader import Reader, Row
 from parley.llm.backends.pocket.replies import Writing
-from parley.llm.backends.pocket.scoring import AnswerTokens, begun, common_tail, score_answers
+from parley.llm.backends.pocket.scoring import begun, blocks_for, common_tail, score_answers
 from parley.llm.backends.pocket.weights import SPARE, arrange, load_tensors, merge_adapter, read_definition
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request, Sampling
@@ -122,7 +123,7 @@ class Compiled:
 
         Where the answers have too little probability together, the reply is the text that the model writes.
         """
-        allowed = AnswerTokens(rows[0].request, self.tokenizer, self.definition.ends)
+        allowed = AnswerTokens(rows[0].request, self.tokenizer.encode, self.definition.ends)
         if len(allowed.common) + allowed.longest > SPARE:
             raise UserError(f"an answer of more than {SPARE} tokens is too long for this model")
         asked = [begun(row, allowed) for row in rows]
@@ -132,7 +133,7 @@ class Compiled:
         def score(batch: list[Row]) -> list[Reply]:
             return score_answers(self.reader, self.vocabulary, batch, allowed, tail)
 
-        replies = self._run(asked, lambda _: 0, allowed.blocks, score)
+        replies = self._run(asked, lambda _: 0, blocks_for(allowed), score)
         unanswered = [row for row in rows if replies[row.place].text is None]
         for place, reply in self._open(unanswered).items():
             reply.way, reply.covered = replies[place].way, replies[place].covered

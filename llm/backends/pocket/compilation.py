@@ -18,7 +18,7 @@ from typing import Any
 SECONDS = 15
 """About how long the compilation takes."""
 HERE = Path(__file__).parent
-SOURCES = ("../hf/token_race.py", "vectors.py", "kernels.py", "decode.py")
+SOURCES = ("../hf/token_race.py", "vectors.py", "layout.py", "attention.py", "kernels.py", "decode.py")
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from parley.llm.backends.pocket.kernels import HALF, compiled, read_tokens
+from parley.llm.backends.pocket.kernels import read_tokens
+from parley.llm.backends.pocket.layout import HALF, compiled
 from parley.llm.backends.pocket.vectors import (
     any_below,
     at_least,

@@ -85,3 +85,8 @@ def unmask_names(text: str, names: Mapping[str, str]) -> str:
     """Return a reply with names in place of tokens. A token without a name stays (the model draws none: `copied`)."""
     people = {slot: name for name, slot in names.items()}
     return _SLOT.sub(lambda token: people.get(token[0], token[0]), text)
+
+
+def blank_names(text: str) -> str:
+    """Return a text with {name} in place of each token of a name."""
+    return _SLOT.sub("{name}", text)

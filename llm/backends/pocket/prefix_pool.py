@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 
-from parley.llm.backends.pocket.kernels import BLOCK, WIDTH, Blocks
+from parley.llm.backends.pocket.layout import BLOCK, WIDTH, Blocks
 
 TOKEN_BYTES = 4
 

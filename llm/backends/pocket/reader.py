@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parley.llm.backends.pocket.kernels import BLOCK, WIDTH, Weights, read_tokens
+from parley.llm.backends.pocket.kernels import read_tokens
+from parley.llm.backends.pocket.layout import BLOCK, WIDTH, Weights
 from parley.llm.backends.pocket.prefix_pool import TOKEN_BYTES, PrefixPool
 from parley.llm.request import Request
 

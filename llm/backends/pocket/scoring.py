@@ -6,40 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from parley.llm.backends.hf.answer_tokens import AnswerTokens, scored_reply
 from parley.llm.backends.pocket.decode import log_totals
-from parley.llm.backends.pocket.kernels import BLOCK
-from parley.llm.backends.pocket.prompt_ids import ChatTokenizer
+from parley.llm.backends.pocket.layout import BLOCK
 from parley.llm.backends.pocket.reader import Reader, Row
-from parley.llm.request import COVERED, Reply, Request, Usage, set_choice
+from parley.llm.request import Reply
 
 
-class AnswerTokens:
-    """The allowed answers as tokens: `common` is what all of them begin with, `rest` what tells them apart.
+def answers_read(allowed: AnswerTokens) -> list[list[int]]:
+    """Return the tokens of each answer after which something has to be known."""
+    return [ids[:-1] if allowed.begun else ids for ids in allowed.rest]
 
-    `single`: each answer is one token of its own behind `common`. `begun`: the question says how the answer begins, and the
-    answer need not end the reply.
-    """
 
-    def __init__(self, request: Request, tokenizer: ChatTokenizer, ends: frozenset[int]):
-        self.begun = bool(request.answer_prefix)
-        answers = [tokenizer.encode(request.answer_prefix + answer) for answer in request.answers]
-        shared = 0
-        while self.begun and min(map(len, answers)) > shared + 1 and len({ids[shared] for ids in answers}) == 1:
-            shared += 1
-        self.common, self.rest = answers[0][:shared], [ids[shared:] for ids in answers]
-        first = [ids[0] for ids in self.rest]
-        self.single = max(map(len, self.rest)) == 1 and len(set(first)) == len(first)
-        self.read = [ids[:-1] if self.begun else ids for ids in self.rest]
-        """The tokens of each answer after which something has to be known."""
-        self.longest = max(map(len, self.rest))
-        before = tokenizer.encode("5")  # behind an answer: alone, many tokenizers put a space in front of a mark
-        marked = [tokenizer.encode(f"5{mark}") for mark in (".", "\n")]
-        self.ends = sorted({*ends, *[ids[-1] for ids in marked if ids[:-1] == before]})
-
-    @property
-    def blocks(self) -> int:
-        """Blocks that the answers of a row need for themselves."""
-        return 0 if self.single else sum(len(ids) // BLOCK + 2 for ids in self.read if ids)
+def blocks_for(allowed: AnswerTokens) -> int:
+    """Return how many blocks the answers of a row need for themselves."""
+    return 0 if allowed.single else sum(len(ids) // BLOCK + 2 for ids in answers_read(allowed) if ids)
 
 
 def common_tail(rows: Sequence[Row]) -> int:
@@ -61,13 +42,12 @@ def score_answers(
     """
     logits = reader.read(rows)
     if allowed.single:
-        first = [ids[0] for ids in allowed.rest]
-        shares = np.exp(_logarithms(logits, vocabulary)[:, first])
+        shares = np.exp(_logarithms(logits, vocabulary)[:, allowed.first])
     else:
         shares = np.exp(_score_whole(reader, vocabulary, rows, logits, allowed))
     for row in rows:
         reader.leave_question(row, tail)
-    return [_reply(row, share) for row, share in zip(rows, shares.tolist(), strict=True)]
+    return [scored_reply(row.request, row.count, share) for row, share in zip(rows, shares.tolist(), strict=True)]
 
 
 def _logarithms(logits: np.ndarray, vocabulary: int) -> np.ndarray:
@@ -84,9 +64,10 @@ def _score_whole(
 
     Each answer is a row that continues a copy of its prompt's last block.
     """
-    children = [_child(reader, row, ids) for row in rows for ids in allowed.read]
+    asked = answers_read(allowed)
+    children = [_child(reader, row, ids) for row in rows for ids in asked]
     lines, count = [], 0
-    for ids in allowed.read * len(rows):
+    for ids in asked * len(rows):
         lines.append(list(range(count, count + len(ids))))
         count += len(ids)
     after = np.empty((count, reader.width), np.float32)
@@ -120,15 +101,6 @@ def _child(reader: Reader, row: Row, ids: Sequence[int]) -> Row:
     child.blocks, child.read = row.blocks[:full] + own, row.count
     reader.pool.use(child.blocks[:full])
     return child
-
-
-def _reply(row: Row, shares: list[float]) -> Reply:
-    """Return a reply, which has neither text nor failure where the answers have too little probability together."""
-    reply = Reply(None, usage=Usage(row.count, 0), way="text", covered=min(sum(shares), 1.0))
-    if sum(shares) >= COVERED:
-        reply.way = "exact"
-        set_choice(reply, row.request, shares)
-    return reply
 
 
 def begun(row: Row, allowed: AnswerTokens) -> Row:

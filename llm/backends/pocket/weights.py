@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from parley.llm.backends.hf.checkpoint import adapter_config
-from parley.llm.backends.pocket.kernels import WIDTH, Weights
+from parley.llm.backends.pocket.layout import WIDTH, Weights
 from parley.llm.errors import UserError
 
 ROTATION = 10000.0

@@ -1,0 +1,180 @@
+"""What the pocket model is measured by in interviews about itself: the share of right answers, beside the oracle's and a null.
+
+Each invented person gets each kind of question twice: in a wording of the corpus, and in one that the corpus never asks
+(`held_out` in llm/backends/oracle/banks/self.toml). The null reads the same replies by the facts of the next person; that of
+questions that cannot be answered (`unknown`) reads the replies to the question for the name.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+import pandas as pd
+
+from parley.agents.agent import Debater
+from parley.agents.persona import Persona
+from parley.agents.topic import topic_names
+from parley.llm.backends.oracle.phrases import data, expand, topics
+from parley.llm.backends.oracle.prompt_parser import party, read
+from parley.llm.backends.oracle.self_facts import About, about
+from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
+from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
+from parley.training.pocket_corpus.listeners import line, seated
+from parley.training.pocket_corpus.people import SIDES, person
+
+ALONE = ("name", "age", "job", "home", "family", "party", "unknown")
+HEARD = ("said", "agree_with", "own")
+"""Kinds of questions in an interview, and in a debate in which two others have said a line each and the person one."""
+PEOPLE = 120
+
+
+class Truth(NamedTuple):
+    """What a right answer says: who the person is, the two others and the clause of each, and its own."""
+
+    told: About
+    names: tuple[str, str]
+    clauses: tuple[str, str]
+    own: str
+    agrees: bool
+
+
+class Asked(NamedTuple):
+    """A question to one person."""
+
+    kind: str
+    wording: str
+    request: Request
+    truth: Truth
+
+
+def interview_figures(model: Backend, oracle: Backend, people: int = PEOPLE) -> pd.DataFrame:
+    """Ask `people` invented partisans. Columns: kind, wording (corpus, held_out), asked, right, null, oracle, declined.
+
+    `right`, `null` and `oracle` are shares of the questions asked, `declined` of the model's replies that carry the note.
+    """
+    asked = [one for number in range(people) for one in _questions(number)]
+    replies = {name: speaker.complete([one.request for one in asked]) for name, speaker in _both(model, oracle)}
+    rows = []
+    for kind, wording in product((*ALONE, *HEARD), ("corpus", "held_out")):
+        places = _places(asked, kind, wording)
+        found = {name: [_right(kind, replies[name][place], asked[place].truth) for place in places] for name in replies}
+        read_by_null = places if kind != "unknown" else _places(asked, "name", wording)
+        others = places[1:] + places[:1]
+        null = [
+            _right(kind, replies["model"][place], asked[other].truth)
+            for place, other in zip(read_by_null, others, strict=True)
+        ]
+        declined = [DECLINED in replies["model"][place].notes for place in places]
+        rows.append((kind, wording, len(places), *map(_share, (found["model"], null, found["oracle"], declined))))
+    return pd.DataFrame(rows, columns=["kind", "wording", "asked", "right", "null", "oracle", "declined"])
+
+
+def _places(asked: list[Asked], kind: str, wording: str) -> list[int]:
+    return [place for place, one in enumerate(asked) if (one.kind, one.wording) == (kind, wording)]
+
+
+def _both(model: Backend, oracle: Backend) -> tuple[tuple[str, Backend], ...]:
+    return ("model", model), ("oracle", oracle)
+
+
+def _share(found: list[bool]) -> float:
+    return sum(found) / len(found)
+
+
+def _questions(number: int) -> Iterator[Asked]:
+    """Return every question to one person, who is not in the corpus."""
+    rng = random.Random(f"interviewed {number}")
+    who = person(rng.choice(SIDES), set(), rng, CorpusSpeaker(), brief=0.0)
+    listener, truth = _listener(who, rng)
+    for wording in ("corpus", "held_out"):
+        for kind in ALONE:
+            messages = (Message("system", who.backstory), Message("user", _worded(kind, wording, "", rng)))
+            yield Asked(kind, wording, Request(messages, Sampling(), rng.getrandbits(31), (), "interview"), truth)
+        for kind in HEARD:
+            question = _worded(kind, wording, truth.names[0], rng)
+            yield Asked(kind, wording, listener.compose_interview(question, rng.getrandbits(31)), truth)
+
+
+def _listener(who: Persona, rng: random.Random) -> tuple[Debater, Truth]:
+    """Return the person in a debate of three in which each has said one stance, the others' six points apart."""
+    bank = topics()[rng.choice(topic_names())]
+    names = ("Maria", "Victor") if who.name not in ("Maria", "Victor") else ("Helen", "Oscar")
+    grades = rng.sample((rng.choice((0, 1, 2)), rng.choice((8, 9, 10))), 2)
+    listener = seated(who, bank.slug, names, rng)
+    for name, grade in zip(names, grades, strict=True):
+        listener.hear(name, line(bank, grade, 1.0, rng))
+    request = listener.compose_speech(rng.getrandbits(31))
+    stage = CorpusSpeaker()
+    stage.complete([request])
+    attitude = stage.course(request)[1][-1]
+    assert attitude is not None, "a debate on a known topic has an attitude"
+    own = bank.stance_sentence(round(attitude))
+    listener.absorb_speech(Reply(own))
+    stances = [bank.stance_sentence(grade) for grade in grades]
+    clauses = tuple([_clause(text) for text in stances])
+    told = about(read(request))
+    return listener, Truth(told, names, (clauses[0], clauses[1]), _clause(own), abs(attitude - grades[0]) <= 3.0)
+
+
+def _clause(stance: str) -> str:
+    return stance.removeprefix("I think ").removesuffix(".")
+
+
+def _worded(kind: str, wording: str, name: str, rng: random.Random) -> str:
+    """Return a question in one of its wordings of a kind."""
+    bank = data("self")[kind]
+    question = str(rng.choice(bank["ask" if wording == "corpus" else wording]))
+    if kind == "unknown":
+        held_out = bank["held_out"]
+        question = rng.choice(
+            [one for one in expand(question, bank["slots"]) if (one in held_out) == (wording != "corpus")]
+        )
+    return question.replace("{name}", name)
+
+
+def _right(kind: str, reply: Reply, truth: Truth) -> bool:
+    """Tell whether a reply says what is true of the person, in the words of the persona or the line."""
+    return reply.text is not None and READ[kind](reply.text, truth)
+
+
+def _holds(fact: str, text: str, truth: Truth) -> bool:
+    """Tell whether a text holds a fact of the persona; one that is not told is right to be kept back."""
+    known = str(getattr(truth.told, fact))
+    return known in text if known else text in data("self")["unsaid"][fact]
+
+
+def _declines(text: str, truth: Truth) -> bool:
+    return text in data("self")["unknown"]["answers"]
+
+
+def _says_party(text: str, truth: Truth) -> bool:
+    return party(text) == truth.told.side
+
+
+def _reports(text: str, truth: Truth) -> bool:
+    return truth.names[0] in text and truth.clauses[0] in text
+
+
+def _sides(text: str, truth: Truth) -> bool:
+    bank = data("self")["agree_with"]
+    forms = [form.format(name=truth.names[0]) for form in bank["yes" if truth.agrees else "no"]]
+    return any(form in text for form in forms)
+
+
+def _repeats(text: str, truth: Truth) -> bool:
+    return truth.own in text
+
+
+READ: dict[str, Callable[[str, Truth], bool]] = {
+    **{fact: partial(_holds, fact) for fact in ("name", "age", "job", "home", "family")},
+    "party": _says_party,
+    "unknown": _declines,
+    "said": _reports,
+    "agree_with": _sides,
+    "own": _repeats,
+}
+"""How a reply to each kind of question is read."""
