@@ -47,6 +47,15 @@ def test_a_speaker_that_nothing_moves_is_told_from_one_that_is(tmp_path: Path) -
     assert (pushed["g10"] - pushed["g0"]).abs().max() < 0.5
 
 
+def test_no_share_is_told_of_an_influence_that_is_not_planted(tmp_path: Path) -> None:
+    """A share of a movement of nearly nothing is any number; the movement stands there in points."""
+    unmoved = open_spec("oracle,kappa=0,mu=0")
+    evaluate(unmoved, unmoved, 3, tmp_path)
+    text = (tmp_path / "card.md").read_text()
+    assert "of grade 10 in place of grade 0 move a rating by" in text
+    assert "(least cell)" not in text
+
+
 def test_the_oracles_text_is_what_it_is_known_to_be(evaluated: Path) -> None:
     figures = pd.read_csv(evaluated / "text_oracle.csv").set_index("figure")["value"]
     assert figures[["on_topic", "as_in_bank", "graded"]].tolist() == [1, 1, 1]

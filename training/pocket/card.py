@@ -13,6 +13,8 @@ from parley.training.pocket.evaluation_measures import text_quality
 
 BLOCKS = 20
 """Groups of rooms of which one at a time is left out for an interval."""
+MOVED = 0.5
+"""Points by which lines move the oracle at least, for a share of its movement to be told."""
 TEXT = {
     "replies": "replies",
     "silent": "of them empty",
@@ -71,11 +73,7 @@ def card(
     ]
     for lines, (pushed, planted) in (("with the stance sentence", told), ("without it", bare)):
         apart = (pushed["push_up"] > pushed["push_down"]).sum()
-        share = (pushed["g10"] - pushed["g0"]) / (planted["g10"] - planted["g0"])
-        head.append(
-            f"- lines {lines} move a rating by {share.min():.2f} (least cell) to {share.max():.2f} of what they move the "
-            f"oracle's, on average {share.mean():.2f}"
-        )
+        head.append(f"- lines {lines} {_influence(pushed['g10'] - pushed['g0'], planted['g10'] - planted['g0'])}")
         head.append(
             f"- lines {lines}: rank correlation of grade heard and rating at least 0.9 in {(pushed['rho'] >= 0.9).sum()} of"
             f" {len(pushed)} cells; grade 10 pushes further up than grade 0 in {apart}"
@@ -93,6 +91,20 @@ def card(
             "The same with two sentences of the grade and no stance sentence:",
             "\n".join(_pushes(*bare)),
         ]
+    )
+
+
+def _influence(moved: pd.Series, planted: pd.Series) -> str:
+    """Tell how far a rating moves between lines of grade 0 and 10 beside the oracle; in points where hardly any is planted."""
+    if planted.min() < MOVED:
+        reach = f"the oracle's by {planted.min():+.2f} to {planted.max():+.2f}"
+        return (
+            f"of grade 10 in place of grade 0 move a rating by {moved.min():+.2f} to {moved.max():+.2f} points, {reach}"
+        )
+    share = moved / planted
+    return (
+        f"move a rating by {share.min():.2f} (least cell) to {share.max():.2f} of what they move the oracle's, on average "
+        f"{share.mean():.2f}"
     )
 
 

@@ -21,6 +21,7 @@ from parley.agents.topic import topic_names
 from parley.llm.backends.oracle.phrases import data, expand, topics
 from parley.llm.backends.oracle.prompt_parser import party, read
 from parley.llm.backends.oracle.self_facts import About, about
+from parley.llm.backends.oracle.self_questions import FAR, clause
 from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
 from parley.training.pocket_corpus.listeners import line, seated
@@ -33,17 +34,20 @@ PEOPLE = 120
 
 
 class Truth(NamedTuple):
-    """What a right answer says: who the person is, the two others and the clause of each, and its own."""
+    """What a right answer says: who the person is, the speaker asked about, the clause of that one's stance, and of the person's.
 
-    told: About
-    names: tuple[str, str]
-    clauses: tuple[str, str]
+    `agrees`: the person's attitude is at most three points from that speaker's stance, as the oracle draws the line.
+    """
+
+    person: About
+    name: str
+    clause: str
     own: str
     agrees: bool
 
 
 class Asked(NamedTuple):
-    """A question to one person."""
+    """A question of a kind to one person, in a wording of the corpus (`corpus`) or not (`held_out`)."""
 
     kind: str
     wording: str
@@ -54,10 +58,12 @@ class Asked(NamedTuple):
 def interview_figures(model: Backend, oracle: Backend, people: int = PEOPLE) -> pd.DataFrame:
     """Ask `people` invented partisans. Columns: kind, wording (corpus, held_out), asked, right, null, oracle, declined.
 
-    `right`, `null` and `oracle` are shares of the questions asked, `declined` of the model's replies that carry the note.
+    `right`, `null` and `oracle` are shares of the questions asked (a failed call is not right), `declined` is that of the model's
+    replies that carry the note DECLINED.
     """
+    speakers = {"model": model, "oracle": oracle}
     asked = [one for number in range(people) for one in _questions(number)]
-    replies = {name: speaker.complete([one.request for one in asked]) for name, speaker in _both(model, oracle)}
+    replies = {name: speaker.complete([one.request for one in asked]) for name, speaker in speakers.items()}
     rows = []
     for kind, wording in product((*ALONE, *HEARD), ("corpus", "held_out")):
         places = _places(asked, kind, wording)
@@ -77,16 +83,12 @@ def _places(asked: list[Asked], kind: str, wording: str) -> list[int]:
     return [place for place, one in enumerate(asked) if (one.kind, one.wording) == (kind, wording)]
 
 
-def _both(model: Backend, oracle: Backend) -> tuple[tuple[str, Backend], ...]:
-    return ("model", model), ("oracle", oracle)
-
-
 def _share(found: list[bool]) -> float:
     return sum(found) / len(found)
 
 
 def _questions(number: int) -> Iterator[Asked]:
-    """Return every question to one person, who is not in the corpus."""
+    """Return every question to one person, drawn with a seed that no corpus uses."""
     rng = random.Random(f"interviewed {number}")
     who = person(rng.choice(SIDES), set(), rng, CorpusSpeaker(), brief=0.0)
     listener, truth = _listener(who, rng)
@@ -95,7 +97,7 @@ def _questions(number: int) -> Iterator[Asked]:
             messages = (Message("system", who.backstory), Message("user", _worded(kind, wording, "", rng)))
             yield Asked(kind, wording, Request(messages, Sampling(), rng.getrandbits(31), (), "interview"), truth)
         for kind in HEARD:
-            question = _worded(kind, wording, truth.names[0], rng)
+            question = _worded(kind, wording, truth.name, rng)
             yield Asked(kind, wording, listener.compose_interview(question, rng.getrandbits(31)), truth)
 
 
@@ -112,16 +114,11 @@ def _listener(who: Persona, rng: random.Random) -> tuple[Debater, Truth]:
     stage.complete([request])
     attitude = stage.course(request)[1][-1]
     assert attitude is not None, "a debate on a known topic has an attitude"
-    own = bank.stance_sentence(round(attitude))
-    listener.absorb_speech(Reply(own))
-    stances = [bank.stance_sentence(grade) for grade in grades]
-    clauses = tuple([_clause(text) for text in stances])
-    told = about(read(request))
-    return listener, Truth(told, names, (clauses[0], clauses[1]), _clause(own), abs(attitude - grades[0]) <= 3.0)
-
-
-def _clause(stance: str) -> str:
-    return stance.removeprefix("I think ").removesuffix(".")
+    listener.absorb_speech(Reply(bank.stance_sentence(round(attitude))))
+    agrees = abs(attitude - grades[0]) <= FAR
+    return listener, Truth(
+        about(read(request)), names[0], clause(bank, grades[0]), clause(bank, round(attitude)), agrees
+    )
 
 
 def _worded(kind: str, wording: str, name: str, rng: random.Random) -> str:
@@ -142,8 +139,8 @@ def _right(kind: str, reply: Reply, truth: Truth) -> bool:
 
 
 def _holds(fact: str, text: str, truth: Truth) -> bool:
-    """Tell whether a text holds a fact of the persona; one that is not told is right to be kept back."""
-    known = str(getattr(truth.told, fact))
+    """Tell whether a text holds a fact of the persona; where the persona states none, that it is kept back."""
+    known = str(getattr(truth.person, fact))
     return known in text if known else text in data("self")["unsaid"][fact]
 
 
@@ -152,16 +149,16 @@ def _declines(text: str, truth: Truth) -> bool:
 
 
 def _says_party(text: str, truth: Truth) -> bool:
-    return party(text) == truth.told.side
+    return party(text) == truth.person.side
 
 
 def _reports(text: str, truth: Truth) -> bool:
-    return truth.names[0] in text and truth.clauses[0] in text
+    return truth.name in text and truth.clause in text
 
 
 def _sides(text: str, truth: Truth) -> bool:
     bank = data("self")["agree_with"]
-    forms = [form.format(name=truth.names[0]) for form in bank["yes" if truth.agrees else "no"]]
+    forms = [form.format(name=truth.name) for form in bank["yes" if truth.agrees else "no"]]
     return any(form in text for form in forms)
 
 

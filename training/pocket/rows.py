@@ -88,11 +88,6 @@ def _telling(
             told = True
 
 
-def _about_self(weights: list[float]) -> list[float]:
-    """Return loss weights in which plain words count as what they are in an interview about oneself."""
-    return [ABOUT_SELF if weight == OWN else weight for weight in weights]
-
-
 @dataclass
 class Encoded:
     """A document's tokens (all lists of one length).
@@ -156,9 +151,9 @@ class Encoder:
         for message in messages:
             starts.append(len(out.ids))
             known = own >= document.hidden
-            ids, weights, ends = self._message(message, own >= document.learn_from)
-            if document.kind == "self" and not document.forks:
-                weights = _about_self(weights)
+            answering = document.kind == "self" and not document.forks
+            plain = 0.0 if own < document.learn_from else ABOUT_SELF if answering else OWN
+            ids, weights, ends = self._message(message, plain)
             out.add(ids, weights, 0, 0, len(out.ids))
             if message.role == "assistant":
                 self._mark_reply(out, starts[-1], document, own if known else None)
@@ -235,10 +230,11 @@ class Encoder:
     def _labels(self, slug: str) -> list[int]:
         return [self.tokenizer(label)["input_ids"][0] for label in topics()[slug].labels]
 
-    def _message(self, message: Message, learned: bool) -> tuple[list[int], list[float], list[int]]:
+    def _message(self, message: Message, plain: float) -> tuple[list[int], list[float], list[int]]:
         """Return the ids of a message, their weights, and the places of the tokens behind the lines in it.
 
-        Only there, at the line break or the end of the message, is it clear that a line is over.
+        Only there, at the line break or the end of the message, is it clear that a line is over. `plain` is the weight of an own
+        reply's plain words; 0: the reply is not learned.
         """
         found = self.tokenizer(message.content, return_offsets_mapping=True)
         ids, weights = list(found["input_ids"]), [0.0] * len(found["input_ids"])
@@ -250,16 +246,16 @@ class Encoder:
                     (*line.span(1), HEARD),
                     *_telling(message.content, *line.span(1), HEARD_STANCE, HEARD_LEAD, False),
                 ]
-        elif message.role == "assistant" and learned:
+        elif message.role == "assistant" and plain:
             spans = [
-                (0, len(message.content), OWN),
+                (0, len(message.content), plain),
                 *_telling(message.content, 0, len(message.content), STANCE, LEAD, True),
             ]
         begins, ends = ([pair[end] for pair in found["offset_mapping"]] for end in (0, 1))
         for start, stop, weight in spans:
             first, last = bisect_right(ends, start), bisect_left(begins, stop)
             weights[first:last] = [weight] * (last - first)
-        closing = OWN if message.role == "assistant" and learned else 0.0
+        closing = plain if message.role == "assistant" else 0.0
         places = [1 + bisect_left(begins, line.end(1)) for line in lines]  # behind the token of the role
         return [self.role[message.role], *ids, self.end], [0.0, *weights, closing], places
 
@@ -267,7 +263,7 @@ class Encoder:
         self, out: Encoded, chat: list[int], start: int, fork: Fork, question: Message, number: int, document: Document
     ) -> None:
         """What differs from the chat, from the first different token on, and the answer."""
-        asked, _, ends = self._message(question, False)
+        asked, _, ends = self._message(question, 0.0)
         same = 0
         while same < len(asked) and start + same < len(chat) and asked[same] == chat[start + same]:
             same += 1
@@ -277,9 +273,8 @@ class Encoder:
         self._mark_fork(out, len(out.ids) - len(ids) - same, same, ends, fork, document)
         first = branch + len(ids)
         if not fork.answers:
-            reply, weights, _ = self._message(Message("assistant", fork.reply), True)
-            if document.kind == "self":
-                weights = _about_self(weights)
+            plain = ABOUT_SELF if document.kind == "self" else OWN
+            reply, weights, _ = self._message(Message("assistant", fork.reply), plain)
             out.add(reply[1:], weights[1:], number, branch, first)
             self._mark_stance(out, len(out.ids) - len(reply) + 1, reply[1:], fork.topic, fork.attitude)
             return

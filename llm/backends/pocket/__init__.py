@@ -39,7 +39,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -47,6 +46,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.llm.backends import hf
+from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.backends.pocket.names import blank_names, mask_names, name_tokens, unmask_names
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import DECLINED, Backend, Reply, Request, Wrapper
@@ -54,7 +54,6 @@ from parley.llm.request import DECLINED, Backend, Reply, Request, Wrapper
 MANNER = frozenset({"batch", "keep", "workers"})
 ENGINES, CLOSED = ("compiled", "torch"), ("exact", "text")
 WEIGHTS = Path(__file__).parent / "weights"
-_SENTENCE_END = re.compile(r"(?<=[.!?]) ")
 
 
 def taught_topics(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
@@ -189,4 +188,4 @@ class Pocket(Wrapper):
 
     def _declines(self, text: str) -> bool:
         """Tell whether a reply, with tokens for names, answers nothing."""
-        return all(sentence in self.declines for sentence in _SENTENCE_END.split(blank_names(text.strip())))
+        return all(sentence in self.declines for sentence in sentences(blank_names(text)))
