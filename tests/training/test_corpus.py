@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from itertools import chain, pairwise
 from pathlib import Path
@@ -21,7 +22,8 @@ from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, puppet
 from parley.training.pocket_corpus.debates import LEANING, rooms
 from parley.training.pocket_corpus.documents import Document, Fork, read, write
 from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES
-from parley.training.pocket_corpus.self_interviews import self_interview
+from parley.training.pocket_corpus.persona_facts import persona_facts
+from parley.training.pocket_corpus.self_interviews import lines_heard, self_interview
 from parley.training.pocket_corpus.single_questions import answerable, singles
 from parley.training.pocket_corpus.survey_questions import INTRODUCED, LISTLESS, SAID, surveyed_by
 from parley.training.pocket_corpus.unlabelled import unlabelled
@@ -36,7 +38,7 @@ def debates() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def chats() -> list[Document]:
-    return list(singles(3, CorpusSpeaker({"sigma": 0.0}), 300))
+    return list(singles(3, CorpusSpeaker({"sigma": 0.0}), 420))
 
 
 def test_the_same_seed_writes_the_same(tmp_path: Path) -> None:
@@ -272,6 +274,10 @@ def selves() -> list[Document]:
     return [self_interview(random.Random(seed), CorpusSpeaker({"sigma": 0.0})) for seed in range(400)]
 
 
+QUOTED = re.compile(r"(?:this|words(?: of [^:]+)?): ([^.!?]+[.!?])")
+"""A line that a reply repeats, up to its first full stop."""
+
+
 def asked_self(document: Document) -> list[tuple[str, str]]:
     """The questions of a document on somebody itself, with their answers."""
     asked = [(fork.question.split("\n\n")[-1], fork.reply) for fork in document.forks]
@@ -322,5 +328,37 @@ def test_a_reply_about_itself_follows_from_its_chat(selves: list[Document]) -> N
     for document in selves:
         for fork in document.forks:
             before = " ".join(message.content for message in document.messages[: fork.kept]) + fork.question
-            for quote in [part for number, part in enumerate(fork.reply.split('"')) if number % 2]:
+            for quote in QUOTED.findall(fork.reply):
                 assert quote in before, fork
+
+
+@pytest.fixture(scope="module")
+def facts() -> list[Document]:
+    return [persona_facts(random.Random(seed), CorpusSpeaker({"sigma": 0.0})) for seed in range(200)]
+
+
+def test_a_fact_is_answered_with_words_of_the_persona_or_declined(facts: list[Document]) -> None:
+    """Both happen: personas are whole or cut short. An age that is answered is that of the persona."""
+    bank, told, unsaid = data("self"), 0, 0
+    declining = {line for lines in bank["unsaid"].values() for line in lines}
+    for document in facts:
+        (system,) = document.messages
+        for fork in document.forks:
+            assert fork.kept == 1
+            unsaid += any(line in fork.reply for line in declining)
+            for age in re.findall(r"(?:I am|age is) (\d\d)\b", fork.reply):
+                told += 1
+                assert age in system.content, fork
+    assert told > 50
+    assert unsaid > 50
+
+
+def test_few_lines_are_asked_about_many_times() -> None:
+    """What a short debate asks follows from its lines as in a long one."""
+    for seed in range(40):
+        document = lines_heard(random.Random(seed), CorpusSpeaker({"sigma": 0.0}))
+        assert document.kind == "facts"
+        assert len(document.forks) >= 8
+        before = " ".join(message.content for message in document.messages)
+        for fork in document.forks:
+            assert all(quote in before for quote in QUOTED.findall(fork.reply)), fork

@@ -23,7 +23,7 @@ from parley.llm.backends.pocket.names import mask_names, name_tokens  # noqa: E4
 from parley.llm.request import Message  # noqa: E402
 from parley.training.pocket import muon, train  # noqa: E402
 from parley.training.pocket import rows as packing  # noqa: E402
-from parley.training.pocket.rows import ANSWER, STANCE, Encoder, pack, visible  # noqa: E402
+from parley.training.pocket.rows import ANSWER, FACT, STANCE, Encoder, pack, visible  # noqa: E402
 from parley.training.pocket.tokenizer import LEANS, train_tokenizer, unspoken_tokens  # noqa: E402
 from parley.training.pocket.train import Recipe, Training, build, rate  # noqa: E402
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker  # noqa: E402
@@ -69,7 +69,7 @@ def test_a_document_is_what_the_chat_template_makes_of_it(
     documents: list[Document], tokenizer: PreTrainedTokenizerFast
 ) -> None:
     """What is trained on and what is asked later are the same tokens."""
-    for document in documents:
+    for document in [one for one in documents if one.messages]:
         encoded = Encoder(tokenizer).encode(document)
         own = [token for token, segment in zip(encoded.ids, encoded.segment, strict=True) if segment == 0]
         begin = tokenizer.convert_tokens_to_ids(LEANS[document.lean])
@@ -188,6 +188,24 @@ def test_somebodys_label_counts_where_it_can_be_told(tokenizer: PreTrainedTokeni
         assert weights[bank.labels[2]] == weight
 
 
+def test_what_is_looked_up_counts_most(tokenizer: PreTrainedTokenizerFast) -> None:
+    """The words of an answer that the persona says, and the label of a line that is reported; not the answer's own forms."""
+    system, label = Message("system", "You are <name1>, 43, and you live in Ohio."), topics()["racism"].labels[6]
+    said = (
+        f"My age is 43. I heard <name2> say that {topics()['racism'].stance.format(label=label)[8:]}",
+        "I live in Ohio.",
+    )
+    forks = [Fork(1, "Well?", reply, {}) for reply in said]
+    encoded = Encoder(tokenizer).encode(Document("facts", (system,), tuple(forks)))
+    words = [
+        tokenizer.decode([token]) for token, weight in zip(encoded.ids, encoded.weight, strict=True) if weight == FACT
+    ]
+    assert words == ["43", label, "Ohio"]
+    assert packing.ABOUT_SELF in encoded.weight
+    plain = Encoder(tokenizer).encode(Document("interview", (system, Message("assistant", said[0]))))
+    assert FACT not in plain.weight
+
+
 def test_labels_and_numbers_are_one_token(tokenizer: PreTrainedTokenizerFast) -> None:
     for bank in topics().values():
         assert all(len(tokenizer(label)["input_ids"]) == 1 for label in bank.labels)
@@ -303,13 +321,14 @@ def test_another_recipe_does_not_go_on_from_there(documents: list[Document], tmp
 
 
 def test_a_training_can_begin_with_a_model(documents: list[Document], tmp_path: Path) -> None:
-    """Its weights and its tokenizer, and none of the first phases: what they are there for has been learned."""
+    """Its weights and its tokenizer, and of the first phases the last one, in which facts are looked up."""
     write(documents, tmp_path / "corpus.jsonl")
     first = Training(Recipe(**SMALL, steps=1), tmp_path / "corpus.jsonl", tmp_path / "first")
     first.run()
     begun = Recipe(**SMALL, steps=1, start=str(tmp_path / "first" / "model"))
     second = Training(begun, tmp_path / "corpus.jsonl", tmp_path / "second")
-    assert second.epoch == 1
+    begins = next(train.epoch(second.rows, 0, 0, train.FIRST[-1:]))
+    assert {row.order for row in begins} <= set(train.FIRST[-1])
     assert second.tokenizer.get_vocab() == first.tokenizer.get_vocab()
     for name, value in second.model.state_dict().items():
         assert torch.equal(value, first.model.state_dict()[name].float()), name

@@ -35,18 +35,19 @@ REACTION = 3.0
 """Loss weight of an own sentence that names somebody: whether it agrees has to fit what that one said."""
 ABOUT_SELF = 3.0
 """Loss weight of the words that answer a question about oneself or the debate: most are read off the persona or a line."""
-ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1}
+FACT = 10.0
+"""Loss weight of what such an answer looks up: the words that the persona says, and the label that is reported of a line."""
+ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1, "facts": 2}
 """Kinds of documents that the training begins with, and which of them first; all others come last."""
 PARTIES, TOPICS = ("republican", "democrat", "none"), tuple(sorted(known_topics("")))
 UNGRADED = 11.0
 _SENTENCE = re.compile(r"[^\s.!?][^.!?]*[.!?]")
 _LINE = re.compile(r"^<name\d+>: (.*)$", re.M)
-_STANCE = re.compile(
-    "|".join(
-        rf"{re.escape(before)}(?P<label{number}>[a-z]+){re.escape(after)}"
-        for number, (before, _, after) in enumerate(bank.stance.partition("{label}") for bank in topics().values())
-    )
+_CLAUSE = "|".join(
+    rf"{re.escape(before.removeprefix('I think '))}(?P<label{number}>[a-z]+){re.escape(after)}"
+    for number, (before, _, after) in enumerate(bank.stance.partition("{label}") for bank in topics().values())
 )
+_STANCE, _REPORT = re.compile(f"I think (?:{_CLAUSE})"), re.compile(_CLAUSE)
 
 
 @cache
@@ -63,6 +64,13 @@ def _shows() -> frozenset[str]:
     themes = data("values")["themes"].values()
     lines += [line for theme in themes for party in theme.keys() - {"recognise"} for line in theme[party]]
     return frozenset(line[:LEADING] for line in lines)
+
+
+def _reported(text: str) -> Iterator[tuple[int, int, float]]:
+    """Spans of the labels that a reply reports of a line, and their weights: "Ann said that inflation is a mild problem"."""
+    for clause in _REPORT.finditer(text):
+        if not text.endswith("I think ", 0, clause.start()):
+            yield *clause.span(clause.lastgroup or 0), FACT
 
 
 def _telling(
@@ -96,7 +104,8 @@ class Encoded:
     the prediction *of* this token counts; `other` and `share` are a second right answer and its probability.
     The rest is what the speaker holds and hears, for training/pocket/probes.py (NaN where there is nothing to know): behind
     a line its grade (UNGRADED for none) and the attitude after it, at a position of the persona its level and topic, behind the
-    opening the attitude, where a reply begins the attitude, party and topic (their numbers in PARTIES and TOPICS).
+    opening the attitude, where a reply begins the attitude, party and topic (their numbers in PARTIES and TOPICS). `facts`
+    are the words of the persona that an answer about oneself looks up.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -110,7 +119,8 @@ class Encoded:
     attitude: list[float] = field(default_factory=list)
     party: list[float] = field(default_factory=list)
     topic: list[float] = field(default_factory=list)
-    order: int = 2
+    order: int = 3
+    facts: frozenset[int] = frozenset()
 
     def add(self, ids: Sequence[int], weights: Sequence[float], segment: int, branch: int, first: int) -> None:
         self.ids += ids
@@ -145,7 +155,7 @@ class Encoder:
         asked = [Message("user", fork.question) for fork in document.forks]
         names = name_tokens([*document.messages, *asked])
         messages = mask_names(document.messages, names)
-        out = Encoded(order=ORDER.get(document.kind, 2))
+        out = Encoded(order=ORDER.get(document.kind, 3), facts=self._facts(messages))
         out.add([self.begin[document.lean]], [0.0], 0, 0, 0)
         starts, own, lines = [], 0, iter(document.heard)
         for message in messages:
@@ -153,7 +163,7 @@ class Encoder:
             known = own >= document.hidden
             answering = document.kind == "self" and not document.forks
             plain = 0.0 if own < document.learn_from else ABOUT_SELF if answering else OWN
-            ids, weights, ends = self._message(message, plain)
+            ids, weights, ends = self._message(message, plain, out.facts if answering else frozenset())
             out.add(ids, weights, 0, 0, len(out.ids))
             if message.role == "assistant":
                 self._mark_reply(out, starts[-1], document, own if known else None)
@@ -173,6 +183,20 @@ class Encoder:
             asked_here = replace(fork, reply=reply.content)
             self._fork(out, chat, starts[fork.kept], asked_here, question, number, document)
         return out
+
+    def _facts(self, messages: Sequence[Message]) -> frozenset[int]:
+        """Return the words of a persona that are no words of the answers' own."""
+        told = [message.content for message in messages if message.role == "system"]
+        words = {word for text in told for word in self.tokenizer(text)["input_ids"]}
+        return frozenset(words - self._forms())
+
+    @cache  # noqa: B019
+    def _forms(self) -> frozenset[int]:
+        """Return the words of the answers about oneself, in all their forms."""
+        bank = data("self")
+        lists = [forms for kind in bank.values() for name, forms in kind.items() if name not in ("recognise", "slots")]
+        texts = [form for forms in lists for form in forms]
+        return frozenset(word for text in texts for word in self.tokenizer(text)["input_ids"])
 
     def _mark_persona(self, out: Encoded, at: int, text: str) -> None:
         """Mark each position that a persona states, at the full stop behind it, with its level and topic."""
@@ -230,11 +254,13 @@ class Encoder:
     def _labels(self, slug: str) -> list[int]:
         return [self.tokenizer(label)["input_ids"][0] for label in topics()[slug].labels]
 
-    def _message(self, message: Message, plain: float) -> tuple[list[int], list[float], list[int]]:
+    def _message(
+        self, message: Message, plain: float, facts: frozenset[int] = frozenset()
+    ) -> tuple[list[int], list[float], list[int]]:
         """Return the ids of a message, their weights, and the places of the tokens behind the lines in it.
 
         Only there, at the line break or the end of the message, is it clear that a line is over. `plain` is the weight of an own
-        reply's plain words; 0: the reply is not learned.
+        reply's plain words; 0: the reply is not learned. `facts` are words that such a reply looks up in the persona.
         """
         found = self.tokenizer(message.content, return_offsets_mapping=True)
         ids, weights = list(found["input_ids"]), [0.0] * len(found["input_ids"])
@@ -250,11 +276,13 @@ class Encoder:
             spans = [
                 (0, len(message.content), plain),
                 *_telling(message.content, 0, len(message.content), STANCE, LEAD, True),
+                *(_reported(message.content) if plain == ABOUT_SELF else ()),
             ]
         begins, ends = ([pair[end] for pair in found["offset_mapping"]] for end in (0, 1))
         for start, stop, weight in spans:
             first, last = bisect_right(ends, start), bisect_left(begins, stop)
             weights[first:last] = [weight] * (last - first)
+        weights = [FACT if weight and token in facts else weight for token, weight in zip(ids, weights, strict=True)]
         closing = plain if message.role == "assistant" else 0.0
         places = [1 + bisect_left(begins, line.end(1)) for line in lines]  # behind the token of the role
         return [self.role[message.role], *ids, self.end], [0.0, *weights, closing], places
@@ -273,8 +301,10 @@ class Encoder:
         self._mark_fork(out, len(out.ids) - len(ids) - same, same, ends, fork, document)
         first = branch + len(ids)
         if not fork.answers:
-            plain = ABOUT_SELF if document.kind == "self" else OWN
-            reply, weights, _ = self._message(Message("assistant", fork.reply), plain)
+            looked_up = document.kind in ("self", "facts")
+            reply, weights, _ = self._message(
+                Message("assistant", fork.reply), *((ABOUT_SELF, out.facts) if looked_up else (OWN,))
+            )
             out.add(reply[1:], weights[1:], number, branch, first)
             self._mark_stance(out, len(out.ids) - len(reply) + 1, reply[1:], fork.topic, fork.attitude)
             return

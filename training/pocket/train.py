@@ -1,9 +1,9 @@
 """Trains the pocket model: python -m parley.training.pocket.train --corpus DIR/corpus.jsonl --out DIR [--steps N] [--start DIR]
 
 A Llama from scratch. Muon for the matrices, AdamW for the rest, bfloat16 where that is fast, one thread on a CPU, a GPU when
-there is one. The learning rate warms up, stays, and falls over the last 40%. The state is written every few minutes; the
+there is one. The learning rate warms up, stays, and falls over the last 60%. The state is written every few minutes; the
 same command goes on from it and takes the same steps as an undisturbed training. `--start` is a model to begin with in place of
-nothing: its tokenizer is kept, the first phases are left out.
+nothing: its tokenizer is kept, and of the first phases it goes through the last one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pickle
 import random
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -33,7 +33,7 @@ from parley.llm.backends.pocket.names import SLOTS
 from parley.training.pocket import attention, muon
 from parley.training.pocket import rows as packing
 from parley.training.pocket.probes import Marks, Probes
-from parley.training.pocket.rows import ANSWER, CAPACITIES, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
+from parley.training.pocket.rows import ANSWER, CAPACITIES, FACT, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
 from parley.training.pocket.tokenizer import SPACE, train_tokenizer, unspoken_tokens
 from parley.training.pocket_corpus.documents import read
 
@@ -43,7 +43,7 @@ TOKENS = 2304
 SAVE_EVERY = 300.0
 """Seconds."""
 LOG_EVERY = 50
-FIRST = ({0: 1.0e6}, {0: 0.4e6, 1: 2.5e6})
+FIRST = ({0: 1.0e6}, {0: 0.4e6, 1: 2.5e6}, {0: 0.2e6, 2: 1.6e6})
 """What the first epoch begins with, phase by phase: tokens by order of rows (training/pocket/rows.py)."""
 MIN_P = 0.05
 """Of the probability of the likeliest token: a less likely one is never said. It is a part of the model's definition."""
@@ -63,7 +63,7 @@ class Recipe:
     muon: float = 0.01
     adam: float = 0.006
     warm_up: float = 0.02
-    decay: float = 0.4
+    decay: float = 0.6
     steps: int = 8_000
     seed: int = 0
     start: str = ""
@@ -116,7 +116,7 @@ def optimisers(model: LlamaForCausalLM, probes: Probes, recipe: Recipe) -> list[
     ]
 
 
-KINDS = {"answers": ANSWER, "own_labels": STANCE, "heard_labels": HEARD_STANCE, "words": OWN}
+KINDS = {"answers": ANSWER, "facts": FACT, "own_labels": STANCE, "heard_labels": HEARD_STANCE, "words": OWN}
 """What the log tells the mean cross-entropy of, by loss weight."""
 
 
@@ -159,15 +159,17 @@ def losses_of(
     return losses, counts, probes(output.hidden_states, rows)
 
 
-def epoch(rows: list[Row], seed: int, number: int) -> Iterator[list[Row]]:
+def epoch(
+    rows: list[Row], seed: int, number: int, phases: Sequence[Mapping[int, float]] = FIRST
+) -> Iterator[list[Row]]:
     """The batches of an epoch. The first one begins with surveys of one person, then come those who listen and are interviewed.
 
     Reading a stance out of a persona is learned late and all at once; among long debates the model had not got it after
-    4 million tokens, with nothing but surveys it has it after one (docs/log.md).
+    4 million tokens, with nothing but surveys it has it after one. So it is with a fact of the persona (docs/log.md).
     """
     rng = random.Random(f"{seed} {number}")
     left = rng.sample(rows, len(rows))
-    for phase in FIRST if number == 0 else ():
+    for phase in phases if number == 0 else ():
         first = [
             row
             for order, tokens in phase.items()
@@ -219,7 +221,7 @@ class Training:
         self.model = build(recipe, self.tokenizer).to(self.device)
         self.probes = Probes(self.model.config.hidden_size, self.model.config.num_hidden_layers).to(self.device)
         self.optimisers = optimisers(self.model, self.probes, recipe)
-        self.step, self.spent, self.tokens, self.epoch, self.batch = 0, 0.0, 0, int(bool(recipe.start)), 0
+        self.step, self.spent, self.tokens, self.epoch, self.batch = 0, 0.0, 0, 0, 0
         self.noted: dict[str, list[float]] = defaultdict(list)
         self._resume()
 
@@ -240,7 +242,8 @@ class Training:
         saved = self.spent
         try:
             while self.step < self.recipe.steps:
-                for batch in islice(epoch(self.rows, self.recipe.seed, self.epoch), self.batch, None):
+                batches_ = epoch(self.rows, self.recipe.seed, self.epoch, FIRST[-1:] if self.recipe.start else FIRST)
+                for batch in islice(batches_, self.batch, None):
                     yield self._step(batch)
                     if self.spent - saved > SAVE_EVERY:
                         self._save()

@@ -44,6 +44,8 @@ ASKED_AFTER = {
 LINES, SPEAKS, ASKED, OUTSIDE, ABSENT = (2, 12), 0.2, 0.7, 0.1, 0.2
 """Fewest and most lines heard; shares of lines after which it speaks, and is asked; of questions about a speaker those about
 somebody who is not there, and about somebody who is there and may have said nothing."""
+FEW_LINES, MANY = (1, 4), 8
+"""Of a short debate the fewest and most lines, and the questions at its end."""
 COMBINED = ("What is your name and job?", "What is your name and age?", "What is your name, and where do you live?")
 LEADS = ("", "", "", "", "", "So, ", "Now, ", "Please tell us, ", "One more thing, ")
 PEOPLE = {"partisan": 0.46, "enhanced": 0.16, "simple": 0.14, DEFAULT: 0.13, STATED: 0.06, "nobody": 0.05}
@@ -109,8 +111,13 @@ def _asked_alone(kind: str, rng: random.Random) -> tuple[str, str]:
     return question, question
 
 
-def _listener(rng: random.Random, stage: CorpusSpeaker) -> Document:
-    """Somebody hears the lines of a debate and says a few; in between it is asked, and forgets questions and answers."""
+def lines_heard(rng: random.Random, stage: CorpusSpeaker) -> Document:
+    """Return a debate of a few lines, and many questions about them at its end."""
+    return replace(_listener(rng, stage, FEW_LINES, MANY), kind="facts")
+
+
+def _listener(rng: random.Random, stage: CorpusSpeaker, count: tuple[int, int] = LINES, at_end: int = 2) -> Document:
+    """A person hears the lines of a debate and says a few; in between it is asked, and forgets questions and answers."""
     slug = any_topic(rng)
     kind = _drawn({kind: share for kind, share in PEOPLE.items() if kind != "nobody"}, rng)
     me = someone(kind, rng, stage)
@@ -120,7 +127,7 @@ def _listener(rng: random.Random, stage: CorpusSpeaker) -> Document:
     speaking = others[: max(1, len(others) - (rng.random() < 0.3))]
     courses = [attitude_course(rng) for _ in speaking]
     forks = [_fork(listener, [*others, outsider], rng, stage)] if rng.random() < 0.25 else []
-    for number in range(rng.randint(*LINES)):
+    for number in range(rng.randint(*count)):
         place = number % len(speaking)
         value = courses[place][number // len(speaking)]
         listener.hear(speaking[place], line(topics()[slug], value, STANCE, rng))
@@ -128,7 +135,7 @@ def _listener(rng: random.Random, stage: CorpusSpeaker) -> Document:
             forks.append(_fork(listener, [*others, outsider], rng, stage))
         if rng.random() < SPEAKS:
             listener.absorb_speech(stage.complete([listener.compose_speech(rng.getrandbits(31))])[0])
-    forks += [_fork(listener, [*others, outsider], rng, stage) for _ in range(2)]
+    forks += [_fork(listener, [*others, outsider], rng, stage) for _ in range(at_end)]
     request = listener.compose_speech(0)
     return stage.annotated(Document("self", request.messages, tuple(forks)), request)
 

@@ -18,7 +18,8 @@ from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
 from parley.training.pocket_corpus.documents import Document, Fork, Line
 from parley.training.pocket_corpus.listeners import audience, line, seated
 from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
-from parley.training.pocket_corpus.self_interviews import self_interview
+from parley.training.pocket_corpus.persona_facts import persona_facts
+from parley.training.pocket_corpus.self_interviews import lines_heard, self_interview
 from parley.training.pocket_corpus.survey_questions import (
     SAID,
     answered,
@@ -202,13 +203,15 @@ def _questions(rng: random.Random, stage: CorpusSpeaker) -> Document:
 
 
 KINDS = {
-    audience: 0.25,
+    audience: 0.40,
     _interview: 0.10,
     _shifted: 0.11,
     _unlabelled: 0.14,
     _census: 0.20,
     _lines: 0.13,
-    self_interview: 0.50,
+    persona_facts: 0.25,
+    lines_heard: 0.25,
+    self_interview: 0.35,
     _backstory: 0.05,
     _questions: 0.02,
 }
