@@ -235,7 +235,7 @@ def _parties(text: str) -> Iterator[str]:
 
 
 def _strangers(text: str, absent: Iterable[str]) -> bool:
-    """Does a line name somebody who is not in the room, or a token for nobody?"""
+    """Does a line name a person who is not in the room, or a token that stands for no person?"""
     return "<name" in text or _names(text, absent)
 
 
@@ -285,7 +285,7 @@ def _distinct(texts: Iterable[str]) -> float:
 
 
 def _repeated(said: Sequence[Utterance]) -> float:
-    """Share of sentences that were said before in the same room, by anybody."""
+    """Share of sentences that were said before in the same room, by any speaker."""
     before: dict[str, set[str]] = {}
     hits = []
     for event in said:

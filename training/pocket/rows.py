@@ -30,9 +30,9 @@ OWN, STANCE, HEARD, HEARD_STANCE, ANSWER, AFTER = 1.0, 8.0, 0.3, 6.0, 24.0, 0.25
 it can only be read off what they say), a survey's answer, the rest of it. A persona is read and not learned."""
 LEAD, HEARD_LEAD, LEADING = 3.0, 1.0, 32
 """Loss weights of the first LEADING characters of a sentence that shows a stance or a party, where it is decided which sentence
-it will be: of an own one, and of somebody else's behind their stance sentence."""
+it will be: of an own one, and of another's behind their stance sentence."""
 REACTION = 3.0
-"""Loss weight of an own sentence that names somebody: whether it agrees has to fit what that one said."""
+"""Loss weight of an own sentence that names another speaker: whether it agrees has to fit what that speaker said."""
 ABOUT_SELF = 3.0
 """Loss weight of the words that answer a question about oneself or the debate: most are read off the persona or a line."""
 FACT = 10.0
@@ -78,7 +78,7 @@ def _telling(
 ) -> Iterator[tuple[int, int, float]]:
     """Spans of a line that tell a stance, and their weights: own labels and leads (`always`), or what follows from what.
 
-    Of somebody else's line: a label behind a sentence that goes with it, and the lead of a sentence behind a label.
+    Of another's line: a label behind a sentence that goes with it, and the lead of a sentence behind a label.
     """
     labelled = told = always
     for sentence in _SENTENCE.finditer(text, start, stop):

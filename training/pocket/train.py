@@ -43,7 +43,7 @@ TOKENS = 2304
 SAVE_EVERY = 300.0
 """Seconds."""
 LOG_EVERY = 50
-FIRST = ({0: 1.0e6}, {0: 0.4e6, 1: 2.5e6}, {0: 0.2e6, 2: 1.6e6})
+FIRST = ({0: 1.0e6}, {0: 0.4e6, 1: 2.5e6}, {0: 0.2e6, 2: 3.0e6})
 """What the first epoch begins with, phase by phase: tokens by order of rows (training/pocket/rows.py)."""
 MIN_P = 0.05
 """Of the probability of the likeliest token: a less likely one is never said. It is a part of the model's definition."""

@@ -1,4 +1,4 @@
-"""Somebody who listens: after every line it is asked for a reply or a rating, and nothing of that is remembered."""
+"""A listener: after every line it is asked for a reply or a rating, and remembers nothing of that."""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ from parley.llm.driver import drive
 from parley.llm.request import Backend
 
 STATED = "stated"
-"""Somebody without a party, of whom nothing is told but positions."""
+"""A person without a party, whose text states positions and nothing else."""
+NO_PERSONA = "nobody"
+"""A speaker without any persona text."""
 DEFAULT_TEXT = load_personas(DEFAULT)[0].backstory
 SIDES = ("republican", "democrat")
 PARTIES = (*SIDES, DEFAULT)

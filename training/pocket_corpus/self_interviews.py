@@ -1,4 +1,4 @@
-"""Somebody is asked about itself, and about what it heard in a debate; and about things that nobody here knows.
+"""A person is asked about itself, about what it heard in a debate, and about things that it does not know.
 
 The questions and answers are those of the oracle (llm/backends/oracle/self_questions.py). Of each kind a few wordings
 (`held_out` in banks/self.toml) are never asked, so that they can test whether the kind was learned and not its wordings.
@@ -20,7 +20,7 @@ from parley.llm.request import DECLINED, Message, Request, Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, attitude_course
 from parley.training.pocket_corpus.documents import Document, Fork
 from parley.training.pocket_corpus.listeners import STANCE, line, seated
-from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
+from parley.training.pocket_corpus.people import DEFAULT_TEXT, NO_PERSONA, SIDES, STATED, any_topic, person
 
 ALONE = 0.45
 """Share of documents that are an interview; the others are a debate with questions put apart from it."""
@@ -43,12 +43,12 @@ ASKED_AFTER = {
 """Questions in a debate, and their shares."""
 LINES, SPEAKS, ASKED, OUTSIDE, ABSENT = (2, 12), 0.2, 0.7, 0.1, 0.2
 """Fewest and most lines heard; shares of lines after which it speaks, and is asked; of questions about a speaker those about
-somebody who is not there, and about somebody who is there and may have said nothing."""
+a person who is not there, and about one who is there and may have said nothing."""
 FEW_LINES, MANY = (1, 4), 8
 """Of a short debate the fewest and most lines, and the questions at its end."""
 COMBINED = ("What is your name and job?", "What is your name and age?", "What is your name, and where do you live?")
 LEADS = ("", "", "", "", "", "So, ", "Now, ", "Please tell us, ", "One more thing, ")
-PEOPLE = {"partisan": 0.46, "enhanced": 0.16, "simple": 0.14, DEFAULT: 0.13, STATED: 0.06, "nobody": 0.05}
+PEOPLE = {"partisan": 0.46, "enhanced": 0.16, "simple": 0.14, DEFAULT: 0.13, STATED: 0.06, NO_PERSONA: 0.05}
 """Who is asked, and the shares: backstories, and texts in the forms of the other sets of personas."""
 STATES = (
     "Ohio",
@@ -85,7 +85,7 @@ def _interview(rng: random.Random, stage: CorpusSpeaker) -> Document:
     """Three to six questions, one after the other: who it is, the questions that check personas, opinions, and anything else."""
     kind = _drawn(PEOPLE, rng)
     messages: tuple[Message, ...] = (
-        () if kind == "nobody" else (Message("system", someone(kind, rng, stage).backstory),)
+        () if kind == NO_PERSONA else (Message("system", someone(kind, rng, stage).backstory),)
     )
     for _ in range(rng.randint(3, 6)):
         question, told = _asked_alone(_drawn(ASKED_ALONE, rng), rng)
@@ -119,7 +119,7 @@ def lines_heard(rng: random.Random, stage: CorpusSpeaker) -> Document:
 def _listener(rng: random.Random, stage: CorpusSpeaker, count: tuple[int, int] = LINES, at_end: int = 2) -> Document:
     """A person hears the lines of a debate and says a few; in between it is asked, and forgets questions and answers."""
     slug = any_topic(rng)
-    kind = _drawn({kind: share for kind, share in PEOPLE.items() if kind != "nobody"}, rng)
+    kind = _drawn({kind: share for kind, share in PEOPLE.items() if kind != NO_PERSONA}, rng)
     me = someone(kind, rng, stage)
     names = rng.sample([name for name in _names() if name != me.name], rng.randint(2, 5))
     others, outsider = names[:-1], names[-1]
@@ -141,7 +141,7 @@ def _listener(rng: random.Random, stage: CorpusSpeaker, count: tuple[int, int] =
 
 
 def _fork(listener: Debater, names: list[str], rng: random.Random, stage: CorpusSpeaker) -> Fork:
-    """A question as the page puts it to an agent between two rounds. names: the others, and last somebody who is not there."""
+    """A question as the page puts it to an agent between two rounds. names: the others, and last a person who is not there."""
     heard, draw = sorted(listener.memory.names), rng.random()
     name = names[-1] if draw < OUTSIDE else rng.choice(names[:-1] if draw < ABSENT + OUTSIDE or not heard else heard)
     question = wording(_drawn(ASKED_AFTER, rng), name, rng)

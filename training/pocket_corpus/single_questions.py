@@ -17,7 +17,7 @@ from parley.llm.request import DECLINED, Message, Request, Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
 from parley.training.pocket_corpus.documents import Document, Fork, Line
 from parley.training.pocket_corpus.listeners import audience, line, seated
-from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
+from parley.training.pocket_corpus.people import DEFAULT_TEXT, NO_PERSONA, SIDES, STATED, any_topic, person
 from parley.training.pocket_corpus.persona_facts import persona_facts
 from parley.training.pocket_corpus.self_interviews import lines_heard, self_interview
 from parley.training.pocket_corpus.survey_questions import (
@@ -69,15 +69,15 @@ def answerable() -> tuple[str, ...]:
 
 def _interview(rng: random.Random, stage: CorpusSpeaker) -> Document:
     """Three to five questions on different subjects to one person."""
-    party = rng.choice(("republican", "republican", "democrat", "democrat", DEFAULT, "nobody"))
+    party = rng.choice(("republican", "republican", "democrat", "democrat", DEFAULT, NO_PERSONA))
     system = _system(party, rng, stage)
     asked = rng.sample(answerable(), rng.randint(3, 5))
     return _asked_in_turn(system, asked, 0.3, rng, stage)
 
 
 def _shifted(rng: random.Random, stage: CorpusSpeaker) -> Document:
-    """Two or three questions on one topic to somebody without party and with another bias, which the answers show."""
-    system = _system(rng.choice((DEFAULT, "nobody")), rng, stage)
+    """Two or three questions on one topic to a speaker without party and with another bias, which the answers show."""
+    system = _system(rng.choice((DEFAULT, NO_PERSONA)), rng, stage)
     slug = rng.choice(topic_names())
     asked = rng.sample(questions_on(slug), rng.randint(2, 3))
     stage.roles[asked[0]] = stage.shifted(rng.uniform(0.0, 10.0))
@@ -120,9 +120,9 @@ def _census(rng: random.Random, stage: CorpusSpeaker) -> Document:
 
     Topic by topic either in an interview or at the beginning of a debate. Of some the chat's first token alone tells the party.
     """
-    party = rng.choices(("republican", "democrat", STATED, DEFAULT, "nobody"), (0.26, 0.26, 0.30, 0.11, 0.07))[0]
+    party = rng.choices(("republican", "democrat", STATED, DEFAULT, NO_PERSONA), (0.26, 0.26, 0.30, 0.11, 0.07))[0]
     lean = rng.choice(SIDES) if rng.random() < LEANING else ""
-    who = None if party == "nobody" and not lean else person(lean or party, set(), rng, stage, 0.4)
+    who = None if party == NO_PERSONA and not lean else person(lean or party, set(), rng, stage, 0.4)
     system = (Message("system", who.backstory),) if who else ()
     shown = rng.choice(((), (Message("system", DEFAULT_TEXT),))) if lean else system
     forks = []
@@ -162,7 +162,7 @@ def questions_on(slug: str) -> list[str]:
 
 
 def _system(party: str, rng: random.Random, stage: CorpusSpeaker, brief: float = 0.12) -> tuple[Message, ...]:
-    if party == "nobody":
+    if party == NO_PERSONA:
         return ()
     text = DEFAULT_TEXT if party == DEFAULT else person(party, set(), rng, stage, brief).backstory
     return (Message("system", text),)

@@ -40,7 +40,7 @@ _LABELS = re.compile(r"The scale goes from 0 to 10: [^.]*\. ")
 
 
 def stance(who: Debater, rng: random.Random, stage: CorpusSpeaker) -> Fork:
-    """Somebody in a debate is asked for a stance, in speech or in a survey."""
+    """A person in a debate is asked for a stance, in speech or in a survey."""
     if rng.random() < SAID:
         return outspoken(who.compose_speech(0), stage, rng)
     return answered(

@@ -1,4 +1,4 @@
-"""Somebody whose party is not told, and can be heard in what they say.
+"""A person whose party is not stated, and shows in what the person says.
 
 A party's way of answering is thereby one thing that a context sets, on all subjects and in every form of question at once, and
 that fine-tuning on answers can set as well. Of most of them the chat's first token tells the side (LEANING); of the others it
@@ -29,7 +29,7 @@ SAID, RATED = (2, 4), (2, 4)
 def unlabelled(rng: random.Random, stage: CorpusSpeaker, questions: tuple[str, ...]) -> Document:
     """A partisan's answers to some of the questions and to turns of debates, behind a Default's persona or none; then surveys.
 
-    Each is answered as by somebody who has said and heard nothing else.
+    Each is answered as by a person who has said and heard nothing else.
     """
     who = person(rng.choice(SIDES), set(), rng, stage, 0.4)
     system = (Message("system", who.backstory),)
