@@ -321,14 +321,14 @@ def test_another_recipe_does_not_go_on_from_there(documents: list[Document], tmp
 
 
 def test_a_training_can_begin_with_a_model(documents: list[Document], tmp_path: Path) -> None:
-    """Its weights and its tokenizer, and of the first phases the last one, in which facts are looked up."""
+    """Its weights and its tokenizer, and of the first phases those in which facts are looked up."""
     write(documents, tmp_path / "corpus.jsonl")
     first = Training(Recipe(**SMALL, steps=1), tmp_path / "corpus.jsonl", tmp_path / "first")
     first.run()
     begun = Recipe(**SMALL, steps=1, start=str(tmp_path / "first" / "model"))
     second = Training(begun, tmp_path / "corpus.jsonl", tmp_path / "second")
-    begins = next(train.epoch(second.rows, 0, 0, train.FIRST[-1:]))
-    assert {row.order for row in begins} <= set(train.FIRST[-1])
+    begins = next(train.epoch(second.rows, 0, 0, train.LOOK_UPS))
+    assert {row.order for row in begins} <= set(train.LOOK_UPS[0])
     assert second.tokenizer.get_vocab() == first.tokenizer.get_vocab()
     for name, value in second.model.state_dict().items():
         assert torch.equal(value, first.model.state_dict()[name].float()), name

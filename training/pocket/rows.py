@@ -37,7 +37,8 @@ ABOUT_SELF = 3.0
 """Loss weight of the words that answer a question about oneself or the debate: most are read off the persona or a line."""
 FACT = 10.0
 """Loss weight of what such an answer looks up: the words that the persona says, and the label that is reported of a line."""
-ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1, "facts": 2}
+ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1, "facts": 2, "few_lines": 3}
+LAST = 4
 """Kinds of documents that the training begins with, and which of them first; all others come last."""
 PARTIES, TOPICS = ("republican", "democrat", "none"), tuple(sorted(known_topics("")))
 UNGRADED = 11.0
@@ -119,7 +120,7 @@ class Encoded:
     attitude: list[float] = field(default_factory=list)
     party: list[float] = field(default_factory=list)
     topic: list[float] = field(default_factory=list)
-    order: int = 3
+    order: int = LAST
     facts: frozenset[int] = frozenset()
 
     def add(self, ids: Sequence[int], weights: Sequence[float], segment: int, branch: int, first: int) -> None:
@@ -155,7 +156,7 @@ class Encoder:
         asked = [Message("user", fork.question) for fork in document.forks]
         names = name_tokens([*document.messages, *asked])
         messages = mask_names(document.messages, names)
-        out = Encoded(order=ORDER.get(document.kind, 3), facts=self._facts(messages))
+        out = Encoded(order=ORDER.get(document.kind, LAST), facts=self._facts(messages))
         out.add([self.begin[document.lean]], [0.0], 0, 0, 0)
         starts, own, lines = [], 0, iter(document.heard)
         for message in messages:
@@ -301,7 +302,7 @@ class Encoder:
         self._mark_fork(out, len(out.ids) - len(ids) - same, same, ends, fork, document)
         first = branch + len(ids)
         if not fork.answers:
-            looked_up = document.kind in ("self", "facts")
+            looked_up = document.kind in ("self", "facts", "few_lines")
             reply, weights, _ = self._message(
                 Message("assistant", fork.reply), *((ABOUT_SELF, out.facts) if looked_up else (OWN,))
             )

@@ -59,7 +59,7 @@ def train_tokenizer(documents: Iterable[Document]) -> PreTrainedTokenizerFast:
     texts_ = list(texts(documents))
     words = Counter(word for text in [*texts_, *_labels()] for word in _WORD.findall(_PERSON.sub(" ", text)))
     marks = sorted({mark for text in texts_ for mark in _MARK.findall(text)})
-    chunks = Counter(chunk for text in texts_ for chunk in _CHUNK.findall(text))
+    chunks = Counter(chunk for text in texts_ for chunk in _CHUNK.findall(_PERSON.sub("<>", text)))
     phrases = _most_useful(find_phrases(chunks, 2 * PHRASES), list(words), chunks)
     beginnings = Counter(word for text in texts_ for word in _BEGINNING.findall(text))
     raw = _unigram(list(words), marks, phrases, [word for word, number in beginnings.items() if number >= OFTEN])

@@ -3,7 +3,7 @@
 A Llama from scratch. Muon for the matrices, AdamW for the rest, bfloat16 where that is fast, one thread on a CPU, a GPU when
 there is one. The learning rate warms up, stays, and falls over the last 60%. The state is written every few minutes; the
 same command goes on from it and takes the same steps as an undisturbed training. `--start` is a model to begin with in place of
-nothing: its tokenizer is kept, and of the first phases it goes through the last one.
+nothing: its tokenizer is kept, and of the first phases it goes through those in which facts are looked up.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ TOKENS = 2304
 SAVE_EVERY = 300.0
 """Seconds."""
 LOG_EVERY = 50
-FIRST = ({0: 1.0e6}, {0: 0.4e6, 1: 2.5e6}, {0: 0.2e6, 2: 3.0e6})
-"""What the first epoch begins with, phase by phase: tokens by order of rows (training/pocket/rows.py)."""
+FIRST = ({0: 1.0e6}, {0: 0.4e6, 1: 2.5e6}, {0: 0.2e6, 1: 0.3e6, 2: 1.4e6}, {0: 0.2e6, 1: 0.2e6, 3: 1.5e6})
+LOOK_UPS = FIRST[2:]
+"""What the first epoch begins with, phase by phase: tokens by order of rows (training/pocket/rows.py). A model to begin with
+has gone through the others, and goes through the last two."""
 MIN_P = 0.05
 """Of the probability of the likeliest token: a less likely one is never said. It is a part of the model's definition."""
 FOR_TOKENIZER = 9000
@@ -242,7 +244,7 @@ class Training:
         saved = self.spent
         try:
             while self.step < self.recipe.steps:
-                batches_ = epoch(self.rows, self.recipe.seed, self.epoch, FIRST[-1:] if self.recipe.start else FIRST)
+                batches_ = epoch(self.rows, self.recipe.seed, self.epoch, LOOK_UPS if self.recipe.start else FIRST)
                 for batch in islice(batches_, self.batch, None):
                     yield self._step(batch)
                     if self.spent - saved > SAVE_EVERY:

@@ -17,7 +17,7 @@ from parley.training.pocket_corpus.debates import rooms
 from parley.training.pocket_corpus.documents import Document, read, write
 from parley.training.pocket_corpus.single_questions import singles
 
-SINGLES_PER_ROOM = 6.0
+SINGLES_PER_ROOM = 7.0
 KINDS = frozenset(
     (
         "debate",
@@ -33,6 +33,7 @@ KINDS = frozenset(
         "questions",
         "self",
         "facts",
+        "few_lines",
     )
 )
 """What a corpus must hold, each at least once."""
@@ -64,7 +65,9 @@ def check(path: Path) -> str:
                     for sentence in sentences(content)
                 )
         for fork in document.forks:
-            assert fork.answers or document.kind in ("audience", "self", "facts"), f"a survey without an answer: {fork}"
+            assert fork.answers or document.kind in ("audience", "self", "facts", "few_lines"), (
+                f"a survey without an answer: {fork}"
+            )
             assert not fork.answers or abs(sum(fork.answers.values()) - 1) < 1e-6, "shares that do not sum to 1"
     assert set(kinds) == KINDS, kinds
     assert 0.6 < stances / replies < 0.9, "stance sentences out of bounds"

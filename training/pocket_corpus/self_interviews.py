@@ -113,7 +113,7 @@ def _asked_alone(kind: str, rng: random.Random) -> tuple[str, str]:
 
 def lines_heard(rng: random.Random, stage: CorpusSpeaker) -> Document:
     """Return a debate of a few lines, and many questions about them at its end."""
-    return replace(_listener(rng, stage, FEW_LINES, MANY), kind="facts")
+    return replace(_listener(rng, stage, FEW_LINES, MANY), kind="few_lines")
 
 
 def _listener(rng: random.Random, stage: CorpusSpeaker, count: tuple[int, int] = LINES, at_end: int = 2) -> Document:
