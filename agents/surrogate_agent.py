@@ -1,4 +1,4 @@
-"""A surrogate: an agent whose attitudes and lines come from a fitted response (agents/opinion_dynamics.py), not from a
+"""A surrogate: an agent whose attitudes and lines come from a fitted response (agents/laws/surrogate.py), not from a
 model.
 
 It begins where agents of its party began, and its attitude moves at each survey by the fitted law. It says a recorded
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from parley.agents.agent import DebateAgent, DebateStyle, Rating, Speech
-from parley.agents.opinion_dynamics import RESPONSE, next_attitude, spoken_grade
+from parley.agents.laws.surrogate import RESPONSE, next_attitude, spoken_grade
 from parley.agents.persona import Persona
 from parley.agents.topic import Probe, Topic
 
@@ -120,7 +120,7 @@ class SurrogateAgent(DebateAgent):
         """Return the next attitude, and what moved it in words.
 
         If it heard nothing that could be graded, its own opinion replaces the mean, as in
-        `parley.agents.opinion_dynamics.neighbour_mean`.
+        `parley.agents.laws.base.neighbour_mean`.
         """
         graded = [grade for grade in self._heard if grade is not None]
         lines, self._heard = len(self._heard), []

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
+from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.agents.opinion_dynamics import Law
+from parley.agents.laws import Law
+from parley.agents.laws.base import AXIS
 from parley.analysis.figures import new_figure, styles_by_party
 from parley.analysis.formatting import format_number
 from parley.analysis.report import Report
-from parley.model.population import ATTITUDES
+from parley.model.node_traits import attitude_names
+from parley.model.population_record import ATTITUDES
 
 BINS = 50
-AXIS = (0.0, 10.0)
 EDGES = np.linspace(*AXIS, BINS + 1)
 SUMMARY = "summary.md"
 ABOUT = (
@@ -35,14 +37,29 @@ ABOUT = (
 def distribution(folder: Path) -> pd.DataFrame:
     """Return how many agents are in each of 50 bins of the axis: step, low, high, people.
 
-    The record is read in pieces, so memory does not grow with it.
+    In several dimensions a column `dimension` (from 1) comes first. The record is read in pieces, so memory does not
+    grow with it.
     """
+    names = [name for name in pq.ParquetFile(folder / ATTITUDES).schema.names if name not in ("step", "agent")]
+    parts = [_bins(_counts(folder, name)) for name in names]
+    if len(parts) > 1:
+        for number, part in enumerate(parts, 1):
+            part.insert(0, "dimension", number)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _counts(folder: Path, name: str) -> dict[int, np.ndarray]:
+    """Return by step how many agents are in each bin. name: a column of the record."""
     counts: dict[int, np.ndarray] = {}
-    for batch in pq.ParquetFile(folder / ATTITUDES).iter_batches(columns=["step", "attitude"], batch_size=1 << 20):
-        steps, attitudes = (batch.column(name).to_numpy() for name in ("step", "attitude"))
+    for batch in pq.ParquetFile(folder / ATTITUDES).iter_batches(columns=["step", name], batch_size=1 << 20):
+        steps, attitudes = (batch.column(column).to_numpy() for column in ("step", name))
         for step in np.unique_values(steps).tolist():
             people, _ = np.histogram(attitudes[steps == step], bins=BINS, range=AXIS)
             counts[step] = counts.get(step, 0) + people
+    return counts
+
+
+def _bins(counts: Mapping[int, np.ndarray]) -> pd.DataFrame:
     low, high = EDGES[:-1].round(6), EDGES[1:].round(6)
     parts = [
         pd.DataFrame({"step": step, "low": low, "high": high, "people": people})
@@ -51,10 +68,20 @@ def distribution(folder: Path) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def write(folder: Path, scalars: pd.DataFrame, run: Mapping[str, Any], law: Law, command: str) -> Path:
+def write(
+    folder: Path,
+    scalars: pd.DataFrame,
+    run: Mapping[str, Any],
+    law: Law,
+    command: str,
+    converged: int | None = None,
+    traits: Sequence[str] = (),
+) -> Path:
     """Write tables/, figures/ and summary.md into the folder of a finished population; return the summary's path.
 
-    scalars: the model's reporters, a row per step. run: the settings. law: a fitted law adds its own report and caption.
+    scalars: the model's reporters, a row per step. run: the settings. law: a fitted law adds its own report and
+    caption. converged: the step in which the run stopped because opinions hardly moved. traits: the attributes of nodes
+    that were used.
     """
     spread, measures, warning = distribution(folder), scalars.drop(columns=["stopped"]), law.extrapolation(run["steps"])
     report = Report(folder, Path(SUMMARY).stem, f"A population of {run['agents']:,}")
@@ -64,13 +91,33 @@ def write(folder: Path, scalars: pd.DataFrame, run: Mapping[str, Any], law: Law,
     caption = f"{run['law']} on {run['graph']}, {run['agents']:,} agents, seed {run['seed']}"
     caption = ". ".join(filter(None, [caption, law.caption, warning]))
     report.figure(draw(spread, measures, caption), "figures/distribution", "Share of people by attitude and step")
-    report.section("In short")
+    report.section("In short", convergence(run, converged), _used_traits(traits))
     _add_measures(report, measures)
     report.lines(law.told)
-    record = f"`{ATTITUDES}` (step, agent, attitude; every {run['every']}. step), `agents.parquet` (agent, party)"
-    report.section("Files", f"{record}; `tables/scalars`, `tables/distribution`.")
+    report.section("Files", f"{_record_files(run)}; `tables/scalars`, `tables/distribution`.")
     report.section("Run it again", f"```sh\n{command}\n```")
     return report.write()
+
+
+def convergence(run: Mapping[str, Any], converged: int | None) -> str:
+    """Return in which step the run converged, or that it did not; "" if it was to run all steps."""
+    if "until" not in run:
+        return ""
+    if converged is not None:
+        return f"Converged at step {converged}: no opinion moved more than {run['until']:g} points in this step."
+    return (
+        f"Did not converge: in each of the {run['steps']} steps, some opinion moved more than {run['until']:g} points. "
+        "For a longer run, set more --steps."
+    )
+
+
+def _used_traits(traits: Sequence[str]) -> str:
+    return f"From the nodes of the graph: {', '.join(traits)}." if traits else ""
+
+
+def _record_files(run: Mapping[str, Any]) -> str:
+    names = ", ".join(attitude_names(run.get("dimensions", 1)))
+    return f"`{ATTITUDES}` (step, agent, {names}; every {run['every']}. step), `agents.parquet` (agent, party)"
 
 
 def _add_measures(report: Report, scalars: pd.DataFrame) -> None:
@@ -91,28 +138,44 @@ def _add_measures(report: Report, scalars: pd.DataFrame) -> None:
 
 
 def draw(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
-    """Draw the share of people by attitude and step as shades, and the mean of each party as a line."""
-    table = spread.pivot(index="low", columns="step", values="people")
-    steps, counts = table.columns.to_numpy(), table.to_numpy()
-    edges = np.concatenate(([steps[0] - 0.5], (steps[1:] + steps[:-1]) / 2, [steps[-1] + 0.5]))
-    with new_figure(5.2, 3.2, caption, 8) as figure:
-        axis = figure.subplots()
-        shading: dict[str, Any] = {"cmap": "Greys", "rasterized": True, "norm": PowerNorm(0.5, 0)}
-        shades = axis.pcolormesh(edges, EDGES, counts / counts.sum(axis=0), **shading)
-        figure.colorbar(shades, ax=axis, label=f"Share of people in {AXIS[1] / BINS:g} points")
-        for name, label, style in _mean_styles(scalars):
-            axis.plot(scalars["step"], scalars[name], label=label, markersize=3.4, linewidth=1.2, **style)
-        axis.set(xlabel="Step", ylabel="Attitude (0–10)", ylim=AXIS, xlim=(edges[0], edges[-1]))
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axis.legend(loc="best", fontsize=7)
+    """Draw the share of people by attitude and step as shades, and the mean of each party as a line.
+
+    Each dimension has a panel; there are up to three panels in a row.
+    """
+    numbers = spread["dimension"].unique().tolist() if "dimension" in spread else [None]
+    across, down = min(len(numbers), 3), math.ceil(len(numbers) / 3)
+    with new_figure(5.2 if across == 1 else 2.8 * across + 1, 3.2 * down, caption, 8) as figure:
+        panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+        for axis in panels.flat[len(numbers) :]:
+            axis.set_visible(False)
+        for axis, number in zip(panels.flat, numbers, strict=False):
+            one = spread if number is None else spread[spread["dimension"] == number]
+            shades = _draw_panel(axis, one, scalars, number)
+        figure.colorbar(shades, ax=panels, label=f"Share of people in {AXIS[1] / BINS:g} points")
     return figure
 
 
-def _mean_styles(scalars: pd.DataFrame) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the columns of means, of the parties if there are several, with label and style."""
-    names = [name for name in scalars if name.startswith("mean_")] or ["mean"]
-    labels = [name.removeprefix("mean_") for name in names]
+def _draw_panel(axis: Axes, spread: pd.DataFrame, scalars: pd.DataFrame, number: int | None) -> Any:
+    """Draw one dimension; return its shades."""
+    table = spread.pivot(index="low", columns="step", values="people")
+    steps, counts = table.columns.to_numpy(), table.to_numpy()
+    edges = np.concatenate(([steps[0] - 0.5], (steps[1:] + steps[:-1]) / 2, [steps[-1] + 0.5]))
+    shading: dict[str, Any] = {"cmap": "Greys", "rasterized": True, "norm": PowerNorm(0.5, 0)}
+    shades = axis.pcolormesh(edges, EDGES, counts / counts.sum(axis=0), **shading)
+    for name, label, style in _mean_styles(scalars, "mean" if number is None else f"mean_{number}"):
+        axis.plot(scalars["step"], scalars[name], label=label, markersize=3.4, linewidth=1.2, **style)
+    label = "Attitude (0–10)" if number is None else f"Attitude {number} (0–10)"
+    axis.set(xlabel="Step", ylabel=label, ylim=AXIS, xlim=(edges[0], edges[-1]))
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.legend(loc="best", fontsize=7)
+    return shades
+
+
+def _mean_styles(scalars: pd.DataFrame, mean: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the columns of means, of the parties if there are several, with label and style. mean: the column of all."""
+    names = [name for name in scalars if name.startswith(f"{mean}_")] or [mean]
+    labels = [name.removeprefix(f"{mean}_") for name in names]
     every = max(1, math.ceil(len(scalars) / 12))
     for name, label, look in zip(names, labels, styles_by_party(labels).values(), strict=True):
         style = {"color": look["color"], "linestyle": look["linestyle"], "marker": look["markers"][0]}
-        yield name, label, style | {"markevery": every}
+        yield name, "mean" if name == mean else label, style | {"markevery": every}

@@ -27,9 +27,8 @@ import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
 
-from parley.agents.opinion_dynamics import Law, open_law
-from parley.agents.opinion_dynamics import Floats
-from parley.agents.opinion_dynamics import NAMES, Surrogate
+from parley.agents.laws import Floats, Law, People, open_law
+from parley.agents.laws.surrogate import NAMES, Surrogate
 from parley.environments.sparse_graphs import small_world
 
 SPECS = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
@@ -62,7 +61,7 @@ def steps(size: int) -> dict[str, float]:
     graph, start = people(size)
     found = {}
     for name, law in laws().items():
-        begun, rng = law.begin(start, np.zeros(size, dtype=np.int64), ["all"]), np.random.default_rng(2)
+        begun, rng = law.begin(start, People.alike(size)), np.random.default_rng(2)
         found[name] = seconds(lambda begun=begun, rng=rng: begun.step(start, graph, rng))
     return found
 
@@ -151,7 +150,8 @@ def growth() -> Path:
 
 
 def record() -> None:
-    from parley.model.population import ATTITUDES, PopulationModel, ToParquet
+    from parley.model.population import PopulationModel
+    from parley.model.population_record import ATTITUDES, ToParquet
 
     with tempfile.TemporaryDirectory() as folder:
         started = time.process_time()

@@ -38,7 +38,7 @@ class Given(File):
     def title(self) -> str:
         return "topology"
 
-    def read(self) -> nx.Graph:
+    def read(self, signed: bool = False) -> nx.Graph:
         return self.graph
 
     @cached_property

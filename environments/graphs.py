@@ -331,11 +331,14 @@ class File(Graph):
         links = graph.edges(data=WEIGHT)
         return {(places[one], places[other]): float(weight) for one, other, weight in links if weight is not None}
 
-    def read(self) -> nx.Graph:
-        """Return the graph of the file, without links of a node to itself; do not change it. Errors: ValueError."""
+    def read(self, signed: bool = False) -> nx.Graph:
+        """Return the graph of the file, without links of a node to itself; do not change it.
+
+        signed: weights below 0 are allowed. Errors: ValueError.
+        """
         try:
             stat = os.stat(self.path)
-            return _read(self.path, self.directed, stat.st_mtime_ns, stat.st_size)
+            return _read(self.path, self.directed, signed, stat.st_mtime_ns, stat.st_size)
         except (OSError, EOFError, zlib.error) as error:  # the last two: a compressed file that is cut off or damaged
             raise ValueError(f"cannot read {self.path}: {getattr(error, 'strerror', None) or error}") from error
         except (ParseError, nx.NetworkXError, UnicodeDecodeError, TypeError, KeyError, IndexError) as error:
@@ -367,8 +370,8 @@ def _random_links(
 
 
 @lru_cache(maxsize=4)
-def _read(path: str, directed: bool, changed: int, size: int) -> nx.Graph:
-    """Read a graph. changed, size: of the file, which is read again after a change."""
+def _read(path: str, directed: bool, signed: bool, changed: int, size: int) -> nx.Graph:
+    """Read a graph. signed: weights may be below 0. changed, size: of the file, which is read again after a change."""
     if path.endswith(".graphml"):
         multigraph = nx.read_graphml(path)
         graph = nx.DiGraph(multigraph) if multigraph.is_directed() else nx.Graph(multigraph)
@@ -376,11 +379,17 @@ def _read(path: str, directed: bool, changed: int, size: int) -> nx.Graph:
         graph = _edge_list(path, nx.DiGraph if directed else nx.Graph)
     graph.remove_edges_from(list(nx.selfloop_edges(graph)))
     for one, other, weight in graph.edges(data=WEIGHT):
-        if weight is not None and not (isinstance(weight, int | float) and 0 < weight < math.inf):
+        if weight is not None and not _is_weight(weight, signed):
             raise nx.NetworkXError(
-                f"the link of {one} and {other} has the weight {weight!r}, which is no number above 0"
+                f"the link of {one} and {other} has the weight {weight!r}, which is no number "
+                f"{'other than' if signed else 'above'} 0"
             )
     return graph
+
+
+def _is_weight(weight: Any, signed: bool) -> bool:
+    """Whether a value is a finite number above 0, or also below 0."""
+    return isinstance(weight, int | float) and 0 < (abs(weight) if signed else weight) < math.inf
 
 
 def _edge_list(path: str, kind: Callable[[], nx.Graph]) -> nx.Graph:

@@ -112,16 +112,17 @@ def scale_free(size: int, degree: float, generator: np.random.Generator) -> csr_
     return from_networkx(nx.barabasi_albert_graph(size, int(degree) // 2, seed=int(generator.integers(2**31))))
 
 
-def from_networkx(graph: nx.Graph, nodes: Sequence[Hashable] | None = None) -> csr_array:
+def from_networkx(graph: nx.Graph, nodes: Sequence[Hashable] | None = None, signed: bool = False) -> csr_array:
     """Convert a graph of up to 100,000 nodes, numbered in its own order or that of `nodes`.
 
     A link a -> b of a directed graph means that a hears b. The data are the `weight` of each link, or 1 if it has none.
-    Errors: ValueError if a weight is not above 0.
+    signed: weights below 0 are allowed. Errors: ValueError if another weight is not above 0.
     """
     _refuse_large(len(graph))
     array = csr_array(nx.to_scipy_sparse_array(graph, nodes, dtype=float, format="csr"))
-    if not (np.isfinite(array.data).all() and (array.data > 0).all()):
-        raise ValueError("the weight of a link must be a number above 0")
+    weights = np.abs(array.data) if signed else array.data
+    if not (np.isfinite(weights).all() and (weights > 0).all()):
+        raise ValueError(f"the weight of a link must be a number {'other than' if signed else 'above'} 0")
     array.setdiag(0)
     array.eliminate_zeros()
     return _compact(array)

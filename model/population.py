@@ -1,42 +1,36 @@
 """PopulationModel: up to a hundred million agents as arrays in one Mesa model, moved by a law of opinion dynamics.
 
 There are no agent objects: every agent is a row. One `step` in order:
-1. the law moves all opinions (agents/opinion_dynamics.py), with a random stream of its own for each step;
-2. the attitudes are recorded, if this step is to be recorded;
+1. the law moves all opinions (agents/laws/motion.py), with a random stream of its own for each step;
+2. the attitudes are recorded, if this step is to be recorded (model/population_record.py);
 3. the DataCollector collects.
 
 The class works on Mesa 3.3 and 3.5. Exceptions are raised or collected as in model/debate.py.
-
-A population is recorded in columns: attitudes.parquet (step, agent, attitude) and agents.parquet (agent, party, and the node of
-a graph of your own).
 """
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import mesa
 import networkx as nx
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from parley.agents.opinion_dynamics import Codes, Floats, Law, open_law
+from parley.agents.laws import Floats, Law, People, open_law
+from parley.agents.laws.motion import STUBBORN, Motion
 from parley.llm.errors import UserError
+from parley.llm.registry import name_of
 from parley.llm.seeding import derive
 from parley.model import population_setup as setup
-from parley.model.files import file_errors
+from parley.model.node_traits import attitude_names, node_traits
+from parley.model.population_record import Columns
 from parley.model.reporters import stopped
 from parley.model.stepping import SteppedModel
 from parley.model.trait_assignment import MIDDLE
 
-LARGEST = 100_000_000
+LARGEST, MOST_DIMENSIONS = 100_000_000, 12
 
 
 class PopulationModel(SteppedModel):
@@ -57,6 +51,10 @@ class PopulationModel(SteppedModel):
         Number of steps after which `running` is False.
     rng : int, optional
         The seed.
+    dimensions : int
+        Number of opinions of an agent. With several, the law must work in vectors (docs/populations.md).
+    until : float, optional
+        Stop as soon as no opinion moved more than this in a step, in points of the axis. By default all steps are run.
     recorder : Columns, optional
         Gets the attitudes of each step. By default nothing is recorded.
     collect_errors : bool
@@ -64,15 +62,19 @@ class PopulationModel(SteppedModel):
 
     Attributes
     ----------
-    opinions : ndarray, shape (agents,)
+    opinions : ndarray, shape (agents,) or (agents, dimensions)
         The current attitudes, on the axis from 0 to 10.
-    nodes : tuple of str
+    converged : int or None
+        The step in which no opinion moved more than `until`; None if there was none.
+    traits : tuple of str
+        The attributes of nodes that are used, such as `attitude` or `bound`.
+    nodes : list of str
         The names of the nodes of a graph of your own.
 
     Raises
     ------
     UserError
-        A spec, the number of agents or the graph is wrong.
+        A spec, the number of agents or dimensions, or the graph is wrong, or the law does not suit the graph.
 
     Examples
     --------
@@ -89,32 +91,55 @@ class PopulationModel(SteppedModel):
         parties: str = "",
         steps: int = 20,
         rng: int | None = None,
+        dimensions: int = 1,
+        until: float | None = None,
         recorder: Columns | None = None,
         collect_errors: bool = False,
     ):
         if not 1 <= agents <= LARGEST:
             raise UserError(f"a population has 1 to {LARGEST:,} agents, not {agents:,}")
+        if not 1 <= dimensions <= MOST_DIMENSIONS:
+            raise UserError(f"opinions have 1 to {MOST_DIMENSIONS} dimensions, not {dimensions:,}")
         self.root = 0 if rng is None else int(rng)
         super().__init__(self.root, steps, collect_errors)
-        law = open_law(law) if isinstance(law, str) else law
-        chosen = setup.choose_graph(graph, agents)
+        self.dimensions, self.until, self.recorder = dimensions, until, recorder
+        self.converged: int | None = None
+        self._set_up(open_law(law) if isinstance(law, str) else law, setup.choose_graph(graph, agents), agents, parties)
+        self.datacollector = mesa.DataCollector(model_reporters=self._reporters())
+        self._run_and_collect(self._record_start)
+
+    def _set_up(self, law: Law, chosen: setup.ChosenGraph, agents: int, parties: str) -> None:
+        """Make parties, links and first opinions, and the law in motion. Errors: UserError."""
         self.nodes = chosen.nodes
         fitted = tuple([setup.Party(*party) for party in law.people])
         self.parties = setup.parse_parties(parties) if parties else fitted or chosen.even_parties or setup.EVERYBODY
-        names = [party.name for party in self.parties]
+        names = tuple([party.name for party in self.parties])
         if chosen.parties:
             self.codes = setup.party_codes(chosen.parties, names)
         else:
             self.codes = setup.draw_parties(self.parties, agents, self._stream("parties"))
         self.graph = setup.build_links(chosen, self.codes, names, self._stream("graph"))
-        self.opinions = setup.initial_attitudes(self.parties, self.codes, self._stream("start"))
+        setup.check_signs(self.graph, law, name_of(type(law)))
+        attitudes = attitude_names(self.dimensions)
+        traits = node_traits(chosen.own, chosen.name, [*attitudes, STUBBORN, *law.reads])
+        self.traits = tuple(traits)
+        start = setup.initial_opinions(self.parties, self.codes, traits, attitudes, self._stream)
+        self.opinions = law.admit(start)
         try:
-            self.law = law.begin(self.opinions, self.codes, names)
+            people = People(self.codes, names, traits)
+            self.motion = Motion.start(law, self.opinions, people, self._stream("stubborn"))
         except ValueError as error:
-            raise UserError(str(error)) from error
-        self.recorder = recorder
-        self.datacollector = mesa.DataCollector(model_reporters=self._reporters())
-        self._run_and_collect(self._record_start)
+            raise UserError(f"law {name_of(type(law))}: {error}") from error
+
+    @property
+    def law(self) -> Law:
+        """The law, as it began."""
+        return self.motion.law
+
+    @property
+    def over(self) -> bool:
+        """True after the last step, after convergence and after an error."""
+        return super().over or self.converged is not None
 
     def _record_start(self) -> None:
         if self.recorder:
@@ -122,23 +147,37 @@ class PopulationModel(SteppedModel):
             self.recorder.write(0, self.opinions)
 
     def _next_round(self) -> None:
+        before, stream = self.opinions, self._stream("step", self.round + 1)
+        self.opinions = self.motion.step(before, self.graph, stream, self.round)
         self.round += 1
-        self.opinions = self.law.step(self.opinions, self.graph, self._stream("step", self.round))
+        if self.until is not None and np.abs(self.opinions - before).max() <= self.until:
+            self.converged = self.round
         if self.recorder:
-            self.recorder.write(self.round, self.opinions)
+            self.recorder.write(self.round, self.opinions, last=self.over)
 
     def _stream(self, *name: object) -> np.random.Generator:
         return np.random.default_rng(derive(self.root, "population", *name))
 
     def _reporters(self) -> dict[str, Any]:
-        """Mean, variance and share above the middle of the axis: of all agents, and by party where there are several."""
+        """Mean, variance and share above the middle of the axis: of all agents, and by party where there are several.
+
+        In several dimensions the number of the dimension follows the statistic: mean_1, mean_1_republican.
+        """
         columns: dict[str, Any] = {"step": "round"}
-        for name, statistic in STATISTICS.items():
-            columns[name] = partial(_summarise, statistic=statistic)
-        for code, party in enumerate(self.parties if len(self.parties) > 1 else ()):
-            for name, statistic in STATISTICS.items():
-                columns[f"{name}_{party.name}"] = partial(_summarise, statistic=statistic, code=code)
+        for suffix, place in self._places():
+            for code, party in [(None, ""), *self._several_parties()]:
+                for name, statistic in STATISTICS.items():
+                    columns[name + suffix + party] = partial(_summarise, statistic=statistic, code=code, place=place)
         return columns | {"beyond": _beyond, "stopped": stopped}
+
+    def _places(self) -> list[tuple[str, int | None]]:
+        """The suffix of a dimension in names, and its place; one dimension has neither."""
+        return [(f"_{place + 1}", place) for place in range(self.dimensions)] if self.dimensions > 1 else [("", None)]
+
+    def _several_parties(self) -> Iterator[tuple[int, str]]:
+        """The code and the suffix of each party; none if there is only one party."""
+        for code, party in enumerate(self.parties if len(self.parties) > 1 else ()):
+            yield code, f"_{party.name}"
 
 
 def _share_above_middle(opinions: Floats) -> Any:
@@ -149,72 +188,14 @@ STATISTICS: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "variance": n
 """The statistics of each step: the mean, the variance of the population, the share above the middle of the axis."""
 
 
-def _summarise(model: PopulationModel, statistic: Callable[[Floats], Any], code: int | None = None) -> float | None:
-    """A statistic of all agents, or of a party; None for a party without agents."""
-    opinions = model.opinions if code is None else model.opinions[model.codes == code]
+def _summarise(
+    model: PopulationModel, statistic: Callable[[Floats], Any], code: int | None = None, place: int | None = None
+) -> float | None:
+    """A statistic of all agents, or of a party, in one dimension; None for a party without agents."""
+    opinions = model.opinions if place is None else model.opinions[:, place]
+    opinions = opinions if code is None else opinions[model.codes == code]
     return float(statistic(opinions)) if len(opinions) else None
 
 
 def _beyond(model: PopulationModel) -> float | None:
     return model.law.beyond(model.opinions, model.graph)
-
-
-ATTITUDES, AGENTS = "attitudes.parquet", "agents.parquet"
-ROWS = 1 << 20
-"""Rows of a group, which is written and read at once."""
-KEY = b"parley"
-
-
-class Columns(Protocol):
-    def open(self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = ()) -> None:
-        """Keep the party of each agent, as a place in `names`, and its node in a graph of the user."""
-
-    def write(self, step: int, opinions: Floats) -> None:
-        """Keep the attitudes of all agents after a step."""
-
-
-class ToParquet:
-    """Writes every `every`-th step as float32, in groups of about a million rows. The number of steps must be a multiple of it.
-
-    Until it is closed, the file has the ending .partial. The same run writes the same bytes. `header` goes into the metadata of
-    the file. Errors: UserError when the folder cannot be written.
-    """
-
-    def __init__(self, folder: Path, every: int, header: Mapping[str, Any]):
-        self.folder, self.every = folder, every
-        fields = [("step", pa.int32()), ("agent", pa.int32()), ("attitude", pa.float32())]
-        self._schema = pa.schema(fields, metadata={KEY: json.dumps(header).encode()})
-        self._partial = folder / f"{ATTITUDES}.partial"
-        encodings = {"step": "DELTA_BINARY_PACKED", "agent": "DELTA_BINARY_PACKED", "attitude": "BYTE_STREAM_SPLIT"}
-        with self._errors():
-            folder.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(
-                self._partial, self._schema, compression="zstd", use_dictionary=False, column_encoding=encodings
-            )
-
-    def open(self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = ()) -> None:
-        party = pa.DictionaryArray.from_arrays(pa.array(parties, pa.int32()), pa.array(names, pa.string()))
-        columns = {"agent": pa.array(np.arange(len(parties)), pa.int32()), "party": party}
-        who = pa.table(columns | ({"node": pa.array(nodes, pa.string())} if nodes else {}))
-        with self._errors():
-            pq.write_table(who, self.folder / AGENTS, compression="zstd")
-
-    def write(self, step: int, opinions: Floats) -> None:
-        if step % self.every:
-            return
-        for start in range(0, len(opinions), ROWS):
-            part = opinions[start : start + ROWS].astype(np.float32)
-            agents = np.arange(start, start + len(part), dtype=np.int32)
-            columns = [np.full(len(part), step, dtype=np.int32), agents, part]
-            with self._errors():
-                self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=ROWS)
-
-    def close(self, whole: bool = True) -> None:
-        """Close the file. If it is not `whole`, it stays a partial one."""
-        with self._errors():
-            self._writer.close()
-            if whole:
-                os.replace(self._partial, self.folder / ATTITUDES)
-
-    def _errors(self) -> AbstractContextManager[None]:
-        return file_errors(f"cannot write in {self.folder}")

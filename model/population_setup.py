@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import NormalDist
@@ -16,13 +16,13 @@ import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
 
-from parley.agents.opinion_dynamics import Codes, Floats
+from parley.agents.laws import LAWS, Codes, Floats, Law
+from parley.agents.laws.base import AXIS
 from parley.environments import sparse_graphs
 from parley.environments.graphs import GRAPHS, PARTY, File, Graph
 from parley.llm.errors import UserError
 from parley.llm.spec import parse_spec
 
-AXIS = (0.0, 10.0)
 DETAIL = 100
 """Number of equal parts into which a normal distribution is cut."""
 
@@ -94,6 +94,26 @@ def party_codes(parties: Sequence[str], names: Sequence[str]) -> Codes:
     return np.array([names.index(party) for party in parties], dtype=np.int64)
 
 
+def initial_opinions(
+    parties: tuple[Party, ...],
+    codes: Codes,
+    traits: Mapping[str, Floats],
+    names: Sequence[str],
+    stream: Callable[..., np.random.Generator],
+) -> Floats:
+    """(n,) or (n, d) the first opinions: those of the nodes, where `traits` has them, otherwise as their party begins.
+
+    names: the names of the d dimensions. stream: returns the generator of a name; dimensions are independent, and the
+    first is the same however many there are.
+    """
+    drawn = [stream("start", *([place] if place else [])) for place in range(len(names))]
+    columns = [
+        traits[name] if name in traits else initial_attitudes(parties, codes, generator)
+        for name, generator in zip(names, drawn, strict=True)
+    ]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
 def initial_attitudes(parties: tuple[Party, ...], codes: Codes, generator: np.random.Generator) -> Floats:
     """(n,) the initial attitude of each agent."""
     draws, attitudes = generator.random(len(codes)), np.empty(len(codes))
@@ -141,7 +161,7 @@ def choose_graph(graph: str | nx.Graph, agents: int) -> ChosenGraph:
     else:
         try:
             options: Graph = GRAPHS.open(graph)
-            own = options.read() if isinstance(options, File) else None
+            own = options.read(signed=True) if isinstance(options, File) else None
         except ValueError as error:
             raise UserError(str(error)) from error
         chosen = ChosenGraph(parse_spec(graph).name, options, own)
@@ -160,12 +180,22 @@ def build_links(graph: ChosenGraph, codes: Codes, names: Sequence[str], generato
     """
     try:
         if graph.own is not None:
-            return sparse_graphs.from_networkx(graph.own)
+            return sparse_graphs.from_networkx(graph.own, signed=True)
         assert graph.options is not None
         array = graph.options.array(codes, generator)
         return array if array is not None else _build_by_networkx(graph.options, codes, names, generator)
     except ValueError as error:
         raise UserError(f"graph {graph.name}: {error}") from error
+
+
+def check_signs(graph: csr_array, law: Law, name: str) -> None:
+    """Errors: UserError if links have a weight below 0, but the law knows no such links. name: of the law."""
+    if not law.signed and len(graph.data) and graph.data.min() < 0:
+        signed = ", ".join(one for one in LAWS.builtin() if LAWS.find(one).signed)
+        raise UserError(
+            f"the graph has links with a weight below 0, which law {name} does not know: choose {signed}, or give "
+            "weights above 0"
+        )
 
 
 def _build_by_networkx(graph: Graph, codes: Codes, names: Sequence[str], generator: np.random.Generator) -> csr_array:

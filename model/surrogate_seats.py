@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parley.agents.opinion_dynamics import extrapolation_note, read_response
+from parley.agents.laws.surrogate import extrapolation_note, read_response
 from parley.agents.persona import party_of
 from parley.agents.surrogate_agent import SurrogateResponse
 from parley.agents.traits import PLAIN

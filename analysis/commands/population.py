@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from parley.analysis.commands.runs import print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.cli import Parser, add_option, natural
+from parley.model.cli import Parser, add_option, amount, natural, positive
 from parley.model.progress import bar
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ def population_parser() -> Parser:
         cli.out("runs/population-<time>"),
     )
     about = (
-        "the opinion-dynamics model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, or "
-        "surrogate:FILE of run.py surrogate"
+        "the opinion-dynamics model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, voter, q_voter, sznajd, "
+        "altafini, jager_amblard, surrogate:FILE of run.py surrogate, or ./FILE.py\noptions of every model: noise=SD, "
+        "stubborn=SHARE, pull=SHARE,toward=POINT,fade=FACTOR"
     )
     add_option(parser, "--law NAME[:FILE][,key=value]", about, required=True)
     about = (
@@ -41,6 +42,10 @@ def population_parser() -> Parser:
     add_option(parser, "--graph NAME[,key=value]", about, default="small_world,degree=10")
     add_option(parser, "--agents N", "number of agents", natural, default=100_000)
     add_option(parser, "--steps N", "number of steps to simulate", natural, default=20)
+    about = "stop as soon as no opinion moved more than SHIFT points in a step (default: run all steps)"
+    add_option(parser, "--until SHIFT", about, amount)
+    about = "number of opinions of each agent; several for degroot, friedkin_johnsen, hegselmann_krause and deffuant"
+    add_option(parser, "--dimensions N", about, positive, default=1)
     add_option(
         parser, "--every K", "save the attitudes after every K-th step (default: 1, each step)", natural, default=1
     )
@@ -61,6 +66,8 @@ def population(words: Sequence[str]) -> int:
             "would not be saved: change --steps or --every"
         )
     run = {name: getattr(options, name) for name in ("law", "graph", "agents", "steps", "every", "parties", "seed")}
+    run |= {"dimensions": options.dimensions} if options.dimensions > 1 else {}
+    run |= {"until": options.until} if options.until is not None else {}
     folder = results_folder(options, "population")
     summary = _simulate(run, folder, f"python run.py population {shlex.join(words)}")
     print_paths(summary=summary, figure=folder / "figures" / "distribution.png")
@@ -69,8 +76,8 @@ def population(words: Sequence[str]) -> int:
 
 def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
     """Simulate a population, unless the folder has it already; return its summary."""
-    from parley.agents.opinion_dynamics import open_law
-    from parley.analysis.population_report import SUMMARY, write
+    from parley.agents.laws import open_law
+    from parley.analysis.population_report import SUMMARY, convergence, write
     from parley.model.population import PopulationModel
 
     law = open_law(run["law"])
@@ -79,13 +86,15 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
         _claim(folder, manifest)
         print("this population is already finished, so nothing was run")
         return folder / SUMMARY
-    model = PopulationModel(law, run["graph"], run["agents"], run["parties"], run["steps"], run["seed"])
+    names = ("graph", "agents", "parties", "steps", "dimensions", "until")
+    model = PopulationModel(law, rng=run["seed"], **{name: run[name] for name in names if name in run})
     _claim(folder, manifest)  # only now: settings of which no population can be made leave no folder
     print_paths(folder=folder)
     _record(model, folder, run)
-    for line in filter(None, (law.caption, law.extrapolation(run["steps"]))):
+    for line in filter(None, (convergence(run, model.converged), law.caption, law.extrapolation(run["steps"]))):
         print(line)
-    return write(folder, model.datacollector.get_model_vars_dataframe(), run, law, command)
+    scalars = model.datacollector.get_model_vars_dataframe()
+    return write(folder, scalars, run, law, command, model.converged, model.traits)
 
 
 def _graph_digest(graph: str) -> dict[str, str]:
@@ -103,11 +112,11 @@ def _graph_digest(graph: str) -> dict[str, str]:
 
 def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
     """Run the model, and record its attitudes from the start."""
-    from parley.model.population import ToParquet
+    from parley.model.population_record import ToParquet
     from parley.model.run_folder import code_revision, package_versions
 
     header = run | {"revision": code_revision(), "versions": package_versions()}
-    recorder = model.recorder = ToParquet(folder, run["every"], header)
+    recorder = model.recorder = ToParquet(folder, run["every"], header, model.dimensions)
     with bar(run["law"], run["steps"], "step") as progress:
         try:
             recorder.open(model.codes, [party.name for party in model.parties], model.nodes)

@@ -23,7 +23,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import block_diag, csr_array
 
-from parley.agents.opinion_dynamics import Surrogate
+from parley.agents.laws import People
+from parley.agents.laws.surrogate import Surrogate
 from parley.analysis.bootstrap import Floats, mean_interval, nanmean
 from parley.analysis.surrogate.fit import ROOMS, Transitions, fit_response
 from parley.llm.errors import UserError
@@ -89,7 +90,7 @@ def _predict(
     """Return (draws, agents, surveys): all draws of all rooms at once, as one population."""
     copies = csr_array(block_diag([graph] * DRAWS, format="csr"))
     opinions = [np.tile(start, DRAWS)]
-    law = Surrogate(fit={"parties": parties}).begin(opinions[0], np.tile(codes, DRAWS), names)
+    law = Surrogate(fit={"parties": parties}).begin(opinions[0], People(np.tile(codes, DRAWS), tuple(names)))
     generator = np.random.default_rng(derive(0, "surrogate", "draws"))
     for _ in range(surveys - 1):
         opinions.append(law.step(opinions[-1], copies, generator))

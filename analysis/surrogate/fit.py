@@ -58,7 +58,7 @@ class Transitions:
 def fit_response(
     data: Transitions, rooms: Iterable[str] | None = None, hears: bool = True
 ) -> dict[str, dict[str, Any]]:
-    """Return by party: the numbers of agents/opinion_dynamics/surrogate.py, transitions, rooms, share of all agents,
+    """Return by party: the numbers of agents/laws/surrogate.py, transitions, rooms, share of all agents,
     quantiles of first attitudes, and lines with their grades.
 
     rooms: only these. hears: whether what was heard may matter. Errors: UserError when a party has fewer than 5 rooms.

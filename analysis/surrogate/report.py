@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from parley.agents.datafiles import save_text
-from parley.agents.opinion_dynamics import SCHEMA
+from parley.agents.laws.surrogate import SCHEMA
 from parley.analysis import disclaimers
 from parley.analysis.formatting import (
     DASH,

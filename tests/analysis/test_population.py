@@ -11,7 +11,7 @@ from data_checks import check_each
 
 import run
 from parley.analysis.population_report import distribution
-from parley.model.population import ToParquet
+from parley.model.population_record import ToParquet
 
 SMALL = [
     "population",
@@ -101,7 +101,7 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path, capsys: pytest.Ca
 
 def test_the_distribution_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ends of the axis count; a step that is spread over several groups of rows is one."""
-    monkeypatch.setattr("parley.model.population.ROWS", 2)
+    monkeypatch.setattr("parley.model.population_record.ROWS", 2)
     recorder = ToParquet(tmp_path, 1, {})
     recorder.write(0, np.array([0.0, 0.1, 0.2, 10.0, 9.9]))
     recorder.close()

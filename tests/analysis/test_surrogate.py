@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.opinion_dynamics import Surrogate, open_law
+from parley.agents.laws import People, open_law
+from parley.agents.laws.surrogate import Surrogate
 from parley.analysis.surrogate import fidelity
 from parley.analysis.surrogate.fit import _response, fit_response, run_transitions
 from parley.analysis.surrogate.report import surrogate, write
@@ -208,14 +209,14 @@ def test_a_step_by_hand() -> None:
     calm = PLANTED | REACH | {"noise": 0.0, "stay": 0.0, "spread": 0.0, "offset": 1.0}
     law = Surrogate(fit={"parties": {"a": calm, "b": calm | {"stay": 1.0}}})
     start, graph = np.array([2.0, 4.0, 9.0]), ring(3, 2)
-    begun = law.begin(start, np.array([0, 0, 1]), ["a", "b"])
+    begun = law.begin(start, People(np.array([0, 0, 1]), ("a", "b")))
     moved = begun.step(start, graph, np.random.default_rng(1))
     assert moved == pytest.approx([2 + 0.6 - 0.4 + 0.1 * 7.5, 4 + 0.6 - 0.8 + 0.1 * 6.5, 9.0])
     assert begun.beyond(start, graph) == 0.0
     tight = Surrogate(fit={"parties": {"a": calm | {"heard_high": 7.0}, "b": calm | {"own_low": 9.5}}})
-    assert tight.begin(start, np.array([0, 0, 1]), ["a", "b"]).beyond(start, graph) == pytest.approx(2 / 3)
+    assert tight.begin(start, People(np.array([0, 0, 1]), ("a", "b"))).beyond(start, graph) == pytest.approx(2 / 3)
     with pytest.raises(ValueError, match="cannot play c"):
-        law.begin(start, np.array([0, 0, 0]), ["c"])
+        law.begin(start, People(np.array([0, 0, 0]), ("c",)))
 
 
 def test_unseen_rooms_are_predicted_better_than_by_either_baseline(held: Tables) -> None:

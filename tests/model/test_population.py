@@ -15,7 +15,8 @@ from data_checks import check_each
 
 from parley.environments.graphs import GRAPHS
 from parley.llm.errors import UserError
-from parley.model.population import AGENTS, ATTITUDES, PopulationModel, ToParquet
+from parley.model.population import PopulationModel
+from parley.model.population_record import AGENTS, ATTITUDES, ToParquet
 from parley.model.population_setup import Party, draw_parties, initial_attitudes, parse_parties
 
 TWO = "republican:3:1,democrat:8:1:3"
@@ -81,7 +82,7 @@ def test_same_seed_same_bytes(tmp_path: Path) -> None:
 def test_the_record_holds_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every second step, everybody, float32, in groups of rows that are small on purpose here; the last one is the model's
     state."""
-    monkeypatch.setattr("parley.model.population.ROWS", 128)
+    monkeypatch.setattr("parley.model.population_record.ROWS", 128)
     model = recorded(tmp_path, parties=TWO)
     file = pq.ParquetFile(tmp_path / ATTITUDES)
     assert file.metadata.num_row_groups == 3 * 3

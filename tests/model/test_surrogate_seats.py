@@ -15,7 +15,8 @@ from data_checks import check_each
 from scipy.sparse import csr_array
 from standins import Scrambled, opinionated
 
-from parley.agents.opinion_dynamics import NAMES, SCHEMA, Surrogate
+from parley.agents.laws import People
+from parley.agents.laws.surrogate import NAMES, SCHEMA, Surrogate
 from parley.agents.persona import load_personas
 from parley.agents.surrogate_agent import NEAR, SurrogateAgent, SurrogateResponse, nearest_lines
 from parley.agents.topic import load_topic
@@ -135,7 +136,7 @@ def test_all_on_the_surrogate_are_the_vectorised_one(tmp_path: Path) -> None:
     ]
     for _ in range(200):
         opinions, path = start, [start.mean()]
-        mine = law.begin(opinions, codes, ["republican", "democrat"])
+        mine = law.begin(opinions, People(codes, ("republican", "democrat")))
         for _ in range(4):
             opinions = mine.step(opinions, graph, rng)
             path.append(opinions.mean())

@@ -10,24 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from parley.agents.opinion_dynamics import (
-    LAWS,
-    Deffuant,
-    DeGroot,
-    Floats,
-    FriedkinJohnsen,
-    HegselmannKrause,
-    Law,
-    concurrent_batches,
-    draw_meetings,
-    neighbour_mean,
-    open_law,
-)
+from parley.agents.laws import LAWS, Floats, Law, People, open_law
+from parley.agents.laws._meetings import concurrent_batches, draw_meetings
+from parley.agents.laws.base import neighbour_mean
+from parley.agents.laws.deffuant import Deffuant
+from parley.agents.laws.degroot import DeGroot
+from parley.agents.laws.friedkin_johnsen import FriedkinJohnsen
+from parley.agents.laws.hegselmann_krause import HegselmannKrause
 from parley.environments.sparse_graphs import from_networkx, ring, small_world
 from parley.llm.errors import UserError
 
 CLASSICAL = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
-NOBODY = np.zeros(0, dtype=np.int64)
 
 
 def generator(seed: int = 0) -> np.random.Generator:
@@ -48,7 +41,7 @@ def complete(size: int) -> csr_array:
 
 
 def after(law: Law, opinions: Floats, graph: csr_array, steps: int, seed: int = 0) -> Floats:
-    law, rng = law.begin(opinions, np.zeros(len(opinions), dtype=np.int64), ["all"]), generator(seed)
+    law, rng = law.begin(opinions, People.alike(len(opinions))), generator(seed)
     for _ in range(steps):
         opinions = law.step(opinions, graph, rng)
     return opinions
@@ -157,7 +150,7 @@ def test_hegselmann_krause_in_blocks_is_the_plain_sum(monkeypatch: pytest.Monkey
         ]
         found[person] = sum(near) / len(near)
     for links in (1, 7, 1000):
-        monkeypatch.setattr("parley.agents.opinion_dynamics.LINKS", links)
+        monkeypatch.setattr("parley.agents.laws.hegselmann_krause.LINKS", links)
         assert after(HegselmannKrause(2.0), start, graph, 1) == pytest.approx(found)
 
 
@@ -166,7 +159,7 @@ def test_hegselmann_krause_in_blocks_is_the_plain_sum(monkeypatch: pytest.Monkey
 def test_lots_hold_everybody_once_and_in_order(pairs: list[tuple[int, int]]) -> None:
     """Each meeting is in one lot, nobody twice in one, and whoever has two meetings has them in the order drawn."""
     one, other = (np.array([pair[end] for pair in pairs], dtype=np.int64) for end in (0, 1))
-    held = [lot.tolist() for lot in concurrent_batches(one, other, 9)]
+    held = [lot.tolist() for lot in concurrent_batches(9, one, other)]
     assert sorted(meeting for lot in held for meeting in lot) == list(range(len(pairs)))
     for lot in held:
         people = [person for meeting in lot for person in pairs[meeting]]

@@ -1,0 +1,153 @@
+"""A law that was fitted to a recorded run: people respond as the agents of the run did (`run.py surrogate`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from parley.agents.laws.base import Codes, Floats, Law, People, neighbour_mean
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.seeding import digest
+
+SCHEMA = 4
+"""The format of the files that Surrogate reads."""
+RESPONSE = ("offset", "noise", "stay", "intercept", "own", "heard", "spread")
+"""The numbers of a party's fitted response, in order."""
+NAMES = (*RESPONSE, "own_low", "own_high", "heard_low", "heard_high")
+"""The last four say between which values the response was fitted."""
+
+
+@dataclass(frozen=True)
+class Surrogate(Law):
+    """People who respond as agents of a recorded run did: `--law surrogate:FILE[,topic=SLUG]` (analysis/surrogate/ fits
+    the file).
+
+        said_j  = x_j + offset + noise                                   what each says, as a grade on the axis
+        x_i'    = x_i                                                    with probability `stay`
+                = x_i + intercept + own x_i + heard h_i + noise          otherwise
+
+    h_i is the mean of what i hears, or its own opinion if it hears no one. The numbers are those of its party
+    (RESPONSE; both noises are normal, and not the option `noise` of every law), and all values are kept within 0 and
+    10. The response depends on the mean of what is heard, not on how many say it: the rooms of the recorded run had
+    their own number of people.
+
+    `topic`: one of the file's topics; not needed if the file has one. `fit` is that topic, and `codes` each agent's
+    party in it.
+    """
+
+    file: str = ""
+    topic: str = ""
+    fit: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    codes: Codes | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.fit:
+            if not self.file:
+                raise UserError(
+                    "law surrogate needs a fitted file: write --law surrogate:FILE, with "
+                    "a FILE written by run.py surrogate"
+                )
+            object.__setattr__(self, "fit", read_response(Path(self.file), self.topic))
+
+    @property
+    def people(self) -> tuple[tuple[str, float, tuple[float, ...]], ...]:
+        return tuple([(name, party["share"], tuple(party["starts"])) for name, party in self.fit["parties"].items()])
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        return tuple(self.fit["told"])
+
+    @property
+    def caption(self) -> str:
+        return str(self.fit["caption"])
+
+    @property
+    def digest(self) -> str:
+        return digest(json.dumps(self.fit, sort_keys=True)).hex()
+
+    def extrapolation(self, steps: int) -> str:
+        return extrapolation_note(self.fit, steps)
+
+    def begin(self, opinions: Floats, people: People) -> Surrogate:
+        known = list(self.fit["parties"])
+        for name in people.names:
+            if name not in known:
+                raise ValueError(f"the surrogate was fitted only to {', '.join(known)}, so it cannot play {name}")
+        places = np.array([known.index(name) for name in people.names], dtype=np.int64)
+        return replace(self, codes=places[people.parties])
+
+    def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
+        response = self._numbers[: len(RESPONSE)]
+        chance, (first, second) = generator.random(len(opinions)), generator.standard_normal((2, len(opinions)))
+        heard = neighbour_mean(opinions, graph, spoken_grade(opinions, response, first))
+        return next_attitude(opinions, heard, response, chance, second)
+
+    def beyond(self, opinions: Floats, graph: csr_array) -> float:
+        own_low, own_high, heard_low, heard_high = self._numbers[len(RESPONSE) :]
+        heard = neighbour_mean(opinions, graph, np.clip(opinions + self._numbers[0], 0, 10))
+        inside = (own_low <= opinions) & (opinions <= own_high) & (heard_low <= heard) & (heard <= heard_high)
+        return float(1 - inside.mean())
+
+    @cached_property
+    def _numbers(self) -> Floats:
+        """(NAMES, n): the numbers of each agent's party."""
+        if self.codes is None:
+            raise ValueError("a surrogate needs the party of each agent: call law.begin(...)")
+        table = np.array([[party[name] for name in NAMES] for party in self.fit["parties"].values()], dtype=float)
+        return np.ascontiguousarray(table.T[:, self.codes])
+
+
+def spoken_grade(opinions: Floats, numbers: Floats, drawn: Floats | float) -> Floats:
+    """Return the grades of what people say. numbers: (RESPONSE, n) or (RESPONSE,); drawn: standard normal."""
+    offset, noise = numbers[:2]
+    grades: Floats = np.clip(opinions + offset + noise * drawn, 0, 10)
+    return grades
+
+
+def next_attitude(
+    opinions: Floats, heard: Floats | float, numbers: Floats, chance: Floats | float, drawn: Floats | float
+) -> Floats:
+    """Return the opinions after people heard a mean of `heard`. chance: uniform from 0 to 1; drawn: standard normal."""
+    stay, intercept, own, weight, spread = numbers[2:]
+    shift = intercept + own * opinions + weight * heard + spread * drawn
+    return np.where(chance < stay, opinions, np.clip(opinions + shift, 0, 10))
+
+
+def extrapolation_note(fit: Mapping[str, Any], steps: int) -> str:
+    """Return what a reader has to know if a fit runs for more steps than it was fitted to; otherwise ""."""
+    rounds = int(fit["rounds"])
+    if steps <= rounds:
+        return ""
+    return (
+        f"Extrapolation: {steps} steps, fitted to {rounds} rounds. The path error is known for the first {rounds} alone"
+    )
+
+
+def read_response(path: Path, topic: str) -> Mapping[str, Any]:
+    """Read one topic of a file that `run.py surrogate` wrote. Errors: UserError."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        topics = dict(content["topics"]) if content["schema"] == SCHEMA else {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = getattr(error, "strerror", None) or "it is none"
+        raise UserError(f"cannot read the surrogate {path}: {reason}") from error
+    if not topics:
+        raise UserError(
+            f"{path} was written by another version of Parley: fit the surrogate again with run.py surrogate RUN"
+        )
+    if not topic and len(topics) > 1:
+        raise UserError(
+            f"{path} was fitted on several topics ({', '.join(topics)}): choose one (--law surrogate:{path},topic=SLUG)"
+        )
+    if topic and topic not in topics:
+        raise unknown_name(f"topic of {path}", topic, topics)
+    fit: Mapping[str, Any] = topics[topic or next(iter(topics))]
+    return fit
