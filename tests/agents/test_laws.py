@@ -8,9 +8,10 @@ import pytest
 from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from law_runs import after, complete, generator, weighted
 from scipy.sparse import csr_array
 
-from parley.agents.laws import LAWS, Floats, Law, People, open_law
+from parley.agents.laws import LAWS, Floats, open_law
 from parley.agents.laws._meetings import concurrent_batches, draw_meetings
 from parley.agents.laws.base import neighbour_mean
 from parley.agents.laws.deffuant import Deffuant
@@ -23,32 +24,11 @@ from parley.llm.errors import UserError
 CLASSICAL = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
 
 
-def generator(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-def weighted(size: int = 12, seed: int = 3) -> csr_array:
-    """A strongly connected directed graph with weights: a ring, and a third of all other links."""
-    rng = generator(seed)
-    matrix = rng.random((size, size)) * (rng.random((size, size)) < 1 / 3)
-    matrix[np.arange(size), (np.arange(size) + 1) % size] = 0.5
-    np.fill_diagonal(matrix, 0)
-    return csr_array(matrix)
-
-
-def complete(size: int) -> csr_array:
-    return from_networkx(nx.complete_graph(size))
-
-
-def after(law: Law, opinions: Floats, graph: csr_array, steps: int, seed: int = 0) -> Floats:
-    law, rng = law.begin(opinions, People.alike(len(opinions))), generator(seed)
-    for _ in range(steps):
-        opinions = law.step(opinions, graph, rng)
-    return opinions
-
-
 def test_the_folder_is_the_registry() -> None:
-    assert set(CLASSICAL) <= set(LAWS.names())
+    """One file is one law, and modules that laws share are none."""
+    new = ("altafini", "jager_amblard", "q_voter", "surrogate", "sznajd", "voter")
+    assert set(LAWS.builtin()) == {*CLASSICAL, *new}
+    assert all(LAWS.file(name) is None and LAWS.find(name) for name in LAWS.builtin())
     assert open_law("deffuant,epsilon=1.5,mu=0.25") == Deffuant(1.5, 0.25)
 
 
