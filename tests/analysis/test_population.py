@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,6 +78,9 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
         (["--graph", "rign"], "did you mean ring"),
         (["--parties", "a:20:1"], "a mean must be from 0 to 10"),
         (["--agents", "0"], "1 to 100,000,000 agents"),
+        (["--dimensions", "0"], "must be 1 or more"),
+        (["--until", "-1"], "not a number of 0 or more"),
+        (["--law", "voter", "--dimensions", "2"], "it moves opinions of one dimension"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(
@@ -107,3 +111,38 @@ def test_the_distribution_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     recorder.close()
     table = distribution(tmp_path)
     assert table[table["people"] > 0][["low", "people"]].to_numpy().tolist() == [[0.0, 2.0], [0.2, 1.0], [9.8, 2.0]]
+
+
+def test_dimensions_have_tables_and_panels(tmp_path: Path) -> None:
+    """A row of the distribution for each dimension; the summary names the columns and each statistic."""
+    assert held(tmp_path, "--dimensions", "3", "--law", "hegselmann_krause") == 0
+    table = pd.read_csv(tmp_path / "tables" / "distribution.csv")
+    assert (table.groupby(["dimension", "step"])["people"].sum() == 500).all()
+    assert table["dimension"].unique().tolist() == [1, 2, 3]
+    summary = (tmp_path / "summary.md").read_text()
+    assert "(step, agent, attitude_1, attitude_2, attitude_3; every 2. step)" in summary
+    assert "mean, 3, b" in summary
+    assert "Attitude 3 (0–10)" in (tmp_path / "figures" / "distribution.svg").read_text()
+
+
+def test_the_summary_says_whether_a_run_converged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At which step, or that it did not; another limit is another population."""
+    assert held(tmp_path / "a", "--law", "degroot,own=1", "--until", "0.1") == 0
+    told = "Converged at step 1: no opinion moved more than 0.1 points in this step."
+    assert told in capsys.readouterr().out
+    assert told in (tmp_path / "a" / "summary.md").read_text()
+    assert pd.read_csv(tmp_path / "a" / "tables" / "distribution.csv")["step"].unique().tolist() == [0, 1]
+    assert held(tmp_path / "b", "--law", "degroot,noise=1", "--until", "0.1") == 0
+    assert "Did not converge: in each of the 4 steps" in (tmp_path / "b" / "summary.md").read_text()
+    assert held(tmp_path / "b", "--law", "degroot,noise=1", "--until", "0.2") == 2
+
+
+def test_the_summary_names_what_the_nodes_gave(tmp_path: Path) -> None:
+    graph = nx.path_graph(4)
+    nx.set_node_attributes(graph, {node: 2.0 * node for node in graph}, "attitude")
+    nx.set_node_attributes(graph, 3.0, "bound")
+    nx.write_graphml(graph, tmp_path / "net.graphml")
+    out = tmp_path / "run"
+    words = ["--graph", f"file,path={tmp_path}/net.graphml", "--agents", "4", "--out", str(out)]
+    assert run.main(["population", "--law", "deffuant", *words]) == 0
+    assert "From the nodes of the graph: attitude, bound." in (out / "summary.md").read_text()

@@ -129,6 +129,74 @@ def test_a_full_disk_is_told_and_leaves_a_partial_file(
     assert not (tmp_path / ATTITUDES).exists()
 
 
+def test_dimensions_are_columns_of_the_record_and_of_the_scalars(tmp_path: Path) -> None:
+    """Two opinions each: two columns, as the model has them; statistics by dimension and party, by hand from them."""
+    recorder = ToParquet(tmp_path, 1, {}, dimensions=2)
+    model = PopulationModel("deffuant", "ring", 300, TWO, 2, 1, dimensions=2, recorder=recorder)
+    model.run()
+    recorder.close()
+    table = pq.read_table(tmp_path / ATTITUDES).to_pandas()
+    assert list(table) == ["step", "agent", "attitude_1", "attitude_2"]
+    last = table[table["step"] == 2][["attitude_1", "attitude_2"]].to_numpy()
+    assert (last == model.opinions.astype(np.float32)).all()
+    row = model.datacollector.get_model_vars_dataframe().iloc[-1]
+    assert row["mean_2"] == model.opinions[:, 1].mean()
+    assert row["variance_1_democrat"] == model.opinions[model.codes == 1, 0].var()
+    assert "mean" not in row
+    start = PopulationModel("deffuant", "ring", 300, TWO, 0, 1, dimensions=2).opinions
+    assert abs(np.corrcoef(start[model.codes == 0].T)[0, 1]) < 0.4  # dimensions are drawn by themselves
+    assert (start[:, 0] == PopulationModel("deffuant", "ring", 300, TWO, 0, 1).opinions).all()
+
+
+@pytest.mark.parametrize("dimensions", [1, 3])
+def test_a_run_stops_when_opinions_hardly_move(tmp_path: Path, dimensions: int) -> None:
+    """At the first step whose largest shift is at most `until`: found in the run without it, which goes on the same way.
+    The last step is recorded, though it is no multiple of `every`."""
+    settings = {"law": "degroot", "graph": "random,degree=12", "agents": 200, "rng": 1, "dimensions": dimensions}
+    free, path = PopulationModel(**settings, steps=100), []
+    while not free.over:
+        before = free.opinions
+        free.step()
+        path.append((np.abs(free.opinions - before).max(), free.opinions))
+    first = next(step for step, (shift, _) in enumerate(path, 1) if shift <= 0.01)
+    recorder = ToParquet(tmp_path, 50, {}, dimensions)
+    model = PopulationModel(**settings, steps=100, until=0.01, recorder=recorder)
+    model.run()
+    recorder.close()
+    assert model.converged == model.round == first < 50
+    assert model.over
+    assert (model.opinions == path[first - 1][1]).all()
+    assert pq.read_table(tmp_path / ATTITUDES)["step"].unique().to_pylist() == [0, first]
+    assert free.converged is None
+
+
+def test_a_run_that_goes_on_moving_does_not_converge() -> None:
+    """Noise never rests; 0 is the strictest limit, which a frozen population keeps."""
+    model = PopulationModel("degroot,noise=0.5", "ring", 100, steps=8, rng=1, until=0.5)
+    model.run()
+    assert (model.round, model.converged) == (8, None)
+    frozen = PopulationModel("degroot,own=1", "ring", 100, steps=8, rng=1, until=0)
+    frozen.run()
+    assert frozen.converged == 1
+
+
+def test_discrete_laws_are_recorded_as_they_begin() -> None:
+    """Step 0 has states, not the opinions that were drawn."""
+    model = PopulationModel("voter", "ring", 300, "a:3:1", 2, 1)
+    assert set(model.opinions.tolist()) == {0.0, 10.0}
+    model.run()
+    assert model.datacollector.get_model_vars_dataframe()["mean"].iloc[0] < 1.0
+
+
+def test_stubborn_people_of_a_population_are_drawn_once() -> None:
+    """By the seed, in a stream of their own: the same people in all steps, and no other draw is shifted."""
+    model = PopulationModel("degroot,stubborn=0.4", "ring", 200, steps=5, rng=1)
+    start = model.opinions
+    assert (start == PopulationModel("degroot", "ring", 200, steps=5, rng=1).opinions).all()
+    model.run()
+    assert (model.opinions == start).sum() == 80
+
+
 def test_batch_run_holds_populations() -> None:
     """Parameters by name, as mesa.batch_run wants them, on both versions of Mesa; the last step is reported."""
     rows = mesa.batch_run(
@@ -170,6 +238,9 @@ def test_parties_have_their_share_and_their_start() -> None:
         ({"graph": "ring,degree=x"}, "degree of ring must be a whole number"),
         ({"graph": "ring,degree=3"}, "even number"),
         ({"agents": 0}, "1 to 100,000,000"),
+        ({"dimensions": 0}, "1 to 12 dimensions"),
+        ({"law": "voter", "dimensions": 2}, "law voter: it moves opinions of one dimension"),
+        ({"law": "degroot,pull=0.1"}, "pull needs a point of the axis"),
         ({"parties": "a:11:1"}, "from 0 to 10"),
         ({"parties": "a:1:1,a:2:1"}, "named twice"),
         ({"parties": "a:1:2:3:4"}, "NAME:MEAN:SD"),
