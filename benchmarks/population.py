@@ -28,12 +28,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from parley.agents.laws import Floats, Law, People, open_law
+from parley.agents.laws.motion import Motion
 from parley.agents.laws.surrogate import NAMES, Surrogate
 from parley.environments.sparse_graphs import small_world
 
 SPECS = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
+MORE = ("voter", "q_voter", "sznajd", "altafini", "jager_amblard", "deffuant,noise=0.1,stubborn=0.1,pull=0.1,toward=8")
 PARTY = dict(zip(NAMES, (0.1, 0.5, 0.2, 0.9, -0.2, 0.1, 0.2, 0.0, 10.0, 0.0, 10.0), strict=True))
-MILLION, COMPARED, DEGREE, BEST_OF = 1_000_000, 100_000, 10, 3
+MILLION, COMPARED, DEGREE, DIMENSIONS, BEST_OF = 1_000_000, 100_000, 10, 3, 3
 SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)
 FIGURE = Path(__file__).resolve().parent.parent / "docs" / "population_growth"
 
@@ -57,13 +59,27 @@ def people(size: int) -> tuple[csr_array, Floats]:
 
 
 def steps(size: int) -> dict[str, float]:
-    """Seconds of a step of every law."""
+    """Seconds of a step of every law of the figure."""
     graph, start = people(size)
-    found = {}
-    for name, law in laws().items():
-        begun, rng = law.begin(start, People.alike(size)), np.random.default_rng(2)
-        found[name] = seconds(lambda begun=begun, rng=rng: begun.step(start, graph, rng))
-    return found
+    return {name: step(law, start, graph) for name, law in laws().items()}
+
+
+def step(law: Law, start: Floats, graph: csr_array) -> float:
+    """Seconds of a step of a law, with the options that every law has. start: (n,) or (n, dimensions)."""
+    rng, opinions = np.random.default_rng(2), law.admit(start)
+    motion = Motion.start(law, opinions, People.alike(len(start)), rng)
+    return seconds(lambda: motion.step(opinions, graph, rng, 0))
+
+
+def more() -> None:
+    """Seconds of a step of other laws, and of vectors."""
+    graph, start = people(MILLION)
+    vectors = np.random.default_rng(3).random((MILLION, DIMENSIONS)) * 10
+    for spec in MORE:
+        print(f"{spec:<60} {step(open_law(spec), start, graph):7.3f} s")
+    for spec in SPECS:
+        label = f"{spec}, {DIMENSIONS} dimensions"
+        print(f"{label:<60} {step(open_law(spec), vectors, graph):7.3f} s")
 
 
 def plain_deffuant(graph: csr_array, start: Floats) -> Floats:
@@ -171,6 +187,7 @@ def main(asked: str = "") -> None:
     print(f"{MILLION:,} agents, small world, mean degree {DEGREE}; seconds of the processor a step, one core")
     for name, taken in steps(MILLION).items():
         print(f"{name:<20} {taken:7.3f} s   {taken / MILLION * 1e6:6.3f} us an agent")
+    more()
     compare()
     if asked == "growth":
         print(f"figure   {growth()}")

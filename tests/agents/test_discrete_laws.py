@@ -173,6 +173,18 @@ def test_two_who_agree_convince_their_neighbours() -> None:
     assert after(Sznajd(), np.array([10.0, 10.0, 0.0, 0.0]), one_way, 20).tolist() == [10.0, 10.0, 10.0, 0.0]
 
 
+def test_pairs_convince_one_after_the_other() -> None:
+    """A loop over the same meetings, neighbours by networkx: all who hear either of the two, and no one else."""
+    graph = nx.watts_strogatz_graph(400, 6, 0.3, seed=1)
+    start = np.where(generator(2).random(400) < 0.5, 10.0, 0.0)
+    expected, sparse = start.copy(), from_networkx(graph)
+    for one, other in zip(*draw_meetings(sparse, generator(7)), strict=True):
+        if expected[one] == expected[other]:
+            expected[[*graph[one], *graph[other]]] = expected[one]
+    assert (Sznajd().step(start, sparse, generator(7)) == expected).all()
+    assert (expected != start).mean() > 0.1
+
+
 def test_a_minority_wins_on_a_ring_as_theory_says() -> None:
     """p^2 / (p^2 + (1 - p)^2) (Lambiotte and Redner 2008): with p = 0.3 in 15.5% of 1,000 runs, and not in 30%."""
     start = np.where(generator(6).random(12_000) < 0.3, 10.0, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -186,6 +187,18 @@ def test_discrete_laws_are_recorded_as_they_begin() -> None:
     assert set(model.opinions.tolist()) == {0.0, 10.0}
     model.run()
     assert model.datacollector.get_model_vars_dataframe()["mean"].iloc[0] < 1.0
+
+
+def test_the_law_of_the_page_runs(tmp_path: Path) -> None:
+    """The file that docs/populations.md prints, with an option of its own and those of every law: it drives apart."""
+    page = (Path(__file__).parents[2] / "docs" / "populations.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(# contrarian\.py\n.*?)^```", page, re.M | re.S)
+    (tmp_path / "contrarian.py").write_text(code, encoding="utf-8")
+    model = PopulationModel(f"{tmp_path}/contrarian.py,rate=0.5,stubborn=0.2", "ring", 200, steps=5, rng=1)
+    start = model.opinions
+    model.run()
+    assert model.opinions.var() > 1.5 * start.var()
+    assert (model.opinions == start).sum() >= 40
 
 
 def test_stubborn_people_of_a_population_are_drawn_once() -> None:
