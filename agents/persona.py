@@ -77,6 +77,7 @@ class Persona:
     4.2).
 
     `gender` (male, female) and `age` are set if the backstory states them: the variants of the UCL study (002, 3.1).
+    `llm` is the model that speaks for this person ("": that of its seat or party): NAME[:MODEL][,key=value].
     """
 
     id: str
@@ -85,6 +86,7 @@ class Persona:
     backstory: str
     gender: str = ""
     age: int = 0
+    llm: str = ""
 
     @property
     def variant(self) -> str:

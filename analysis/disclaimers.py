@@ -96,4 +96,7 @@ def _speakers(header: Header) -> list[tuple[str, str]]:
             spec = identity_spec(change["llm"])
             title = titles[change["kind"]].format(change["round"])
             speakers.append((f"{title}: {spec}", str(voices[spec]["backend"])))
-    return speakers
+    known = {title.partition(": ")[2] for title, _ in speakers} | set(own_models(header))
+    return speakers + [
+        (f"some personas: {who}", str(one["backend"])) for who, one in voices.items() if who not in known
+    ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import zip_longest
@@ -154,6 +154,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         raise UserError(f"{run} has no results yet: its record is empty")
     header, frames = kinds[events.Header][-1], {kind: partial(_frame, kinds[kind], kind) for kind in kinds}
     agents, calls = _with_nodes(frames[events.Seated](), kinds[events.Node]), frames[events.Called]()
+    agents["llm"] = _column(_models(agents, header, kinds[events.OwnModel]))
     notes = calls.pop("notes")
     for name in NOTED:
         calls[name] = pd.Series([note.get(name, 0) for note in notes], dtype="int64")
@@ -209,6 +210,15 @@ def _with_nodes(agents: pd.DataFrame, nodes: Sequence[events.Node]) -> pd.DataFr
     agents["node"] = _column(_storable(node.node) if node else None for node in seated)
     agents["attributes"] = _column(json.dumps(node.attributes) if node and node.attributes else None for node in seated)
     return agents
+
+
+def _models(agents: pd.DataFrame, header: events.Header, own: Sequence[events.OwnModel]) -> Iterator[str]:
+    """Yield the model of each agent: that of its seat, its own, that of its party, or that of all others."""
+    named = dict(entry.split("=", 1) for entry in header.scenario.get("llms", ()))
+    by_agent = {(one.room, one.agent): one.llm for one in own}
+    for row in agents[["room", "agent", "seat", "party"]].itertuples(index=False):
+        models = named.get(row.seat), by_agent.get((row.room, row.agent)), named.get(row.party)
+        yield _storable(next(filter(None, models), header.scenario["llm"]))
 
 
 def _characters(frame: pd.DataFrame) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
 from parley.model.casting import REFERENCE, RoomSeating, SeatPlace
+from parley.model.model_shares import voice_of
 from parley.model.scenario import MEDIATOR, REPRESENTATIVE
 from parley.model.scenario_blocks import People
 from parley.model.surrogate_seats import surrogate_for
@@ -58,7 +59,9 @@ def make_mediator(model: DebateModel, seating: RoomSeating, members: list[int]) 
     if not seating.mediated:
         return None
     policy, question = open_mediator(model.setup.speech.mediator), model.setup.subject.question(seating.topic)
-    return MediatorAgent(policy, question, members, model.style.sampling, *_adapter_and_voice(model, MEDIATOR))
+    return MediatorAgent(
+        policy, question, members, model.style.sampling, _adapter_of(model, MEDIATOR), _named_voice(model, MEDIATOR)
+    )
 
 
 class _Counters(WeakKeyDictionary):
@@ -102,7 +105,7 @@ class DebateSeat(SeatedAgent, Debater):
         place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
         others = [other for other in seating.present if other.name != place.persona.name]
         names, facts = [other.name for other in others], _describe_others(others, model.setup.people)
-        speaks = _adapter_and_voice(model, place.seat, place.persona.party)
+        speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
         super().__init__(model, place.persona, topic, names, model.style, *speaks, facts)
         self.assign_seat(seating, number)
 
@@ -116,7 +119,7 @@ class NetworkSeat(SeatedAgent, NetworkDebater):
         others = [seating.places[other].persona for other in seating.links.hears[number]]
         names, facts = [other.name for other in others], _describe_others(others, model.setup.people)
         network = len(seating.places), cast(Networked, model.environment).changing
-        speaks = _adapter_and_voice(model, place.seat, place.persona.party)
+        speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
         super().__init__(model, place.persona, topic, names, *network, model.style, *speaks, facts)
         self.assign_seat(seating, number)
 
@@ -126,7 +129,8 @@ class PrivateSeat(SeatedAgent, Participant):
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
         place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
-        size, speaks = len(seating.places), _adapter_and_voice(model, place.seat, place.persona.party)
+        size = len(seating.places)
+        speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
         super().__init__(model, place.persona, topic, size, model.style, *speaks)
         self.assign_seat(seating, number)
 
@@ -179,10 +183,20 @@ def _describe_others(others: Sequence[Persona], people: People) -> str:
     return " ".join(filter(None, facts))
 
 
-def _adapter_and_voice(model: DebateModel, *names: str) -> tuple[str, str]:
-    """The adapter and the voice of the first name that has one: a seat before its party; "" without one."""
-    adapter = next((model.adapters[name] for name in names if name in model.adapters), "")
-    return adapter, next((name for name in names if name in model.voices), "")
+def _adapter_of(model: DebateModel, *names: str) -> str:
+    """The adapter of the first name that has one: a seat before its party; "" without one."""
+    return next((model.adapters[name] for name in names if name in model.adapters), "")
+
+
+def _voice(model: DebateModel, seating: RoomSeating, number: int) -> str:
+    """The voice of an agent. Agents of the reference sit in no debate, so no share falls on them."""
+    shares = {} if seating.group == REFERENCE else model.setup.share_by_seat
+    return voice_of(seating, number, model.voices, shares)
+
+
+def _named_voice(model: DebateModel, name: str) -> str:
+    """The voice of a mediator or of representatives."""
+    return name if name in model.voices else ""
 
 
 def represent_members(model: DebateModel, rooms: Sequence[RoomState]) -> None:
@@ -206,5 +220,5 @@ def _representative(model: DebateModel, room: RoomState, earlier: Sequence[RoomS
     written = [(question, one) for question, one in past if isinstance(one, Participant)]
     assert isinstance(member, Participant)
     assert all(one.persona == member.persona for _, one in written)
-    speaks = _adapter_and_voice(model, REPRESENTATIVE)
+    speaks = _adapter_of(model, REPRESENTATIVE), _named_voice(model, REPRESENTATIVE)
     return ProxySeat(member, subject.question(room.topic), written, model.setup.people.knowledge, *speaks)

@@ -102,9 +102,12 @@ def with_base_url(specs: Sequence[str], base_url: str | None) -> list[str]:
 
 
 def party_of(spec: str) -> str:
-    """Return the party or seat of a spec: `republican` of `republican=oracle`, "" of `oracle,kappa=0`."""
+    """Return the party, seat or share of a spec: `republican` of `republican=oracle`, "" of `oracle,kappa=0`."""
+    from parley.model.model_shares import share_of
+
     head, equals, _ = spec.partition("=")
-    return head if equals and head.replace("_", "").replace(" ", "").isalnum() else ""
+    named = head.replace("_", "").replace(" ", "").isalnum() or share_of(head) is not None
+    return head if equals and named else ""
 
 
 def prices_from_args(options: argparse.Namespace, asked: Scenario) -> dict[str, Price | None]:

@@ -31,7 +31,10 @@ fake: made-up replies, to try a command"""
 TRAINABLE = """
 pocket: the small model that comes with Parley
 hf:PATH_OR_ID: a local model, through transformers"""
-PARTY = "\nPARTY=SPEC: the model of one party, or of one seat ('republican 2=SPEC'); give --llm once for each"
+PARTY = (
+    "\nPARTY=SPEC: the model of one party, or of one seat ('republican 2=SPEC'); give --llm once for each"
+    "\n30%%=SPEC: the model of a share of the other agents, drawn by the seed"
+)
 
 
 def program() -> str:

@@ -26,7 +26,7 @@ from parley.agents.topic import Topic, forecast_probe
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
 from parley.llm.answer_sharing import AnswerSharing
-from parley.llm.backends import is_scripted
+from parley.llm.backends import identity_spec, is_scripted
 from parley.llm.driver import Conversation, Progress, drive
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Backend, Request, identity_text
@@ -36,7 +36,7 @@ from parley.model import agent_factory, scenario
 from parley.model.agent_factory import AgentClass, DebateSeat, SeatedAgent
 from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
 from parley.model.custom import Topology, scenario_on
-from parley.model.events import Endowed, Event, Posed, Seated
+from parley.model.events import Endowed, Event, OwnModel, Posed, Seated
 from parley.model.interventions import initially_absent, intervene
 from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import MissingTally
@@ -363,6 +363,8 @@ class DebateModel(SteppedModel):
             yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)
             if traits != PLAIN:
                 yield Endowed(number, room.id, traits.role, dict(traits.traits), traits.confirmation_bias)
+            if agent.voice not in ("", room.seats[number], persona.party):
+                yield OwnModel(number, room.id, identity_spec(self.voices[agent.voice]))
         if room.mediator:
             yield Seated(MEDIATOR, *place, scenario.MEDIATOR, scenario.MEDIATOR, "", room.mediator.name)
         yield from initial_link_events(room, seating)

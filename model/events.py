@@ -107,6 +107,15 @@ class Endowed(Event):
 
 
 @event
+class OwnModel(Event):
+    """The model of an agent that a share of the models fell on, or whose persona names one. Other agents have no such event."""
+
+    agent: int
+    room: str
+    llm: str
+
+
+@event
 class Node(Event):
     """The node of a graph from a file at which an agent sits: its name and its attributes in the file."""
 

@@ -24,6 +24,7 @@ from parley.model.interventions import parse_interventions
 from parley.model.interventions.base import Intervention
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.interventions.model import Model as ModelChange
+from parley.model.model_shares import SeatKey, check_shares, draw_shares, persona_models, share_of
 from parley.model.scenario_blocks import (
     BLOCKS,
     FIELD_BLOCKS,
@@ -93,13 +94,21 @@ class Scenario:
 
     @cached_property
     def llm_by_party(self) -> dict[str, str]:
-        """The model of each party or seat that has its own, and of each intervention with a model, by its voice.
+        """The model of each party, seat, share of agents and persona that has its own, and of each intervention with a model,
+        by its voice (model/model_shares.py).
 
         Errors: UserError on an entry that cannot be read.
         """
         own = {who: spec for who, spec in self._spec_by_party.items() if not spec.startswith(STAND_IN)}
+        check_shares(own)
+        own |= persona_models(self)
         changes = [one for one in self.interventions if isinstance(one, ModelChange | FactCheck) and one.llm]
         return own | {one.voice: one.llm for one in changes}
+
+    @cached_property
+    def share_by_seat(self) -> Mapping[SeatKey, str]:
+        """The voice of each seat that a share of the models falls on."""
+        return draw_shares(self)
 
     @cached_property
     def surrogate_by_party(self) -> dict[str, str]:
@@ -118,7 +127,10 @@ class Scenario:
         values: dict[str, str] = {}
         for entry in entries:
             who, _, value = entry.partition(mark)
-            if who not in names:
+            shared = mark == "=" and share_of(who) is not None
+            if shared and value.startswith(STAND_IN):
+                raise UserError(f"{field_}: a surrogate plays a party or a seat, not {who} of the agents")
+            if who not in names and not shared:
                 raise unknown_name(f"party of {field_}", who, names)
             if not value or who in values:
                 raise UserError(f"{field_}: write PARTY{mark}{what}, each party once, not {entry!r}")

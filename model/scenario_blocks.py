@@ -226,7 +226,9 @@ class Models:
     """The models through which agents speak."""
 
     llm: str = "pocket"  # the model that speaks for all agents: NAME[:MODEL][,key=value]
-    llms: tuple[str, ...] = ()  # PARTY=SPEC or SEAT=SPEC: a model of its own, or a surrogate, for a party or seat
+    llms: tuple[
+        str, ...
+    ] = ()  # PARTY=SPEC or SEAT=SPEC: a model of its own, or a surrogate, for a party or seat; 30%=SPEC: for a share
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER or SEAT:ADAPTER: an adapter of the model for a party or seat
 
 

@@ -36,7 +36,8 @@ def test_a_record_becomes_these_very_tables(record: Callable, header: Callable) 
     tables = load(record([*events(header), Ended(1, 9)]))
     assert tables.agents.to_dict("records")[0] == {
         "agent": 1, "room": ROOM, "topic": "racism", "group": "republican+default", "repetition": 0,
-        "seat": "republican", "party": "republican", "persona": "r-7", "name": "Ann", "node": None, "attributes": None,
+        "seat": "republican", "party": "republican", "persona": "r-7", "name": "Ann", "llm": "pocket",
+        "node": None, "attributes": None,
     }  # fmt: skip
     assert tables.utterances[["iteration", "seat", "name", "text", "reason"]].to_numpy().tolist() == [
         [1, "default", "Avery", "Good evening.", None],

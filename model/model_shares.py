@@ -1,0 +1,94 @@
+"""Gives models to people: to a drawn share of the seats (`--llm 30%=SPEC`), and to personas that name one (`llm` of a persona).
+
+What is more particular comes first: the model of a seat, of a persona, of a party, of a share, and then that of all others.
+A model is asked by its *voice*: the name of the seat or party, `30%` for a share, the spec itself for a persona.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+from parley.agents.persona import load_personas, party_of, persona_set
+from parley.llm.errors import UserError
+from parley.llm.seeding import stream
+
+if TYPE_CHECKING:
+    from parley.model.casting import RoomSeating
+    from parley.model.scenario import Scenario
+
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)%")
+
+
+class SeatKey(NamedTuple):
+    """A seat in every room of one repetition of a group, on whatever topic."""
+
+    group: str
+    repetition: int
+    seat: str
+
+
+def share_of(who: str) -> float | None:
+    """Return a share from 0 to 1; None if the text is no share.
+
+    >>> share_of("30%"), share_of("republican")
+    (0.3, None)
+    """
+    found = _SHARE.fullmatch(who)
+    return float(found[1]) / 100 if found else None
+
+
+def check_shares(voices: Mapping[str, str]) -> None:
+    """Errors: UserError for a share of 0, and for shares of more than 100% in all."""
+    shares = {who: share for who in voices if (share := share_of(who)) is not None}
+    if empty := next((who for who, share in shares.items() if not share), ""):
+        raise UserError(f"llms: {empty} of the agents is no agent: give a share above 0%, or leave the model out")
+    if sum(shares.values()) > 1 + 1e-9:
+        raise UserError(f"llms: the shares {', '.join(shares)} are more than 100% of the agents")
+
+
+def persona_models(scenario: Scenario) -> dict[str, str]:
+    """Return the specs that personas of this scenario name, each as its own voice."""
+    folder = persona_set(scenario.people.personas)
+    people = [persona for seat in scenario.seats for persona in load_personas(seat, folder)]
+    return {persona.llm: persona.llm for persona in people if persona.llm}
+
+
+def draw_shares(scenario: Scenario) -> Mapping[SeatKey, str]:
+    """Return the voice of every seat that a share falls on.
+
+    A share is one of all seats in debates that no other entry names, rounded to whole seats. The seed draws them, and a seat has
+    the same model on every topic.
+    """
+    shares = {who: share for who in scenario.llm_by_party if (share := share_of(who)) is not None}
+    if not shares:
+        return {}
+    keys = list(_open_seats(scenario))
+    stream(scenario.seed, "model shares").shuffle(keys)
+    voices: dict[SeatKey, str] = {}
+    ends, total = [0], 0.0
+    for share in shares.values():
+        total += share
+        ends.append(round(total * len(keys)))
+    for who, start, stop in zip(shares, ends, ends[1:], strict=False):
+        voices |= dict.fromkeys(keys[start:stop], who)
+    return voices
+
+
+def _open_seats(scenario: Scenario) -> Iterator[SeatKey]:
+    """Every seat of every repetition whose seat and party have no model of their own."""
+    named = {*scenario.llm_by_party, *scenario.surrogate_by_party}
+    for group, repetition in product(scenario.groups, range(scenario.repetitions)):
+        for label, seat in zip(group.labels, group.seats, strict=True):
+            if not {label, party_of(seat)} & named:
+                yield SeatKey(group.name, repetition, label)
+
+
+def voice_of(seating: RoomSeating, number: int, voices: Mapping[str, str], shares: Mapping[SeatKey, str]) -> str:
+    """Return the voice of an agent; "" for the model of all others. voices: the specs by voice; shares: of `draw_shares`."""
+    place = seating.places[number]
+    share = shares.get(SeatKey(seating.group, seating.repetition, place.seat), "")
+    names = (place.seat, place.persona.llm, place.persona.party, share)
+    return next((name for name in names if name and name in voices), "")
