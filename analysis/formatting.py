@@ -97,6 +97,16 @@ def strip_controls(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
+def seat_label(row: Mapping[Any, Any]) -> str:
+    """Return the seat of an agent, and its node if it sits on a network of the user. row: of a table with the keys of agents.
+
+    >>> seat_label({"seat": "republican 2", "node": "alice"}), seat_label({"seat": "democrat"})
+    ('republican 2, node alice', 'democrat')
+    """
+    node = row.get("node")
+    return f"{row['seat']}, node {node}" if isinstance(node, str) else str(row["seat"])
+
+
 def escape_markdown(text: str) -> str:
     """Return text of a model as plain text for a line of Markdown: no markup, no HTML, no link, no line break."""
     text = MARKUP.sub(r"\\\1", text if text.isprintable() else strip_controls(text))

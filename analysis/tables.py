@@ -56,6 +56,7 @@ def table_csv(frame: pd.DataFrame) -> str:
 
 
 KEYS = ["topic", "group", "repetition", "seat", "party", "name"]
+NODE = "node"
 WHO = ["room", "agent"]
 ROOM = ["room", "topic", "group", "repetition"]
 TYPES = {"int": "int64", "float | None": "float64"}
@@ -63,7 +64,8 @@ TYPES = {"int": "int64", "float | None": "float64"}
 
 @dataclass(frozen=True)
 class Tables:
-    """One run. Every table has its columns and their types, also when it is empty.
+    """One run. Every table has its columns and their types, also when it is empty. On a network of the user, the keys of an agent
+    include its node.
 
     agents:     one row per seat: room, agent, topic, group, repetition, seat, party, persona, name, and of a network read from a
                 file the node at which it sits, and the node's attributes (JSON)
@@ -91,7 +93,7 @@ class Tables:
                 kind), agents (JSON), text (what they heard, or the model they speak through), by, reason (why nothing was said)
     links:      one row per link of a network that appears or vanishes: room, round (before its turns; 0: the graph at the start),
                 change (added, removed), source, target (agents: the source hears the target; an undirected link has
-                two rows), weight (as in the graph's file; no rule goes by it)
+                two rows), weight and sign (as in the user's graph; no rule uses them)
     heard:      one row per turn that an agent of a network heard or was shown: room, round, agent, iteration (the utterance's)
     """
 
@@ -171,7 +173,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         probes=ratings[further].reset_index(drop=True),
         calls=calls,
         interventions=_interventions(frames[events.Intervened](), agents),
-        links=_links(kinds[events.Linked]),
+        links=_links(kinds[events.Linked], kinds[events.Signed]),
         heard=_heard(kinds[events.Heard]),
         finished=bool(kinds[events.Ended]),
     )
@@ -198,9 +200,10 @@ def _column(values: Iterable[Any]) -> pd.Series:
 
 
 def _with_keys(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with the keys of its agents in front."""
-    joined = frame.merge(agents[WHO + KEYS], on=WHO, how="left", validate="many_to_one")
-    return joined[["room", *KEYS, *[name for name in frame.columns if name != "room"]]]
+    """Return the frame with the keys of its agents in front; on a network of the user, the node is one of them."""
+    keys = [*KEYS, NODE] if agents[NODE].notna().any() else KEYS
+    joined = frame.merge(agents[WHO + keys], on=WHO, how="left", validate="many_to_one")
+    return joined[["room", *keys, *[name for name in frame.columns if name != "room"]]]
 
 
 def _with_nodes(agents: pd.DataFrame, nodes: Sequence[events.Node]) -> pd.DataFrame:
@@ -241,16 +244,28 @@ def _interventions(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
     return frame.merge(rooms, on="room", how="left")[[*ROOM, *[name for name in frame.columns if name != "room"]]]
 
 
-def _links(changes: Sequence[events.Linked | events.Unlinked]) -> pd.DataFrame:
+def _links(changes: Sequence[events.Linked | events.Unlinked], signed: Sequence[events.Signed]) -> pd.DataFrame:
     """In the order in which they happened: a link may vanish and appear in one round."""
     kinds = {events.Linked: "added", events.Unlinked: "removed"}
+    signs = {
+        (event.room, event.round, tuple(pair)): sign
+        for event in signed
+        for pair, sign in zip(event.pairs, event.signs, strict=True)
+    }
     rows = [
-        (change.room, change.round, kinds[type(change)], *pair, weight)
+        (
+            change.room,
+            change.round,
+            kinds[type(change)],
+            *pair,
+            weight,
+            signs.get((change.room, change.round, tuple(pair))),
+        )
         for change in changes
         for pair, weight in zip_longest(change.pairs, getattr(change, "weights", ()))
     ]
     types = {"room": "object", "round": "int64", "change": "object", "source": "int64", "target": "int64"}
-    return _table(rows, **types, weight="float64")
+    return _table(rows, **types, weight="float64", sign="float64")
 
 
 def _heard(heard: Sequence[events.Heard]) -> pd.DataFrame:

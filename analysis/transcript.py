@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis import disclaimers, provenance
-from parley.analysis.formatting import REFERENCE, escape_markdown, format_number, group_title
+from parley.analysis.formatting import REFERENCE, escape_markdown, format_number, group_title, seat_label
 from parley.analysis.tables import Tables
 from parley.environments.dyads import POST
 
@@ -94,7 +94,7 @@ def _heading(tables: Tables, topic: str, group: str) -> str:
 
 def _room(seats: Rows, group: str, turns: Events, ratings: Events, interventions: Events) -> Iterator[str]:
     if group != REFERENCE:
-        names = ", ".join(f"**{escape_markdown(row['name'])}** ({escape_markdown(row['seat'])})" for row in seats)
+        names = ", ".join(f"**{escape_markdown(row['name'])}** ({escape_markdown(seat_label(row))})" for row in seats)
         yield f"### Room {seats[0]['repetition'] + 1}\n\n{names}\n"
     rooms = dict.fromkeys(row["room"] for row in seats)
     yield from _ratings([row for room in rooms for row in ratings.get((room, 0), ())], "Before the debate")

@@ -16,7 +16,19 @@ ENVIRONMENTS = Registry(
     group="parley.environments",
     needs=("groups", "turns"),
     frozen=True,
-    shared=("base", "activation", "given_graph", "graphs", "rewiring", "rules", "sparse_graphs"),
+    shared=(
+        "base",
+        "activation",
+        "edge_table",
+        "gexf",
+        "given_graph",
+        "graph_files",
+        "graphs",
+        "link_attributes",
+        "rewiring",
+        "rules",
+        "sparse_graphs",
+    ),
 )
 
 

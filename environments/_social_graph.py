@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
+from parley.environments.link_attributes import NO_TIES, Ties
+
 Pairs = tuple[tuple[int, int], ...]
 """Links: (source, target) means that the source hears the target. An undirected link is two pairs."""
 
@@ -96,7 +98,7 @@ class SocialGraph:
     """One networked room.
 
     `attitude` returns the last rating of a member (0-10) or None; `draw(*name)` opens a named random stream; `known`
-    caches what was computed from draws alone.
+    caches what was computed from draws alone. `ties`: what a graph of the user says about its links.
     """
 
     links: Links
@@ -104,6 +106,19 @@ class SocialGraph:
     draw: Callable[..., Random]
     wall: Timeline = field(default_factory=Timeline)
     known: dict[tuple[str, int], Any] = field(default_factory=dict)
+    ties: Ties = NO_TIES
+
+    def planned_changes(self, round_: int) -> tuple[Pairs, Pairs]:
+        """Return the links that vanish before a round and those that appear, as the graph of the user says.
+
+        A link that an intervention has removed does not vanish again; a link that it has added does not appear again.
+        """
+        removed, added = self.ties.changes(round_)
+        hears = self.links.hears
+        return (
+            tuple([(source, target) for source, target in removed if target in hears[source]]),
+            tuple([(source, target) for source, target in added if target not in hears[source]]),
+        )
 
     def distance(self, one: int, other: int) -> float | None:
         """Return the distance between two attitudes in points, or None if one of them is unknown."""

@@ -1,7 +1,7 @@
 """A graph that the user has as a Python object: `DebateModel(topology=...)`. It has no spec; the object itself is the
 option.
 
-Parley treats it like a graph from a file: nodes with names keep their seats, parties, personas and weights. A run
+Parley treats it like a graph from a file: nodes with names keep their seats, parties, personas, weights and periods. A run
 folder holds the graph as GraphML, and the header of the record names it by the digest of that text.
 """
 
@@ -28,6 +28,7 @@ class Given(File):
 
     path: str = field(default="", init=False)
     directed: bool = field(default=False, init=False)
+    node_file: str = field(default="", init=False)
     graph: nx.Graph = field(default_factory=nx.Graph)
     source: str = ""
 
@@ -38,8 +39,11 @@ class Given(File):
     def title(self) -> str:
         return "topology"
 
-    def read(self, signed: bool = False) -> nx.Graph:
+    def read(self) -> nx.Graph:
         return self.graph
+
+    def table(self) -> None:
+        return None
 
     @cached_property
     def graphml(self) -> str:

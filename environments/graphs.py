@@ -14,7 +14,8 @@ import re
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations, product
@@ -28,11 +29,14 @@ from scipy.sparse import csr_array
 from parley.environments import sparse_graphs
 from parley.environments._social_graph import Pairs
 from parley.environments.base import in_range
+from parley.environments.edge_table import EdgeTable
+from parley.environments.graph_files import read_graph, read_nodes, read_table
+from parley.environments.link_attributes import NO_TIES, Ties, is_temporal, read_ties
 from parley.llm.registry import Registry
 
 GRAPHS = Registry("graph", __name__, "parley.graphs", ("build", "pairs", "fits"))
 NUMBERED = re.compile(r"n?\d+")
-PARTY, PERSONA, WEIGHT = "party", "persona", "weight"
+PARTY, PERSONA = "party", "persona"
 
 
 class Node(NamedTuple):
@@ -81,9 +85,14 @@ class Graph(ABC):
         """Return the node of each seat, by the draws of `pairs`; empty if nodes have no names of their own."""
         return ()
 
-    def weights(self, seats: tuple[str, ...], rng: random.Random) -> dict[tuple[int, int], float]:
-        """Return the weights of links, by the draws and seat numbers of `pairs`; empty if links have none."""
-        return {}
+    def ties(self, seats: tuple[str, ...], rng: random.Random) -> Ties:
+        """Return weights, signs and periods of links, by the draws and seat numbers of `pairs`; empty if they have none."""
+        return NO_TIES
+
+    @property
+    def changing(self) -> bool:
+        """Whether some links have a first or a last round."""
+        return False
 
     @abstractmethod
     def build(self, seats: tuple[str, ...], rng: random.Random) -> nx.Graph:
@@ -277,20 +286,21 @@ class Blocks(Graph):
 
 @dataclass(frozen=True)
 class File(Graph):
-    """A graph from a file: GraphML (.graphml) or an edge list (two names per line, optionally a weight; # starts a
-    comment).
+    """A graph from a file: GraphML, GEXF, an edge list, an adjacency list or a sparse matrix (environments/graph_files.py).
 
-    `path` of the file. `directed`: a line `a b` of an edge list means only that a hears b; GraphML says so in
-    `edgedefault`. The graph must have as many nodes as there are people. Links of a node to itself are left out.
+    `path` of the file. `directed`: a line `a b` of an edge list or an adjacency list means only that a hears b; other
+    formats say so themselves. `node_file`: a table of nodes (.csv) with a column `node`, whose other columns are
+    attributes. The graph must have as many nodes as there are people. No node may be linked with itself.
 
-    The record keeps the names, the attributes and the weights of links. The attribute `party` of a node gives its party
-    and `persona` the name of its persona; either all nodes have a party or none. If nodes are named (by such an
-    attribute, or by an id that is not just a number), each node keeps its seat in all repetitions; otherwise people are
-    placed at random.
+    The record keeps the names and the attributes of nodes, and the weights and signs of links. The attribute `party` of
+    a node gives its party and `persona` the name or id of its persona; either all nodes have a party or none. If nodes
+    are named (by such an attribute, or by an id that is not just a number), each node keeps its seat in all
+    repetitions; otherwise people are placed at random.
     """
 
     path: str
     directed: bool = False
+    node_file: str = ""
 
     @property
     def title(self) -> str:
@@ -326,23 +336,31 @@ class File(Graph):
             Node(str(name), dict(attributes)) for _, (name, attributes) in sorted(nodes, key=lambda one: one[0])
         )
 
-    def weights(self, seats: tuple[str, ...], rng: random.Random) -> dict[tuple[int, int], float]:
-        graph, places = self.build(seats, rng).to_directed(), self.places(seats, rng)
-        links = graph.edges(data=WEIGHT)
-        return {(places[one], places[other]): float(weight) for one, other, weight in links if weight is not None}
+    def ties(self, seats: tuple[str, ...], rng: random.Random) -> Ties:
+        return read_ties(self.build(seats, rng), self.places(seats, rng))
 
-    def read(self, signed: bool = False) -> nx.Graph:
-        """Return the graph of the file, without links of a node to itself; do not change it.
+    def pairs(self, seats: tuple[str, ...], rng: random.Random) -> Pairs:
+        return tuple(sorted(self.ties(seats, rng).at(1))) if self.changing else super().pairs(seats, rng)
 
-        signed: weights below 0 are allowed. Errors: ValueError.
-        """
-        try:
-            stat = os.stat(self.path)
-            return _read(self.path, self.directed, signed, stat.st_mtime_ns, stat.st_size)
-        except (OSError, EOFError, zlib.error) as error:  # the last two: a compressed file that is cut off or damaged
-            raise ValueError(f"cannot read {self.path}: {getattr(error, 'strerror', None) or error}") from error
-        except (ParseError, nx.NetworkXError, UnicodeDecodeError, TypeError, KeyError, IndexError) as error:
-            raise ValueError(f"{self.path} is not a readable graph file: {error}") from error
+    @property
+    def changing(self) -> bool:
+        return _is_temporal(self.read())
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that the graph is read from."""
+        return tuple(filter(None, (self.path, self.node_file)))
+
+    def read(self) -> nx.Graph:
+        """Return the graph of the file; do not change it. Errors: ValueError."""
+        with _graph_errors(self.path):
+            return _read(self.path, self.directed, self.node_file, tuple(map(_stamp, self.files)))
+
+    def table(self) -> EdgeTable | None:
+        """Return the links as columns, if the file is an edge list or a matrix; else None. Errors: ValueError."""
+        with _graph_errors(self.path):
+            table = read_table(self.path, self.directed)
+            return table.with_nodes(read_nodes(self.node_file)) if table and self.node_file else table
 
 
 def _check_degree(degree: float, seats: tuple[str, ...]) -> None:
@@ -370,34 +388,29 @@ def _random_links(
 
 
 @lru_cache(maxsize=4)
-def _read(path: str, directed: bool, signed: bool, changed: int, size: int) -> nx.Graph:
-    """Read a graph. signed: weights may be below 0. changed, size: of the file, which is read again after a change."""
-    if path.endswith(".graphml"):
-        multigraph = nx.read_graphml(path)
-        graph = nx.DiGraph(multigraph) if multigraph.is_directed() else nx.Graph(multigraph)
-    else:
-        graph = _edge_list(path, nx.DiGraph if directed else nx.Graph)
-    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
-    for one, other, weight in graph.edges(data=WEIGHT):
-        if weight is not None and not _is_weight(weight, signed):
-            raise nx.NetworkXError(
-                f"the link of {one} and {other} has the weight {weight!r}, which is no number "
-                f"{'other than' if signed else 'above'} 0"
-            )
-    return graph
+def _read(path: str, directed: bool, node_file: str, stamp: tuple[tuple[int, int], ...]) -> nx.Graph:
+    """Read a graph. stamp: when each file was changed, and its size: a changed file is read again."""
+    return read_graph(path, directed, node_file)
 
 
-def _is_weight(weight: Any, signed: bool) -> bool:
-    """Whether a value is a finite number above 0, or also below 0."""
-    return isinstance(weight, int | float) and 0 < (abs(weight) if signed else weight) < math.inf
+_is_temporal = lru_cache(maxsize=8)(is_temporal)
+"""Every agent of a debate asks for it. A graph is looked up by its identity, because it does not change."""
 
 
-def _edge_list(path: str, kind: Callable[[], nx.Graph]) -> nx.Graph:
-    """Read two names per line, then perhaps a weight, or a dict as networkx writes it."""
-    data: Any
-    for data in (((WEIGHT, float),), True):
-        try:
-            return nx.read_edgelist(path, create_using=kind, data=data)
-        except (IndexError, TypeError):
-            continue
-    raise TypeError("a line has more than two names and a weight")
+def _stamp(path: str) -> tuple[int, int]:
+    stat = os.stat(path)
+    return stat.st_mtime_ns, stat.st_size
+
+
+@contextmanager
+def _graph_errors(path: str) -> Iterator[None]:
+    """Turn every error of a graph file into a ValueError of one line that names the file."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:  # the last two: a compressed file that is cut off or damaged
+        file = getattr(error, "filename", None) or path
+        raise ValueError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
+    except (ParseError, nx.NetworkXError, UnicodeDecodeError, TypeError, KeyError, IndexError, AttributeError) as error:
+        raise ValueError(f"{path} is not a readable graph file: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error

@@ -28,6 +28,7 @@ from parley.environments._social_graph import Feed, Pairs, SocialGraph
 from parley.environments.activation import ACTIVATION
 from parley.environments.base import Group, Order, Room, Turn, speaking_order
 from parley.environments.graphs import GRAPHS, File, Graph, Node
+from parley.environments.link_attributes import Ties
 from parley.environments.rewiring import REWIRING
 from parley.environments.rules import RULES, Rule
 
@@ -52,6 +53,11 @@ class Network:
         if self.size < len(set(self.parties)):
             raise ValueError(f"size must be at least {len(set(self.parties))}: one of each party")
         self._graph.fits(self.groups()[0].seats)
+        if self.rewiring != "none" and self._graph.changing:
+            raise ValueError(
+                "links of the graph have a start or an end, so they change as the graph says: leave out rewiring, "
+                "or remove start and end"
+            )
 
     @property
     def _graph(self) -> Graph:
@@ -69,7 +75,7 @@ class Network:
 
     @property
     def changing(self) -> bool:
-        return self._rule.changing or self.rewiring != "none"
+        return self._rule.changing or self.rewiring != "none" or self._graph.changing
 
     @property
     def varies(self) -> bool:
@@ -82,12 +88,11 @@ class Network:
     @property
     def files(self) -> tuple[str, ...]:
         """The files that the graph is read from."""
-        path = getattr(self._graph, "path", None)
-        return (path,) if path else ()
+        return self._graph.files if isinstance(self._graph, File) else ()
 
     @property
     def own_graph(self) -> bool:
-        """Whether the graph is the user's own, from a file or an object, so that its nodes and weights are recorded."""
+        """Whether the graph is the user's own, from a file or an object, so that its nodes and links are recorded."""
         return isinstance(self._graph, File)
 
     def groups(self) -> tuple[Group, ...]:
@@ -116,9 +121,9 @@ class Network:
         """Return the node of each seat of the user's own graph, by the draws of `links`; empty for other graphs."""
         return self._graph.nodes(seats, rng)
 
-    def weights(self, seats: tuple[str, ...], rng: Random) -> dict[tuple[int, int], float]:
-        """Return the weights of links, by the draws of `links`; empty if they have none."""
-        return self._graph.weights(seats, rng)
+    def ties(self, seats: tuple[str, ...], rng: Random) -> Ties:
+        """Return weights, signs and periods of links, by the draws of `links`; empty if they have none."""
+        return self._graph.ties(seats, rng)
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
         society = _society(room)
@@ -129,7 +134,10 @@ class Network:
     def rewired(self, room: Room, round_: int) -> tuple[Pairs, Pairs]:
         if round_ < 2:
             return (), ()
-        changes: tuple[Pairs, Pairs] = REWIRING.get(self.rewiring).changes(_society(room), round_)
+        society = _society(room)
+        if self.rewiring == "none":
+            return society.planned_changes(round_)
+        changes: tuple[Pairs, Pairs] = REWIRING.get(self.rewiring).changes(society, round_)
         return changes
 
     def feeds(self, room: Room, round_: int) -> Iterator[Feed]:

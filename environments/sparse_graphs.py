@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from parley.environments.link_attributes import SIGN, TIMES, check_static
+
 Codes = NDArray[np.int64]
 MOST = 100_000
 """networkx is too slow for more nodes than this."""
@@ -112,17 +114,24 @@ def scale_free(size: int, degree: float, generator: np.random.Generator) -> csr_
     return from_networkx(nx.barabasi_albert_graph(size, int(degree) // 2, seed=int(generator.integers(2**31))))
 
 
-def from_networkx(graph: nx.Graph, nodes: Sequence[Hashable] | None = None, signed: bool = False) -> csr_array:
+def from_networkx(graph: nx.Graph, nodes: Sequence[Hashable] | None = None) -> csr_array:
     """Convert a graph of up to 100,000 nodes, numbered in its own order or that of `nodes`.
 
-    A link a -> b of a directed graph means that a hears b. The data are the `weight` of each link, or 1 if it has none.
-    signed: weights below 0 are allowed. Errors: ValueError if another weight is not above 0.
+    A link a -> b of a directed graph means that a hears b. The data are the `weight` of each link, or 1 if it has none; below 0
+    for a link with the `sign` -1. Errors: ValueError if a weight is not above 0, or if links have a first or last round.
     """
     _refuse_large(len(graph))
+    links = list(graph.edges(data=True))
+    check_static({name for *_, data in links for name in TIMES if data.get(name) is not None})
     array = csr_array(nx.to_scipy_sparse_array(graph, nodes, dtype=float, format="csr"))
-    weights = np.abs(array.data) if signed else array.data
-    if not (np.isfinite(weights).all() and (weights > 0).all()):
-        raise ValueError(f"the weight of a link must be a number {'other than' if signed else 'above'} 0")
+    if not (np.isfinite(array.data).all() and (array.data > 0).all()):
+        raise ValueError("the weight of a link must be a number above 0 (sign=-1 marks a hostile link)")
+    if any(data.get(SIGN) == -1 for *_, data in links):
+        signs = nx.Graph if not graph.is_directed() else nx.DiGraph
+        signed = signs()
+        signed.add_nodes_from(graph)
+        signed.add_weighted_edges_from((one, other, data.get(SIGN) or 1) for one, other, data in links)
+        array = csr_array(array * nx.to_scipy_sparse_array(signed, nodes, dtype=float, format="csr"))
     array.setdiag(0)
     array.eliminate_zeros()
     return _compact(array)

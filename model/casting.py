@@ -13,13 +13,13 @@ from parley.agents.persona import DEFAULT, Persona, load_personas, party_of, per
 from parley.environments._social_graph import Links
 from parley.environments.base import Group, Networked
 from parley.environments.graphs import Node
+from parley.environments.link_attributes import NO_TIES, Ties
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
 from parley.model.scenario import Scenario
 
 REFERENCE = "reference"
 """The group of agents who are surveyed once, before the debates, and take no part."""
-NO_WEIGHTS: Mapping[tuple[int, int], float] = {}
 
 
 class SeatPlace(NamedTuple):
@@ -39,7 +39,7 @@ class RoomSeating(NamedTuple):
     """A room before its agents are made. `present` are the personas that each agent knows about, itself included.
 
     `episode` counts from 0 the rooms in which the same people deliberate on drawn questions. `links` are those of a network at
-    its start, by the number of the place; `nodes` and `weights` are those of a graph from a file.
+    its start, by the number of the place; `nodes` and `ties` are those of a graph of the user.
     """
 
     room: str
@@ -52,7 +52,7 @@ class RoomSeating(NamedTuple):
     mediated: bool = False
     links: Links | None = None
     nodes: tuple[Node, ...] = ()
-    weights: Mapping[tuple[int, int], float] = NO_WEIGHTS
+    ties: Ties = NO_TIES
 
     @property
     def session(self) -> str:
@@ -126,12 +126,9 @@ def first_links(scenario: Scenario, group: Group, repetition: int) -> Links:
     return Links(range(len(group.seats)), pairs)
 
 
-def check_files(scenario: Scenario) -> None:
-    """Errors: UserError where a graph of the user does not fit, before anything is made."""
-    environment = scenario.environment
-    for group in environment.groups() if getattr(environment, "own_graph", False) else ():
-        first_links(scenario, group, 0)
-        _seat_chooser(scenario)(group, 0)
+def check_seats(scenario: Scenario, group: Group) -> None:
+    """Errors: UserError where a group cannot be seated."""
+    _seat_chooser(scenario)(group, 0)
 
 
 def _room_seating(topic: str, group: Group, repetition: int, places: Places, episode: int = 0) -> RoomSeating:
@@ -141,14 +138,14 @@ def _room_seating(topic: str, group: Group, repetition: int, places: Places, epi
 
 
 def _with_links(scenario: Scenario, group: Group, seating: RoomSeating) -> RoomSeating:
-    """The room with its links, and with the nodes and weights of a graph of the user, from the same random draws."""
+    """The room with its links, and with the nodes and ties of a graph of the user, from the same random draws."""
     environment: Any = scenario.environment
     seating = seating._replace(links=first_links(scenario, group, seating.repetition))
     if not getattr(environment, "own_graph", False):
         return seating
     draws = [stream(scenario.seed, "graph", group.name, seating.repetition) for _ in range(2)]
-    nodes, weights = environment.nodes(group.seats, draws[0]), environment.weights(group.seats, draws[1])
-    return seating._replace(nodes=nodes, weights=weights)
+    nodes, ties = environment.nodes(group.seats, draws[0]), environment.ties(group.seats, draws[1])
+    return seating._replace(nodes=nodes, ties=ties)
 
 
 def _seat_chooser(scenario: Scenario) -> SeatChooser:
@@ -164,19 +161,20 @@ def _seat_chooser(scenario: Scenario) -> SeatChooser:
 
 
 def _personas_named(group: Group, circles: Circles) -> dict[int, Persona]:
-    """The persona of each seat that names one. Errors: UserError for an unknown name, and for a name of two seats."""
+    """The persona of each seat that names one, by name or id. Errors: UserError for an unknown one, and for one of two seats."""
     personas: dict[int, Persona] = {}
     for number, (seat, name) in enumerate(zip(group.seats, group.people, strict=True)):
         if not name:
             continue
         known = {persona.name: persona for persona in circles[seat]}
-        if name not in known:
+        person = {persona.id: persona for persona in circles[seat]}.get(name) or known.get(name)
+        if person is None:
             raise unknown_name(f"persona of {seat} in the graph", name, known)
-        if known[name] in personas.values():
+        if person in personas.values():
             raise UserError(
                 f"two nodes of the graph name the persona {name} of {seat}: give one of the nodes another persona"
             )
-        personas[number] = known[name]
+        personas[number] = person
     return personas
 
 

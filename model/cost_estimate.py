@@ -23,10 +23,10 @@ from parley.llm.errors import UserError
 from parley.llm.journal import read_identity, reply_rate, thinking_tokens
 from parley.llm.request import NOTHING, Request, Usage, total
 from parley.model import attendance
-from parley.model.casting import seat_rooms
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Rated, Utterance
 from parley.model.interventions import intervention_spec
+from parley.model.own_graph import own_graph_lines
 from parley.model.scenario import Scenario
 from parley.model.titles import heading
 
@@ -186,8 +186,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         f"  {about}{plan.calls:,} calls to {scenario.models.llm}: {about}{plan.replies:,} replies "
         f"and {plan.ratings:,} ratings{more} ({again}{fewer})"
     )
-    if any(table.weights for table in seat_rooms(scenario.replace(repetitions=1))):
-        yield "  the weights of the graph's links are recorded; debates ignore them"
+    yield from own_graph_lines(scenario)
     if unpaid := plan.scripted_calls:
         yield f"  {unpaid:,} of these calls go to scripted partners, which need no model and cost nothing"
     for one in scenario.interventions:

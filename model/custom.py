@@ -15,6 +15,8 @@ import networkx as nx
 from scipy.sparse import issparse
 
 from parley.environments.given_graph import GIVEN, Given
+from parley.environments.graph_files import check_attitudes
+from parley.environments.link_attributes import SIGN, WEIGHT, simple_graph
 from parley.environments.network import Network
 from parley.llm.errors import UserError
 from parley.model.agent_factory import AgentClass, agent_classes
@@ -67,12 +69,19 @@ def _on_topology(scenario: Scenario, topology: Topology) -> Scenario:
 
 
 def _as_networkx(topology: Any) -> nx.Graph:
-    """A graph of networkx without links from a node to itself."""
+    """A graph of networkx with one link of each pair of nodes, without links from a node to itself. Errors: UserError."""
     if issparse(topology):
         topology = nx.from_scipy_sparse_array(topology, create_using=nx.DiGraph)
+        for *_, data in topology.edges(data=True):
+            if data[WEIGHT] < 0:
+                data.update({WEIGHT: -data[WEIGHT], SIGN: -1})
     if not isinstance(topology, nx.Graph):
         raise UserError(f"the topology function must return {GRAPHS}, not a {type(topology).__name__}")
-    graph = nx.DiGraph(topology) if topology.is_directed() else nx.Graph(topology)
+    try:
+        graph = simple_graph(topology)
+        check_attitudes(graph)
+    except ValueError as error:
+        raise UserError(f"topology: {error}") from error
     graph.remove_edges_from(list(nx.selfloop_edges(graph)))
     return graph
 

@@ -117,7 +117,7 @@ class OwnModel(Event):
 
 @event
 class Node(Event):
-    """The node of a graph from a file at which an agent sits: its name and its attributes in the file."""
+    """The node of a graph of the user at which an agent sits: its name and its attributes in the graph."""
 
     room: str
     agent: int
@@ -160,6 +160,14 @@ class Unlinked(InRound):
     """Links of a network that vanish before the turns of a round; see Linked."""
 
     pairs: tuple[tuple[int, int], ...]
+
+
+@event
+class Signed(InRound):
+    """The signs (1 or -1) of links that appear, one per pair, if the graph of the user has signs. Debates ignore signs."""
+
+    pairs: tuple[tuple[int, int], ...]
+    signs: tuple[int, ...]
 
 
 @event

@@ -14,12 +14,12 @@ import mesa
 import networkx as nx
 from mesa.discrete_space import Network as Cells
 
-from parley.environments._social_graph import Links, Post, SocialGraph
+from parley.environments._social_graph import Links, Pairs, Post, SocialGraph
 from parley.environments.base import Networked, Room
 from parley.llm.driver import Conversation
 from parley.llm.seeding import stream
 from parley.model.casting import RoomSeating
-from parley.model.events import Event, Heard, Linked, Node, Unlinked, Utterance
+from parley.model.events import Event, Heard, Linked, Node, Signed, Unlinked, Utterance
 from parley.model.interventions.base import View
 from parley.model.room import RoomState
 from parley.model.round import run_round
@@ -52,18 +52,26 @@ def build_social_graph(seating: RoomSeating, ids: list[int], seed: int, attitude
     if seating.links is None:
         return None
     pairs = [(ids[source], ids[target]) for source, target in seating.links.pairs]
-    return SocialGraph(Links(ids, pairs), attitude, partial(stream, seed, "network", seating.room))
+    draw, ties = partial(stream, seed, "network", seating.room), seating.ties.renamed(ids)
+    return SocialGraph(Links(ids, pairs), attitude, draw, ties=ties)
 
 
 def initial_link_events(room: RoomState, seating: RoomSeating) -> Iterator[Event]:
-    """Yield the nodes of a graph from a file, then the links at the start."""
+    """Yield the nodes of a graph of the user, then the links at the start."""
     ids = list(room.seats)
     for number, node in enumerate(seating.nodes):
         yield Node(room.id, ids[number], node.name, dict(node.attributes))
     if room.society:
-        pairs, places = room.society.links.pairs, {id_: place for place, id_ in enumerate(ids)}
-        weights = [seating.weights.get((places[source], places[target])) for source, target in pairs]
-        yield Linked(room.id, 0, pairs, tuple(weights) if seating.weights else ())
+        yield from _linked(room, room.society, 0, room.society.links.pairs)
+
+
+def _linked(room: RoomState, society: SocialGraph, round_: int, pairs: Pairs) -> Iterator[Event]:
+    """Yield the event of links that appear, with their weights; then their signs, if the graph of the user has signs."""
+    ties = society.ties
+    weights = tuple([ties.weights.get(pair) for pair in pairs]) if ties.weights else ()
+    yield Linked(room.id, round_, pairs, weights)
+    if signed := [pair for pair in pairs if pair in ties.signs]:
+        yield Signed(room.id, round_, tuple(signed), tuple([ties.signs[pair] for pair in signed]))
 
 
 def run_network_round(room: RoomState, environment: Networked, view: Room, form: str) -> Conversation[list[Event]]:
@@ -72,7 +80,7 @@ def run_network_round(room: RoomState, environment: Networked, view: Room, form:
     removed, added = environment.rewired(view, room.round)
     room.society.links.change(removed, added)
     events: list[Event] = [Unlinked(room.id, room.round, removed)] if removed else []
-    events += [Linked(room.id, room.round, added)] if added else []
+    events += _linked(room, room.society, room.round, added) if added else []
     events += yield from run_round(room, environment.turns(view, room.round), form)
     if environment.lasting:
         _keep_posts(room, room.society, events, room.round - environment.lasting + 1)

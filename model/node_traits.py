@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from parley.agents.laws import Floats
 from parley.agents.laws.base import AXIS
 from parley.agents.laws.motion import STUBBORN
 from parley.llm.errors import UserError
+from parley.model.population_setup import ChosenGraph
 
 ATTITUDE = "attitude"
 RANGES = {ATTITUDE: AXIS, "stubbornness": (0.0, 1.0), "bound": (0.0, math.inf), STUBBORN: (0.0, 1.0)}
@@ -24,31 +24,21 @@ def attitude_names(dimensions: int) -> list[str]:
     return [ATTITUDE] if dimensions == 1 else [f"{ATTITUDE}_{number}" for number in range(1, dimensions + 1)]
 
 
-def node_traits(graph: nx.Graph | None, title: str, names: Iterable[str]) -> dict[str, Floats]:
+def node_traits(graph: ChosenGraph, names: Iterable[str]) -> dict[str, Floats]:
     """Return (n,) the values of each attribute that the nodes have, in the order of the nodes.
 
-    title: what the graph is called in errors. names: the attributes that are wanted. Errors: UserError if only some
-    nodes have an attribute, or a value is not a number in range.
+    names: the attributes that are wanted. Errors: UserError if only some nodes have an attribute, or a value is not a
+    number in range.
     """
-    nodes = [] if graph is None else [(str(node), data) for node, data in graph.nodes(data=True)]
-    found = {}
-    for name in names:
-        values = [data.get(name) for _, data in nodes]
-        if any(value is not None for value in values):
-            found[name] = _checked(title, name, [node for node, _ in nodes], values)
-    return found
+    found = {name: graph.attribute(name) for name in names}
+    return {name: _checked(graph, name, values) for name, values in found.items() if values}
 
 
-def _checked(title: str, name: str, nodes: list[str], values: list[Any]) -> Floats:
+def _checked(graph: ChosenGraph, name: str, values: list[Any]) -> Floats:
     low, high = RANGES.get(ATTITUDE if name.startswith(f"{ATTITUDE}_") else name, (-math.inf, math.inf))
-    for node, value in zip(nodes, values, strict=True):
-        if value is None:
-            raise UserError(
-                f"graph {title}: node {node} has no {name}, but other nodes have one: give the attribute {name} to all "
-                "nodes or to none"
-            )
+    for node, value in zip(graph.nodes, values, strict=True):
         if not (_is_number(value, name) and math.isfinite(value) and low <= value <= high):
-            raise UserError(f"graph {title}: node {node} has the {name} {value!r}: {_wanted(name, low, high)}")
+            raise UserError(f"graph {graph.name}: node {node} has the {name} {value!r}: {_wanted(name, low, high)}")
     return np.array(values, dtype=float)
 
 

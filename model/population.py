@@ -41,10 +41,10 @@ class PopulationModel(SteppedModel):
     law : str or Law
         The law with its options, such as `"deffuant,epsilon=0.2"` (docs/populations.md has formulas and sources), or
         `"surrogate:FILE"` for one that was fitted to a run.
-    graph : str or networkx.Graph
+    graph : str, networkx.Graph or sparse array
         Who hears whom: a graph's name with options, or a graph whose nodes are the agents.
     agents : int
-        Number of agents; for a networkx graph, its number of nodes.
+        Number of agents; for a graph of your own, its number of nodes.
     parties : str
         The parties and their initial attitudes (docs/populations.md). Default: those of the law, or evenly over the axis.
     steps : int
@@ -86,7 +86,7 @@ class PopulationModel(SteppedModel):
     def __init__(
         self,
         law: str | Law = "deffuant",
-        graph: str | nx.Graph = "small_world,degree=10",
+        graph: str | nx.Graph | Any = "small_world,degree=10",
         agents: int = 10_000,
         parties: str = "",
         steps: int = 20,
@@ -121,7 +121,7 @@ class PopulationModel(SteppedModel):
         self.graph = setup.build_links(chosen, self.codes, names, self._stream("graph"))
         setup.check_signs(self.graph, law, name_of(type(law)))
         attitudes = attitude_names(self.dimensions)
-        traits = node_traits(chosen.own, chosen.name, [*attitudes, STUBBORN, *law.reads])
+        traits = node_traits(chosen, [*attitudes, STUBBORN, *law.reads])
         self.traits = tuple(traits)
         start = setup.initial_opinions(self.parties, self.codes, traits, attitudes, self._stream)
         self.opinions = law.admit(start)

@@ -11,14 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import NormalDist
+from typing import Any
 
 import networkx as nx
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from parley.agents.laws import LAWS, Codes, Floats, Law
 from parley.agents.laws.base import AXIS
 from parley.environments import sparse_graphs
+from parley.environments.edge_table import EdgeTable, table_of_array
 from parley.environments.graphs import GRAPHS, PARTY, File, Graph
 from parley.llm.errors import UserError
 from parley.llm.spec import parse_spec
@@ -125,28 +127,39 @@ def initial_attitudes(parties: tuple[Party, ...], codes: Codes, generator: np.ra
 
 @dataclass(frozen=True)
 class ChosenGraph:
-    """A graph before it is built. `own` is a graph of the user, from a file or from networkx, whose nodes are the agents."""
+    """A graph before it is built. `own` is a graph of the user whose nodes are the agents, from networkx or as columns."""
 
     name: str
     options: Graph | None = None
-    own: nx.Graph | None = None
+    own: nx.Graph | EdgeTable | None = None
 
     @property
     def nodes(self) -> list[str]:
         """The names of the nodes of the user's graph, in their order."""
+        if isinstance(self.own, EdgeTable):
+            return self.own.names
         return [] if self.own is None else list(map(str, self.own))
+
+    def attribute(self, name: str) -> list[Any]:
+        """The value of an attribute of each node of the user's graph; empty if no node has it. Errors: UserError if only some
+        have it."""
+        if self.own is None or (isinstance(self.own, EdgeTable) and not self.own.nodes):
+            return []
+        known: Any = self.own.nodes
+        keys = self.own.names if isinstance(self.own, EdgeTable) else self.own
+        values = [known.get(node, {}).get(name) for node in keys]
+        without = [node for node, value in zip(self.nodes, values, strict=True) if value is None or value == ""]
+        if without and len(without) < len(values):
+            raise UserError(
+                f"graph {self.name}: node {without[0]} has no {name}, but other nodes have one: give "
+                f"the attribute {name} to all nodes or to none"
+            )
+        return [] if without else values
 
     @property
     def parties(self) -> list[str]:
         """The party of each node of the user's graph; empty if no node has one. Errors: UserError if only some have one."""
-        parties = [] if self.own is None else [(str(node), data.get(PARTY)) for node, data in self.own.nodes(data=True)]
-        without = [node for node, party in parties if not party]
-        if without and len(without) < len(parties):
-            raise UserError(
-                f"graph {self.name}: node {without[0]} has no party, but other nodes have one: give "
-                "the attribute party to all nodes or to none"
-            )
-        return [] if without else [str(party) for _, party in parties]
+        return list(map(str, self.attribute(PARTY)))
 
     @property
     def even_parties(self) -> tuple[Party, ...]:
@@ -154,14 +167,20 @@ class ChosenGraph:
         return tuple([Party(name, float(number), AXIS) for name, number in Counter(self.parties).items()])
 
 
-def choose_graph(graph: str | nx.Graph, agents: int) -> ChosenGraph:
-    """Return the graph of a spec, NAME[,option=value...], or of networkx. Errors: UserError, also for another number of nodes."""
+def choose_graph(graph: str | nx.Graph | Any, agents: int) -> ChosenGraph:
+    """Return the graph of a spec, NAME[,option=value...], of networkx or of a sparse array. Errors: UserError, also for another
+    number of nodes."""
     if isinstance(graph, nx.Graph):
         chosen = ChosenGraph("of networkx", own=graph)
+    elif issparse(graph):
+        try:
+            chosen = ChosenGraph("of scipy", own=table_of_array(graph))
+        except ValueError as error:
+            raise UserError(f"graph of scipy: {error}") from error
     else:
         try:
             options: Graph = GRAPHS.open(graph)
-            own = options.read(signed=True) if isinstance(options, File) else None
+            own = (options.table() or options.read()) if isinstance(options, File) else None
         except ValueError as error:
             raise UserError(str(error)) from error
         chosen = ChosenGraph(parse_spec(graph).name, options, own)
@@ -179,8 +198,10 @@ def build_links(graph: ChosenGraph, codes: Codes, names: Sequence[str], generato
     Errors: UserError on a graph that cannot be built.
     """
     try:
+        if isinstance(graph.own, EdgeTable):
+            return graph.own.array()
         if graph.own is not None:
-            return sparse_graphs.from_networkx(graph.own, signed=True)
+            return sparse_graphs.from_networkx(graph.own)
         assert graph.options is not None
         array = graph.options.array(codes, generator)
         return array if array is not None else _build_by_networkx(graph.options, codes, names, generator)
@@ -189,12 +210,12 @@ def build_links(graph: ChosenGraph, codes: Codes, names: Sequence[str], generato
 
 
 def check_signs(graph: csr_array, law: Law, name: str) -> None:
-    """Errors: UserError if links have a weight below 0, but the law knows no such links. name: of the law."""
+    """Errors: UserError if links have the sign -1, but the law knows no such links. name: of the law."""
     if not law.signed and len(graph.data) and graph.data.min() < 0:
         signed = ", ".join(one for one in LAWS.builtin() if LAWS.find(one).signed)
         raise UserError(
-            f"the graph has links with a weight below 0, which law {name} does not know: choose {signed}, or give "
-            "weights above 0"
+            f"the graph has hostile links (sign -1), which law {name} does not know: choose {signed}, or leave these "
+            "links out"
         )
 
 

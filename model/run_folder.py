@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import platform
 import subprocess
@@ -136,7 +137,16 @@ def _data_digest(scenario: Scenario) -> str:
     graphs = [Path(path) for path in getattr(scenario.environment, "files", ())]
     surrogates = [Path(file) for file in scenario.surrogate_by_party.values()]
     files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs, *surrogates, *own_files(scenario)]
-    return digest([(path.name, path.read_text(encoding="utf-8")) for path in files]).hex()
+    return digest([(path.name, _text(path)) for path in files]).hex()
+
+
+def _text(path: Path) -> str:
+    """The content of a file as text: UTF-8, or hexadecimal for a graph in another format."""
+    content = path.read_bytes()
+    try:
+        return io.TextIOWrapper(io.BytesIO(content), "utf-8").read()
+    except UnicodeDecodeError:
+        return content.hex()
 
 
 def own_files(scenario: Scenario) -> list[Path]:

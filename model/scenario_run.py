@@ -24,12 +24,12 @@ from parley.llm.request import Backend
 from parley.llm.retry import Retry
 from parley.llm.router import open_all
 from parley.model.agent_factory import AgentClass
-from parley.model.casting import check_files
 from parley.model.custom import class_names
 from parley.model.debate import DebateModel
 from parley.model.events import Ended
 from parley.model.files import file_errors
 from parley.model.missing_replies import MissingTally, Unreadable
+from parley.model.own_graph import check_files
 from parley.model.recorder import FileRecorder, Recorder, from_line
 from parley.model.run_folder import LOCK, check_folder, check_manifest, make_header, relabel_folder
 from parley.model.scenario import Scenario

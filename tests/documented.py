@@ -94,6 +94,11 @@ RULES = (
     Rule(r"^python -m parley\.training\.pocket\.evaluate", why=ORACLE, how="parse"),
     Rule(r"^python -m parley\.training", why=TORCH, how="parse"),
     Rule(
+        r"^run\.py export-network ",
+        why="needs a run of a network; tests/analysis/test_network_export.py has some",
+        how="parse",
+    ),
+    Rule(
         r"^run\.py (train|fine-tuned|sweep-lora|export|representatives (train|measure|grid))\b", why=TORCH, how="parse"
     ),
     Rule(r"^run\.py calibrate .*pocket", why=TORCH, how="parse"),

@@ -73,7 +73,7 @@ class Law(ABC):
     vectors: ClassVar[bool] = False
     """Whether the law can move opinions of several dimensions."""
     signed: ClassVar[bool] = False
-    """Whether the law can use links with a weight below 0."""
+    """Whether the law can use hostile links, whose weight is below 0 (`sign` -1 in the user's graph)."""
 
     def __post_init__(self) -> None:
         self.check_options()

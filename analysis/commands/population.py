@@ -105,7 +105,8 @@ def _graph_digest(graph: str) -> dict[str, str]:
     if not graph.startswith("file,"):
         return {}
     try:
-        return {"file": digest(Path(GRAPHS.get(graph).path).read_bytes().hex()).hex()}
+        files = GRAPHS.get(graph).files
+        return {"file": digest(*[Path(file).read_bytes().hex() for file in files]).hex()}
     except (ValueError, OSError) as error:
         raise UserError(f"graph {graph}: {error}") from error
 

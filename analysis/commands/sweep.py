@@ -126,7 +126,7 @@ def _with_addresses(
 
 def check_cells(cells: Sequence[SweepCell]) -> None:
     """Errors: UserError where a graph does not fit, or a model cannot debate a topic."""
-    from parley.model.casting import check_files
+    from parley.model.own_graph import check_files
     from parley.model.validation import check_topics
 
     for scenario, _ in _combinations(cells).values():

@@ -9,7 +9,7 @@ import solara
 
 from parley.analysis import provenance
 from parley.analysis.deliberation.consensus_report import deliberates
-from parley.analysis.formatting import format_number
+from parley.analysis.formatting import format_number, seat_label
 from parley.analysis.tables import Tables
 from parley.analysis.views._html import Line, line, log
 from parley.analysis.views._session import Shown, rooms
@@ -61,7 +61,9 @@ def room_lines(tables: Tables, room: str, last: int, search: str = "") -> list[L
 def turn(row: dict[Any, Any], party: str, more: str = "") -> Line:
     """Return the line of an agent. more: what follows the agent's name."""
     text = row["text"] if isinstance(row["text"], str) else f"(silent: {row['reason']})"
-    return line(text, f"turn {party if party in PARTIES else 'other'}", who=f"{row['name']} ({row['seat']}){more}: ")
+    return line(
+        text, f"turn {party if party in PARTIES else 'other'}", who=f"{row['name']} ({seat_label(row)}){more}: "
+    )
 
 
 def _ratings(rows: pd.DataFrame, round_: int) -> list[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import solara
 
+from parley.analysis.formatting import seat_label
 from parley.analysis.tables import Tables
 from parley.analysis.views._html import element
 from parley.analysis.views._session import Shown
@@ -19,7 +20,7 @@ def shows(tables: Tables) -> bool:
 @solara.component
 def View(shown: Shown) -> None:
     rows = shown.tables.agents.to_dict("records")
-    agents = {f"{row['agent']}: {row['name']}, {row['seat']}, {row['room']}": row["agent"] for row in rows}
+    agents = {f"{row['agent']}: {row['name']}, {seat_label(row)}, {row['room']}": row["agent"] for row in rows}
     names = {row["agent"]: row["name"] for row in rows}
     title, question = solara.use_reactive(next(iter(agents))), solara.use_reactive("")
     solara.Select("Agent", list(agents), title)

@@ -20,6 +20,7 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from parley.agents.persona import all_personas, persona_set
+from parley.analysis.formatting import seat_label
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.tables import Tables
 from parley.analysis.views._html import element
@@ -78,14 +79,17 @@ def Legend(parties: Sequence[tuple[str, str]]) -> None:
 
 
 def who(tables: Tables, network: Population) -> list[dict[str, Any]]:
-    """Return name, seat, party, persona, shape and place of each agent, in seating order. Places go by the links at the start."""
+    """Return name, seat (with the node of a network of the user), party, persona, shape and place of each agent.
+
+    They are in seating order. Places go by the links at the start.
+    """
     rows = tables.agents[tables.agents["room"] == network.room.name].to_dict("records")
     paths, texts = list(SHAPES.values()), _personas(tables)
     parties = list(dict.fromkeys(row["party"] for row in rows))
     links = network.links(0)
     at = layout(len(network.room.parties), links.source, links.target)
     return [
-        {key: str(row[key]) for key in ("name", "seat", "party")}
+        {"name": str(row["name"]), "seat": seat_label(row), "party": str(row["party"])}
         | {"shape": paths[parties.index(row["party"]) % len(paths)],
            "persona": texts.get(row["persona"], row["persona"]),
            "at": [round(float(x) * WIDE, 1), round(float(y) * HIGH, 1)]}

@@ -35,7 +35,7 @@ def test_named_nodes_keep_their_seats_and_their_parties(tmp_path: Path) -> None:
         nodes = network.nodes(group.seats, random.Random(seed))
         assert [(node.name, node.attributes) for node in nodes] == list(people.items())
         assert network.links(group.seats, random.Random(seed)) == ((0, 1), (1, 0), (1, 2), (2, 1))
-        weights = network.weights(group.seats, random.Random(seed))
+        weights = network.ties(group.seats, random.Random(seed)).weights
         assert weights == {(0, 1): 2.0, (1, 0): 2.0, (1, 2): 0.5, (2, 1): 0.5}
 
 
@@ -48,7 +48,7 @@ def test_numbered_nodes_are_dealt_and_the_map_says_how(tmp_path: Path) -> None:
     for seed in range(20):
         nodes = [node.name for node in network.nodes(seats, random.Random(seed))]
         pairs = network.links(seats, random.Random(seed))
-        weights = network.weights(seats, random.Random(seed))
+        weights = network.ties(seats, random.Random(seed)).weights
         assert {frozenset((nodes[one], nodes[other])) for one, other in pairs} == {frozenset("01"), frozenset("12")}
         assert {weights[pair] for pair in pairs if "0" in (nodes[pair[0]], nodes[pair[1]])} == {2.0}
         assert weights.keys() == set(pairs)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from scipy import sparse
 
 from parley.analysis.tables import load
 from parley.llm.backends.fake import Fake
@@ -96,3 +97,95 @@ def test_a_persona_that_cannot_sit_there_is_one_line_before_any_folder(tmp_path:
     with pytest.raises(UserError, match=told):
         run_scenario(RunSpec(network(tmp_path, people), tmp_path / "run"), backend=Fake(lambda request: "5"))
     assert not (tmp_path / "run").exists()
+
+
+def temporal(folder: Path, **attributes: object) -> nx.DiGraph:
+    """Three people: alice hears bob always, and cem from round 2; bob hears alice in round 1 only."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from((name, {"party": "cdu", **attributes}) for name in ("alice", "bob", "cem"))
+    graph.add_edge("alice", "bob", sign=1)
+    graph.add_edge("alice", "cem", start=2, sign=-1, weight=3.0)
+    graph.add_edge("bob", "alice", end=1)
+    nx.write_graphml(graph, folder / "times.graphml")
+    (folder / "cdu.toml").write_text(
+        "".join(f'[[persona]]\nname = "Cdu{one}"\nbackstory = "You."\n' for one in range(3)), encoding="utf-8"
+    )
+    return graph
+
+
+def timed(folder: Path, **settings: object) -> Scenario:
+    own = {"personas": f"{folder}/", "parties": "cdu", "reference": "", "size": 3, "rounds": 3, "repetitions": 1}
+    graphed = {"graph": f"file,path={folder}/times.graphml", "topics": "racism", "llm": "fake"}
+    return load_preset("network").with_settings(own | graphed | settings)
+
+
+def test_links_are_followed_by_round(tmp_path: Path) -> None:
+    """Who hears whom is that of the round: alice hears cem from round 2, bob hears alice in round 1 only."""
+    temporal(tmp_path)
+    run_scenario(
+        RunSpec(timed(tmp_path), tmp_path / "run"),
+        backend=Fake(lambda request: "5" if request.purpose == "survey" else "I see it in another way."),
+    )
+    found = load(tmp_path / "run")
+    node = found.agents.set_index("agent")["node"]
+    author = found.utterances.set_index("iteration")["agent"].map(node)
+    heard = {(row["round"], node[row["agent"]], author[row["iteration"]]) for row in found.heard.to_dict("records")}
+    always = {(round_, "alice", "bob") for round_ in (1, 2, 3)}
+    assert heard == always | {(1, "bob", "alice"), (2, "alice", "cem"), (3, "alice", "cem")}
+    links = found.links.assign(source=found.links["source"].map(node), target=found.links["target"].map(node))
+    rows = links.astype(object).where(links.notna(), None).drop(columns="room").to_numpy().tolist()
+    assert rows == [
+        [0, "added", "alice", "bob", None, 1.0],
+        [0, "added", "bob", "alice", None, None],
+        [2, "removed", "bob", "alice", None, None],
+        [2, "added", "alice", "cem", 3.0, -1.0],
+    ]
+
+
+def test_a_plan_says_what_becomes_of_rounds_signs_and_attitudes(tmp_path: Path) -> None:
+    temporal(tmp_path, attitude=4)
+    text = "\n".join(estimate_lines(timed(tmp_path), {}))
+    assert "links by round: 1 appear and 1 vanish, each direction counted" in text
+    assert "the signs of the graph's links are recorded; debates ignore them" in text
+    assert "the attitudes of the graph's nodes are recorded; agents state opinions of their own" in text
+    assert "1 exist in none of the 1 rounds" in "\n".join(estimate_lines(timed(tmp_path, rounds=1), {}))
+
+
+def test_a_graph_without_links_in_any_round_is_refused(tmp_path: Path) -> None:
+    """Panel data are often numbered by year: the debate would be one in which no one hears anyone."""
+    graph = temporal(tmp_path)
+    nx.set_edge_attributes(graph, {edge: {"start": 2001, "end": 2002} for edge in graph.edges})
+    nx.write_graphml(graph, tmp_path / "times.graphml")
+    with pytest.raises(
+        UserError, match="no link of the graph exists in rounds 1 to 3: start and end are numbers of rounds"
+    ):
+        run_scenario(RunSpec(timed(tmp_path), tmp_path / "run"), backend=Fake(lambda request: "5"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_rewiring_is_refused_where_the_graph_has_rounds(tmp_path: Path) -> None:
+    temporal(tmp_path)
+    with pytest.raises(UserError, match="leave out rewiring, or remove start and end"):
+        timed(tmp_path, rewiring="nearer")
+
+
+def test_a_persona_may_be_named_by_its_id(tmp_path: Path) -> None:
+    """Names may be those of other sets as well; an id is that of one persona."""
+    people = {**PEOPLE, "bob": {"party": "spd", "persona": "spd_02"}, "dora": {"party": "spd", "persona": "Spd0"}}
+    (room, *_) = seat_rooms(network(tmp_path, people))
+    assert [place.persona.id for place in room.places][1::2] == ["spd_02", "spd_01"]
+
+
+def test_a_run_on_a_matrix_is_resumed_only_on_the_same_matrix(tmp_path: Path) -> None:
+    """The label of a folder has the digest of its files, and a matrix is no text."""
+    temporal(tmp_path)
+    path, folder = tmp_path / "net.npz", tmp_path / "run"
+    for links, refused in (([0, 1], False), ([0, 1], False), ([0, 2], True)):
+        sparse.save_npz(path, sparse.csr_array(([1.0, 1.0], (links, [1, 0])), shape=(3, 3)))
+        task = RunSpec(timed(tmp_path, graph=f"file,path={path}"), folder)
+        if refused:
+            with pytest.raises(UserError, match="already has a run with other personas, topics or code"):
+                run_scenario(task, backend=Fake(lambda request: "5"))
+        else:
+            run_scenario(task, backend=Fake(lambda request: "5"))
+    assert len(load(folder).links) == 2

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
 from data_checks import check_each
 
-from parley.environments.graphs import GRAPHS
 from parley.llm.errors import UserError
 from parley.model.node_traits import node_traits
 from parley.model.population import PopulationModel
+from parley.model.population_setup import ChosenGraph
 
 NAMES = ("Ann", "Bob", "Cem")
 
@@ -23,6 +24,13 @@ def friends(weight: float = 1.0, **attributes: Mapping[str, object]) -> nx.Graph
     graph = nx.Graph()
     graph.add_nodes_from((name, {key: one[name] for key, one in attributes.items() if name in one}) for name in NAMES)
     graph.add_weighted_edges_from([("Ann", "Bob", weight), ("Ann", "Cem", 1.0)])
+    return graph
+
+
+def foes() -> nx.Graph:
+    """As `friends`, but Bob is Ann's foe."""
+    graph = friends()
+    nx.set_edge_attributes(graph, {("Ann", "Bob"): -1, ("Ann", "Cem"): 1}, "sign")
     return graph
 
 
@@ -102,11 +110,11 @@ def test_stubbornness_is_a_share() -> None:
 
 
 def test_any_finite_number_is_a_trait_that_a_law_of_the_user_reads() -> None:
-    assert node_traits(friends(income=dict(zip(NAMES, (-3, 0, 2.5), strict=True))), "x", ["income"])[
+    assert node_traits(ChosenGraph("x", own=friends(income=dict(zip(NAMES, (-3, 0, 2.5), strict=True)))), ["income"])[
         "income"
     ].tolist() == [-3.0, 0.0, 2.5]
     with pytest.raises(UserError, match="give a finite number"):
-        node_traits(friends(income=dict.fromkeys(NAMES, float("inf"))), "x", ["income"])
+        node_traits(ChosenGraph("x", own=friends(income=dict.fromkeys(NAMES, float("inf")))), ["income"])
 
 
 def test_a_law_of_the_user_reads_traits_and_has_the_options_of_every_law(tmp_path: Path) -> None:
@@ -129,34 +137,33 @@ def test_a_law_of_the_user_reads_traits_and_has_the_options_of_every_law(tmp_pat
     assert model.opinions.tolist() == [7.0, 7.25, 7.5]
 
 
-@pytest.mark.parametrize("form", ["graph", "edges", "graphml"])
+@pytest.mark.parametrize("form", ["graph", "table", "graphml", "matrix"])
 def test_links_with_a_sign_are_for_laws_that_know_them(tmp_path: Path, form: str) -> None:
-    """Bob is Ann's foe: altafini moves her away from him. Another law refuses, and so does a debate, whose rules ignore
-    weights."""
-    graph: nx.Graph | str = friends(-1.0)
-    if form == "edges":
-        nx.write_weighted_edgelist(friends(-1.0), tmp_path / "net.txt")
-        graph = f"file,path={tmp_path}/net.txt"
+    """Bob is Ann's foe: altafini moves her away from him. Another law refuses."""
+    graph: Any = foes()
+    if form == "table":
+        rows = [f"{one},{other},{data['sign']}" for one, other, data in foes().edges(data=True)]
+        (tmp_path / "net.csv").write_text("\n".join(["source,target,sign", *rows]))
+        graph = f"file,path={tmp_path}/net.csv"
     if form == "graphml":
-        nx.write_graphml(friends(-1.0), tmp_path / "net.graphml")
+        nx.write_graphml(foes(), tmp_path / "net.graphml")
         graph = f"file,path={tmp_path}/net.graphml"
+    if form == "matrix":
+        graph = nx.to_scipy_sparse_array(foes(), weight="sign")
     model = PopulationModel("altafini,own=0", graph, 3, steps=1, rng=1)
-    start = dict(zip(model.nodes, model.opinions - 5, strict=True))
+    start = dict(zip(NAMES, model.opinions - 5, strict=True))
     model.run()
-    ends = dict(zip(model.nodes, model.opinions - 5, strict=True))
+    ends = dict(zip(NAMES, model.opinions - 5, strict=True))
     assert ends["Ann"] == pytest.approx((start["Cem"] - start["Bob"]) / 2)
     assert (ends["Bob"], ends["Cem"]) == pytest.approx((-start["Ann"], start["Ann"]))
     for law in ("degroot", "deffuant", "voter"):
-        with pytest.raises(UserError, match=f"weight below 0, which law {law} does not know: choose altafini"):
+        with pytest.raises(UserError, match=f"hostile links .*, which law {law} does not know: choose altafini"):
             PopulationModel(law, graph, 3)
-    if form != "graph":
-        with pytest.raises(ValueError, match="no number above 0"):
-            GRAPHS.open(graph).read()
 
 
-@check_each("weight", [0.0, float("nan"), float("inf")])
-def test_a_weight_is_a_number_other_than_0(weight: float) -> None:
-    with pytest.raises(UserError, match="a number other than 0"):
+@check_each("weight", [-1.0, 0.0, float("nan"), float("inf")])
+def test_a_weight_is_a_number_above_0(weight: float) -> None:
+    with pytest.raises(UserError, match="a number above 0"):
         PopulationModel("altafini", friends(weight), 3)
 
 

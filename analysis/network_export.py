@@ -1,0 +1,154 @@
+"""The network of a run as a graph file: who hears whom and when, and the opinions of everyone after each survey.
+
+A node has the attributes `party`, `attitude_first`, `attitude_last` and `attitude_0`, `attitude_1`, ... (0 to 10; after
+the survey of that round, or the step of a population), and those of the user's own network. A node of a debate also has
+`name`, `persona` and `seat`. An opinion that is missing has no attribute. A link has `weight` and `sign` if the user's
+network has them, and `start` and `end` (or `spells`) if it does not exist in all rounds of the run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from parley.analysis.metrics._network import populations
+from parley.analysis.tables import Tables, load
+from parley.environments.link_attributes import SIGN, WEIGHT, Spell, write_spells
+from parley.environments.sparse_graphs import MOST
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.seeding import derive
+from parley.model.population_record import AGENTS, ATTITUDES
+from parley.model.population_setup import build_links, choose_graph
+
+POPULATION = "population.json"
+OPINION = "attitude"
+
+
+def network_of(folder: Path, room: str = "") -> nx.Graph:
+    """Return the graph of a room of a run, or of a population.
+
+    room: its name; the first networked room if it is empty. The graph is undirected if every link leads both ways.
+    Errors: UserError if there is no such room or no network, or if a population is too large.
+    """
+    if (folder / POPULATION).exists():
+        if room:
+            raise UserError(f"{folder} is a population, which has no rooms: leave out --room")
+        return population_graph(folder)
+    return room_graph(load(folder), room)
+
+
+def network_rooms(tables: Tables) -> list[str]:
+    """Return the names of the rooms that have a network."""
+    return [population.room.name for population in populations(tables)]
+
+
+def room_graph(tables: Tables, room: str = "") -> nx.Graph:
+    """Return the graph of a room; see `network_of`."""
+    names = network_rooms(tables)
+    if not names:
+        raise UserError("this run has no network to export: its agents sit at tables. Run --scenario network")
+    if room and room not in names:
+        raise unknown_name("room", room, names)
+    room = room or names[0]
+    seats = tables.agents[tables.agents["room"] == room]
+    key = "node" if seats["node"].notna().all() else "name"
+    name_of = dict(zip(seats["agent"], seats[key].astype(str), strict=True))
+    opinions = _ratings(tables, room).reindex(seats["agent"])
+    graph = nx.DiGraph()
+    for seat, values in zip(seats.to_dict("records"), opinions.to_numpy(dtype=float), strict=True):
+        about = {column: seat[column] for column in ("name", "persona", "party", "seat")}
+        graph.add_nodes_from([(name_of[seat["agent"]], _given(seat) | about | _opinions(opinions.columns, values))])
+    links = _links(tables.links[tables.links["room"] == room])
+    graph.add_edges_from((name_of[source], name_of[target], data) for (source, target), data in links.items())
+    return _undirected(graph)
+
+
+def _ratings(tables: Tables, room: str) -> pd.DataFrame:
+    """Return the attitudes of a room: a row per agent, a column per round."""
+    ratings = tables.attitudes
+    ratings = ratings[(ratings["room"] == room) & (ratings["probe"] == tables.header.scenario["probe"])]
+    return ratings.pivot(index="agent", columns="round", values=OPINION).sort_index(axis=1)
+
+
+def _given(seat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of the user's node, without opinions of an earlier export; a list or the like becomes text."""
+    given = json.loads(seat["attributes"]) if isinstance(seat["attributes"], str) else {}
+    kept = {key: value for key, value in given.items() if value is not None and not key.startswith(f"{OPINION}_")}
+    return {key: value if isinstance(value, str | int | float) else json.dumps(value) for key, value in kept.items()}
+
+
+def _opinions(rounds: Iterable[int], values: Iterable[float]) -> dict[str, float]:
+    """Return the attributes of opinions by round, without those that are missing."""
+    known = {str(round_): float(value) for round_, value in zip(rounds, values, strict=True)}
+    if not known:
+        return {}
+    first, last = next(iter(known)), next(reversed(known))
+    named = {"first": known[first], "last": known[last]} | known
+    return {f"{OPINION}_{name}": value for name, value in named.items() if not math.isnan(value)}
+
+
+def _links(changes: pd.DataFrame) -> dict[tuple[int, int], dict[str, Any]]:
+    """Return every link that existed in a room, with its attributes."""
+    links: dict[tuple[int, int], dict[str, Any]] = {}
+    spells: dict[tuple[int, int], list[Spell]] = {}
+    for row in changes.to_dict("records"):
+        pair = (row["source"], row["target"])
+        data = links.setdefault(pair, {})
+        if row["change"] == "added":
+            spells.setdefault(pair, []).append(Spell(row["round"] or None))
+            data.update({WEIGHT: row[WEIGHT]} if row[WEIGHT] == row[WEIGHT] else {})
+            data.update({SIGN: int(row[SIGN])} if row[SIGN] == row[SIGN] else {})
+        else:
+            spells[pair].append(spells[pair].pop()._replace(end=row["round"] - 1))
+    for pair, data in links.items():
+        lived = tuple([spell for spell in spells[pair] if spell.bounds[0] <= spell.bounds[1]])
+        write_spells(data, lived)
+    return links
+
+
+def _link(weight: float, weighted: bool) -> dict[str, float]:
+    """Return the attributes of a link: its weight, if links have weights, and the sign of a hostile one."""
+    return ({WEIGHT: abs(weight)} if weighted else {}) | ({SIGN: -1} if weight < 0 else {})
+
+
+def _undirected(graph: nx.DiGraph) -> nx.Graph:
+    """Return the graph as an undirected one, if every link also leads back with the same attributes."""
+    if any(graph.get_edge_data(other, one) != data for one, other, data in graph.edges(data=True)):
+        return graph
+    return graph.to_undirected()
+
+
+def population_graph(folder: Path) -> nx.Graph:
+    """Return the graph of a population, drawn or read again; see `network_of`."""
+    run = json.loads((folder / POPULATION).read_text(encoding="utf-8"))
+    if run["agents"] > MOST:
+        raise UserError(
+            f"{run['agents']:,} agents are too many for a graph file: up to {MOST:,}; read {AGENTS} and {ATTITUDES} instead"
+        )
+    agents = pq.read_table(folder / AGENTS)
+    party = agents["party"].combine_chunks()
+    codes, parties = np.asarray(party.indices, dtype=np.int64), party.dictionary.to_pylist()
+    chosen = choose_graph(run["graph"], run["agents"])
+    draws = np.random.default_rng(derive(run["seed"], "population", "graph"))  # as in model/population.py
+    array = build_links(chosen, codes, parties, draws)
+    names = agents["node"].to_pylist() if "node" in agents.column_names else list(map(str, range(len(codes))))
+    if chosen.nodes and chosen.nodes != names:
+        raise UserError("the graph file has changed since the population was run: put the earlier file back")
+    graph = nx.DiGraph()
+    attitudes = pd.read_parquet(folder / ATTITUDES).pivot(index="agent", columns="step", values=OPINION)
+    values = attitudes.to_numpy(dtype=float)
+    for number, name in enumerate(names):
+        graph.add_node(name, party=parties[codes[number]], **_opinions(attitudes.columns, values[number]))
+    weighted = bool((np.abs(array.data) != 1).any())
+    coo = array.tocoo()
+    for one, other, weight in zip(*map(np.ndarray.tolist, (*coo.coords, coo.data)), strict=True):
+        graph.add_edge(names[one], names[other], **_link(weight, weighted))
+    return _undirected(graph)

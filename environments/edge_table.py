@@ -1,0 +1,238 @@
+"""Reads the links of a graph as columns: edge lists (.csv, .tsv, plain text) and sparse matrices (.npz).
+
+A file of a million nodes and five million links is read into arrays, without an object for each link. `EdgeTable.graph`
+makes a networkx graph of it, for debates; `EdgeTable.array` a sparse array, for populations. A packed file (.gz, .bz2)
+is unpacked in memory. All errors are ValueErrors of one line, without the name of the file.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
+from scipy import sparse
+
+from parley.environments.link_attributes import END, SIGN, START, WEIGHT, check_static, simple_graph
+
+SOURCE, TARGET = "source", "target"
+COLUMNS = (SOURCE, TARGET, WEIGHT, SIGN, START, END)
+UNPACK = {".gz": gzip.decompress, ".bz2": bz2.decompress}
+WHOLE = (SIGN, START, END)
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EdgeTable:
+    """The links of a graph.
+
+    names: of the nodes, in the order of the file. ends: (2, m) the numbers of both nodes of each link, from 0. columns:
+    (m,) weight, sign, start or end of each link, NaN where it is missing. nodes: the attributes of nodes that have some.
+    """
+
+    names: list[str]
+    ends: NDArray[np.int32]
+    directed: bool
+    columns: Mapping[str, Floats] = field(default_factory=dict)
+    nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def with_nodes(self, nodes: Mapping[str, Mapping[str, Any]]) -> EdgeTable:
+        """Return the same links with the attributes of nodes; a node without links is added at the end."""
+        known = set(self.names)
+        return replace(self, names=[*self.names, *(name for name in nodes if name not in known)], nodes=nodes)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def graph(self) -> nx.Graph:
+        """Return a networkx graph. Errors: ValueError on an attribute of a link that cannot be."""
+        graph = nx.MultiDiGraph() if self.directed else nx.MultiGraph()
+        graph.add_nodes_from(self.names)
+        links: list[tuple[str, str, dict[str, float]]] = [
+            (self.names[one], self.names[other], {}) for one, other in self.ends.T.tolist()
+        ]
+        for name, values in self.columns.items():
+            for (*_, data), value in zip(links, values.tolist(), strict=True):
+                if value == value:  # NaN is missing
+                    data[name] = int(value) if name in WHOLE and value.is_integer() else value
+        graph.add_edges_from(links)
+        return simple_graph(graph)
+
+    def array(self) -> sparse.csr_array:
+        """Return who hears whom: (n, n), a row for each node; the data are weights, or 1; below 0 for a sign of -1.
+
+        Errors: ValueError on a link that is listed with two weights or signs, a weight that is not above 0, a sign that
+        is neither 1 nor -1, and on links with a first or last round, which no law of a population follows.
+        """
+        check_static({name for name, values in self.columns.items() if not np.isnan(values).all()})
+        size, (one, other) = len(self.names), self.ends.astype(np.int64)
+        codes = one * size + other if self.directed else np.concatenate((one * size + other, other * size + one))
+        weights = np.nan_to_num(self.columns[WEIGHT], nan=1.0) if WEIGHT in self.columns else np.ones(len(one))
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            raise ValueError("the weight of a link must be a number above 0 (sign=-1 marks a hostile link)")
+        signs = np.nan_to_num(self.columns[SIGN], nan=1.0) if SIGN in self.columns else np.ones(len(one))
+        if not (np.abs(signs) == 1).all():
+            raise ValueError("the sign of a link must be 1 or -1")
+        weights = weights * signs
+        order = np.argsort(codes)
+        codes, weights = codes[order], (weights if self.directed else np.tile(weights, 2))[order]
+        again = np.diff(codes, prepend=-1) == 0
+        if (weights[again] != weights[np.flatnonzero(again) - 1]).any():
+            raise ValueError("a link is listed with several weights or signs: keep one")
+        rows, columns = np.divmod(codes[~again], size)
+        starts = np.searchsorted(rows, np.arange(size + 1))
+        parts = (weights[~again], columns.astype(np.int32), starts.astype(np.int32))
+        return sparse.csr_array(parts, shape=(size, size))
+
+
+def unpacked(path: str) -> tuple[bytes, str]:
+    """Return the bytes of a file and its ending in lower case, unpacked if it is packed."""
+    place = Path(path)
+    content = place.read_bytes()
+    if unpack := UNPACK.get(place.suffix.lower()):
+        return unpack(content), Path(place.stem).suffix.lower()
+    return content, place.suffix.lower()
+
+
+def read_lines(content: bytes, directed: bool) -> EdgeTable:
+    """Read a plain list: two names a line, then perhaps a weight, parted by spaces or tabs; # begins a comment.
+
+    A first line `source target ...` names other columns.
+    """
+    if b"#" in content:
+        content = re.sub(rb"#[^\n]*", b"", content)
+    if any(mark in content for mark in (b"\t", b"\r", b"  ", b" \n", b"\n ")) or content[:1] == b" ":
+        content = re.sub(rb"^ | $", b"", re.sub(rb"[ \t\r]+", b" ", content), flags=re.M)
+    content = content.lstrip(b"\n")
+    first = content[: content.find(b"\n") + 1 or None].decode().split()
+    if first[:2] == [SOURCE, TARGET]:
+        return _read_columns(content, first, " ", directed, header=True)
+    if len(first) == 1:
+        raise ValueError(f"its first line, {first[0][:40]!r}, is not two names with a space between them")
+    if len(first) > 3:
+        raise ValueError(
+            "a line has more than two names and a weight: write a first line such as `source target weight sign start end`"
+        )
+    return _read_columns(content, [SOURCE, TARGET, WEIGHT][: len(first)], " ", directed, header=False)
+
+
+def read_csv(content: bytes, directed: bool, tabs: bool = False) -> EdgeTable:
+    """Read a list with the columns source and target, and perhaps weight, sign, start and end; `;` may part columns."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    head = content.split(b"\n", 1)[0].decode()
+    mark = "\t" if tabs else ";" if ";" in head and "," not in head else ","
+    header = [name.strip().lower() for name in next(csv.reader([head], delimiter=mark), [])]
+    return _read_columns(content, header, mark, directed, header=True)
+
+
+def _read_columns(content: bytes, names: list[str], mark: str, directed: bool, header: bool) -> EdgeTable:
+    """Read a table with these columns. header: whether its first line names them."""
+    _check_names(names)
+    table = _as_texts(content, names, mark, header)
+    numbers = {name: _numbers(table[name], name) for name in names if name not in (SOURCE, TARGET)}
+    ends = [table[name].combine_chunks() for name in (SOURCE, TARGET)]
+    for name, texts in zip((SOURCE, TARGET), ends, strict=True):
+        if texts.null_count:
+            raise ValueError(f"a line has no {name}")
+    known, codes = _numbered(ends[0], ends[1])
+    if len(loops := np.flatnonzero(codes[0] == codes[1])):
+        raise ValueError(f"{known[codes[0, loops[0]]]} is linked with itself: remove this link")
+    return EdgeTable(known, codes, directed, numbers)
+
+
+def _check_names(names: list[str]) -> None:
+    """Errors: ValueError unless columns are named source and target, and perhaps as further attributes of links."""
+    if not {SOURCE, TARGET} <= set(names):
+        raise ValueError("its first line must name the columns, source and target first: source,target,weight")
+    if wrong := [name for name in names if name not in COLUMNS]:
+        raise ValueError(f"unknown column {wrong[0]!r}: known are {', '.join(COLUMNS)}; rename or remove it")
+    if len(set(names)) < len(names):
+        raise ValueError("a column is named twice")
+
+
+def _as_texts(content: bytes, names: list[str], mark: str, header: bool) -> pa.Table:
+    """Return the columns as texts; an empty text is missing."""
+    reading = arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header))
+    parsing = arrow_csv.ParseOptions(delimiter=mark, quote_char='"' if mark != " " else False)
+    texts = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
+    )
+    try:
+        return arrow_csv.read_csv(io.BytesIO(content), reading, parsing, texts)
+    except pa.ArrowInvalid as error:
+        if "Empty CSV" in str(error):
+            return pa.table({name: pa.array([], pa.string()) for name in names})
+        raise ValueError(str(error).splitlines()[0].removeprefix("CSV parse error: ")) from error
+
+
+def _numbers(texts: pa.ChunkedArray, name: str) -> Floats:
+    """Return texts as numbers, NaN where they are missing. Errors: ValueError, with the first text that is no number."""
+    try:
+        return np.asarray(pc.cast(texts, pa.float64()).fill_null(np.nan).to_numpy(), dtype=np.float64)
+    except pa.ArrowInvalid:
+        wrong = next(text for text in texts.to_pylist() if text is not None and not _is_number(text))
+        raise ValueError(f"the {name} {wrong!r} is not a number") from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        pc.cast(pa.array([text]), pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _numbered(sources: pa.Array, targets: pa.Array) -> tuple[list[str], NDArray[np.int32]]:
+    """Return the different names in the order of lines, and (2, m) the number of each end."""
+    encoded = pa.concat_arrays([sources, targets]).dictionary_encode()
+    codes = np.asarray(encoded.indices).reshape(2, len(sources))
+    first = np.zeros(len(encoded.dictionary), dtype=np.int64)
+    lines = codes.T.ravel()[::-1]
+    first[lines] = np.arange(len(lines))[::-1]  # of equal numbers, the last one assigned counts: the earliest line
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return encoded.dictionary.take(pa.array(order)).to_pylist(), place[codes]
+
+
+def read_npz(content: bytes) -> EdgeTable:
+    """Read a sparse matrix of scipy.sparse.save_npz, in which row i says whom node i hears. Nodes are numbered from 0.
+
+    An entry is the weight of a link; of a negative entry, the sign is -1. Errors: ValueError.
+    """
+    try:
+        return table_of_array(sparse.load_npz(io.BytesIO(content)))
+    except (ValueError, OSError, KeyError) as error:
+        raise ValueError(f"it is not a matrix of scipy.sparse.save_npz: {error}") from error
+
+
+def table_of_array(array: Any) -> EdgeTable:
+    """Return the links of a sparse matrix; see `read_npz`. Errors: ValueError."""
+    matrix = sparse.coo_array(array)
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise ValueError(f"its matrix has {rows:,} rows and {columns:,} columns: it must be square")
+    matrix.sum_duplicates()
+    values = matrix.data.astype(np.float64)
+    there = values != 0
+    ends = np.stack([place[there] for place in matrix.coords]).astype(np.int32)
+    if (ends[0] == ends[1]).any():
+        raise ValueError("a node is linked with itself: call setdiag(0) before you save the matrix")
+    weights, attributes = np.abs(values[there]), dict[str, Floats]()
+    if not (weights == 1).all():
+        attributes[WEIGHT] = weights
+    if (values < 0).any():
+        attributes[SIGN] = np.sign(values[there])
+    return EdgeTable(list(map(str, range(rows))), ends, True, attributes)

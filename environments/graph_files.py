@@ -1,0 +1,157 @@
+"""Reads a graph from a file: GraphML, GEXF, an edge list, an adjacency list or a sparse matrix. Writes GraphML and GEXF.
+
+| ending | what it is |
+|---|---|
+| .graphml, .gexf | nodes and links with attributes, as Gephi, igraph and networkx write them |
+| .csv, .tsv | a link a line, with the columns source, target, and perhaps weight, sign, start, end |
+| .txt, .edgelist, .edges, no ending | a link a line, two names and perhaps a weight, with spaces between them |
+| .adjlist | a node a line, then the nodes that it is linked with |
+| .npz | a matrix of scipy.sparse.save_npz |
+
+A further .gz or .bz2 means that the file is packed. A table of nodes (.csv or .tsv with a column `node`) may give
+attributes to the nodes of any of these. All errors are ValueErrors of one line, without the name of the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import networkx as nx
+
+from parley.environments.edge_table import EdgeTable, read_csv, read_lines, read_npz, unpacked
+from parley.environments.gexf import read_gexf, write_gexf
+from parley.environments.link_attributes import simple_graph
+
+PLAIN = ("", ".txt", ".edgelist", ".edges")
+TABLES = (".csv", ".tsv", ".npz", *PLAIN)
+ENDINGS = (".graphml", ".gexf", ".adjlist", *TABLES)
+NODE, ATTITUDE = "node", "attitude"
+AXIS = (0.0, 10.0)
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
+
+
+def read_graph(path: str, directed: bool = False, node_file: str = "") -> nx.Graph:
+    """Return the graph of a file: a networkx graph without parallel links, whose nodes are named by texts.
+
+    directed: whether a line `a b` of an edge list or an adjacency list means only that a hears b; the other formats say
+    so themselves. Errors: OSError if a file cannot be read, ValueError if it holds no such graph.
+    """
+    content, ending = unpacked(path)
+    if ending in TABLES and not _has_dicts(content, ending):
+        graph = _table(content, ending, directed).graph()
+    else:
+        graph = simple_graph(_with_attributes(content, ending, directed))
+    if loops := list(nx.selfloop_edges(graph)):
+        raise ValueError(f"{loops[0][0]} is linked with itself: remove this link")
+    if node_file:
+        graph.add_nodes_from(read_nodes(node_file).items())
+    check_attitudes(graph)
+    graph.graph.clear()  # defaults of the format
+    return graph
+
+
+def read_table(path: str, directed: bool = False) -> EdgeTable | None:
+    """Return the links of an edge list or a matrix as columns; None for other formats. Errors: as `read_graph`."""
+    content, ending = unpacked(path)
+    return _table(content, ending, directed) if ending in TABLES and not _has_dicts(content, ending) else None
+
+
+def _table(content: bytes, ending: str, directed: bool) -> EdgeTable:
+    if ending == ".npz":
+        return read_npz(content)
+    if ending in (".csv", ".tsv"):
+        return read_csv(content, directed, tabs=ending == ".tsv")
+    return read_lines(content, directed)
+
+
+def _has_dicts(content: bytes, ending: str) -> bool:
+    """Return whether an edge list has dictionaries of attributes, as networkx.write_edgelist writes them."""
+    return ending in PLAIN and content.split(b"\n", 1)[0].rstrip().endswith(b"}")
+
+
+def _with_attributes(content: bytes, ending: str, directed: bool) -> nx.Graph:
+    """Return the graph of a format that networkx reads."""
+    kind, lines = nx.DiGraph if directed else nx.Graph, io.BytesIO(content)
+    if ending == ".graphml":
+        _refuse_duplicates(_ids(content))
+        return nx.read_graphml(lines)
+    if ending == ".gexf":
+        return read_gexf(content)
+    if ending == ".adjlist":
+        rows = (line.split(b"#")[0].split() for line in content.splitlines())
+        _refuse_duplicates(row[0].decode() for row in rows if row)
+        return nx.read_adjlist(lines, create_using=kind)
+    if ending in PLAIN:
+        return nx.read_edgelist(lines, create_using=kind)
+    raise ValueError(f"unknown ending {ending}: known are {', '.join(filter(None, ENDINGS))}, also with .gz or .bz2")
+
+
+def _ids(content: bytes) -> Iterable[str]:
+    """Yield the id of each node of an XML file."""
+    for _, element in ElementTree.iterparse(io.BytesIO(content)):
+        if element.tag.rpartition("}")[2] == NODE:
+            yield element.get("id", "")
+
+
+def _refuse_duplicates(names: Iterable[str]) -> None:
+    if many := [name for name, number in Counter(names).items() if number > 1]:
+        raise ValueError(f"two nodes are called {many[0]!r}: give each node a name of its own")
+
+
+def read_nodes(path: str) -> dict[str, dict[str, Any]]:
+    """Return the attributes of each node from a table with the column `node`; an empty cell is missing.
+
+    Errors: OSError, ValueError.
+    """
+    content, ending = unpacked(path)
+    text = content.decode("utf-8-sig")
+    head = text.split("\n", 1)[0]
+    mark = "\t" if ending == ".tsv" else ";" if ";" in head and "," not in head else ","
+    rows = csv.DictReader(io.StringIO(text), delimiter=mark)
+    if NODE not in (rows.fieldnames or ()):
+        raise ValueError(f"{path} has no column node: its first line must name the columns, such as node,party")
+    listed = list(rows)
+    if not all(row[NODE] for row in listed):
+        raise ValueError(f"{path} has a line without a node: name it or remove the line")
+    _refuse_duplicates(row[NODE] for row in listed)
+    return {
+        row[NODE]: {key: number(row[key]) for key in rows.fieldnames or () if key != NODE and row[key]}
+        for row in listed
+    }
+
+
+def number(text: str) -> float | int | str:
+    """Return a number if the text is written as one, else the text.
+
+    >>> number("7"), number("-2.5"), number("01067")
+    (7, -2.5, '01067')
+    """
+    if not NUMBER.fullmatch(text):
+        return text
+    return float(text) if "." in text else int(text)
+
+
+def check_attitudes(graph: nx.Graph) -> None:
+    """Errors: ValueError if only some nodes have an attitude, or if an attitude is not a number from 0 to 10."""
+    attitudes: dict[Any, Any] = {node: data.get(ATTITUDE) for node, data in graph.nodes(data=True)}
+    missing = [node for node, value in attitudes.items() if value is None]
+    if len(missing) == len(attitudes):
+        return
+    if missing:
+        raise ValueError(f"node {missing[0]} has no attitude; give all nodes the attribute attitude, or none")
+    for node, value in attitudes.items():
+        if isinstance(value, bool | str) or not AXIS[0] <= value <= AXIS[1]:
+            raise ValueError(f"node {node} has the attitude {value!r}, which is not a number from 0 to 10")
+
+
+def write_graph(graph: nx.Graph, path: Path) -> None:
+    """Write a graph as GEXF if the name ends in .gexf, else as GraphML. The same graph gives the same bytes. Errors: OSError."""
+    text = write_gexf(graph) if path.suffix == ".gexf" else "\n".join(nx.generate_graphml(graph)) + "\n"
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,60 @@
+"""What a run does with a graph of the user: checks before anything is made, and lines of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from parley.environments.graph_files import ATTITUDE
+from parley.environments.link_attributes import Ties
+from parley.llm.errors import UserError
+from parley.model.casting import RoomSeating, check_seats, first_links, seat_rooms
+from parley.model.scenario import Scenario
+
+
+def check_files(scenario: Scenario) -> None:
+    """Errors: UserError where a graph of the user does not fit, before anything is made."""
+    environment: Any = scenario.environment
+    for group in environment.groups() if _has_own_graph(scenario) else ():
+        first_links(scenario, group, 0)
+        check_seats(scenario, group)
+        room = next(room for room in seat_rooms(scenario.replace(repetitions=1)) if room.group == group.name)
+        _check_periods(room.ties, scenario.rounds)
+
+
+def _has_own_graph(scenario: Scenario) -> bool:
+    return bool(getattr(scenario.environment, "own_graph", False))
+
+
+def _check_periods(ties: Ties, rounds: int) -> None:
+    """Errors: UserError if no link exists in any round of the run."""
+    if ties.spells and not any(ties.at(round_) for round_ in range(1, rounds + 1)):
+        raise UserError(
+            f"no link of the graph exists in rounds 1 to {rounds}: start and end are numbers of rounds, from 1; "
+            "renumber them, or set rounds"
+        )
+
+
+def own_graph_lines(scenario: Scenario) -> Iterator[str]:
+    """Yield what a plan says about the links and nodes of a graph of the user; nothing for other graphs."""
+    if not _has_own_graph(scenario):
+        return
+    room = next((one for one in seat_rooms(scenario.replace(repetitions=1)) if one.links is not None), None)
+    if room is None:
+        return
+    if room.ties.weights:
+        yield "  the weights of the graph's links are recorded; debates ignore them"
+    if room.ties.signs:
+        yield "  the signs of the graph's links are recorded; debates ignore them"
+    if room.ties.spells:
+        yield f"  {_changes(room, scenario.rounds)}"
+    if any(ATTITUDE in node.attributes for node in room.nodes):
+        yield "  the attitudes of the graph's nodes are recorded; agents state opinions of their own"
+
+
+def _changes(room: RoomSeating, rounds: int) -> str:
+    """Return how many links of a room change in a run; an undirected link counts twice."""
+    never = len(room.ties.spells) - len({pair for round_ in range(1, rounds + 1) for pair in room.ties.at(round_)})
+    removed, added = (sum(len(room.ties.changes(round_)[which]) for round_ in range(2, rounds + 1)) for which in (0, 1))
+    absent = f"; {never:,} exist in none of the {rounds} rounds" if never else ""
+    return f"links by round: {added:,} appear and {removed:,} vanish, each direction counted{absent}"

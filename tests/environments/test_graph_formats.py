@@ -1,0 +1,238 @@
+"""Every format of a graph file gives the same graph, and every fault of a file is one line that says what to do."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from data_checks import check_each
+from scipy import sparse
+
+from parley.environments.graph_files import ENDINGS, read_graph, read_table
+from parley.environments.graphs import GRAPHS, File
+from parley.environments.sparse_graphs import from_networkx
+
+NAMES = ("alice", "bob", "cem", "dora")
+PLAIN = nx.path_graph(NAMES)
+
+
+def marked() -> nx.DiGraph:
+    """Two links with all attributes that a link may have."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from((name, {"party": "cdu"}) for name in NAMES)
+    graph.add_edge("alice", "bob", weight=2.5, sign=-1, start=2, end=3)
+    graph.add_edge("cem", "dora", weight=1.0, sign=1)
+    return graph
+
+
+def write_text(text: str) -> Callable[[nx.Graph, Path], object]:
+    return lambda graph, path: path.write_text(text)
+
+
+@check_each(
+    ("ending", "write"),
+    [
+        (".graphml", nx.write_graphml),
+        (".gexf", nx.write_gexf),
+        (".adjlist", nx.write_adjlist),
+        (".edgelist", nx.write_edgelist),
+        (".txt", write_text("alice bob\nbob\tcem\n# a comment\n\n  cem   dora  # Ulm\r\n")),
+        (".edges", write_text("source target\nalice bob\nbob cem\ncem dora\n")),
+        ("", write_text("alice bob\nbob cem\ncem dora\ndora cem\n")),
+        (".csv", write_text("source,target\nalice,bob\nbob,cem\ncem,dora\n")),
+        (".CSV", write_text('\ufeffSource;Target\nalice;"bob"\nbob;cem\ncem;dora\n')),
+        (".tsv", write_text("target\tsource\nbob\talice\ncem\tbob\ndora\tcem\n")),
+    ],
+)
+def test_every_format_gives_the_same_graph(
+    tmp_path: Path, ending: str, write: Callable[[nx.Graph, Path], object]
+) -> None:
+    """A chain of four: the same names in the same order, the same links. A shuffled chain is another graph."""
+    path = tmp_path / f"net{ending}"
+    write(PLAIN, path)
+    graph = read_graph(str(path))
+    assert list(graph) == list(NAMES)
+    assert nx.utils.graphs_equal(nx.Graph(graph.edges), nx.Graph(PLAIN.edges))
+    shuffled = nx.relabel_nodes(PLAIN, dict(zip(NAMES, ("bob", "dora", "alice", "cem"), strict=True)))
+    assert not nx.utils.graphs_equal(nx.Graph(graph.edges), nx.Graph(shuffled.edges))
+
+
+@check_each(
+    ("ending", "write"),
+    [
+        (".graphml", nx.write_graphml),
+        (".gexf", nx.write_gexf),
+        (".csv", write_text("source,target,weight,sign,start,end\nalice,bob,2.5,-1,2,3\ncem,dora,1,1,,\n")),
+        (".txt", write_text("source target weight sign start end\nalice bob 2.5 -1 2 3\ncem dora 1 1 0 9\n")),
+    ],
+)
+def test_links_keep_weight_sign_and_rounds(
+    tmp_path: Path, ending: str, write: Callable[[nx.Graph, Path], object]
+) -> None:
+    write(marked(), tmp_path / f"net{ending}")
+    graph = read_graph(str(tmp_path / f"net{ending}"), directed=True)
+    assert graph.is_directed()
+    assert graph.edges["alice", "bob"] == {"weight": 2.5, "sign": -1, "start": 2, "end": 3}
+    assert graph.edges["cem", "dora"].items() >= {"weight": 1.0, "sign": 1}.items()
+
+
+def test_a_packed_table_is_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "net.csv.gz").write_bytes(gzip.compress(b"source,target\na,b\n"))
+    assert list(read_graph(str(tmp_path / "net.csv.gz")).edges) == [("a", "b")]
+
+
+def test_a_matrix_says_whom_each_row_hears(tmp_path: Path) -> None:
+    """0 hears 1 with weight 2; 2 is hostile to 0; 3 has no link and is a node all the same."""
+    matrix = sparse.csr_array(([2.0, -0.5], ([0, 2], [1, 0])), shape=(4, 4))
+    sparse.save_npz(tmp_path / "net.npz", matrix)
+    graph = read_graph(str(tmp_path / "net.npz"))
+    assert list(graph) == ["0", "1", "2", "3"]
+    assert sorted(graph.edges(data=True)) == [
+        ("0", "1", {"weight": 2.0, "sign": 1}),
+        ("2", "0", {"weight": 0.5, "sign": -1}),
+    ]
+    sparse.save_npz(tmp_path / "ones.npz", sparse.csr_array(np.eye(3, k=1)))
+    assert list(read_graph(str(tmp_path / "ones.npz")).edges(data=True)) == [("0", "1", {}), ("1", "2", {})]
+
+
+def test_gexf_of_gephi_keeps_ids_and_periods(tmp_path: Path) -> None:
+    """Ids stay the names, labels are an attribute; version 1.3 is read, and a link may exist in several periods."""
+    (tmp_path / "net.gexf").write_text(
+        '<?xml version="1.0"?><gexf xmlns="http://gexf.net/1.3" version="1.3">'
+        '<graph defaultedgetype="directed" mode="dynamic" timeformat="integer"><nodes>'
+        '<node id="n0" label="Alice"/><node id="n1" label="Bob"/></nodes><edges>'
+        '<edge id="0" source="n0" target="n1" weight="2"><spells><spell start="1" end="2"/><spell start="5"/></spells>'
+        "</edge></edges></graph></gexf>"
+    )
+    graph = read_graph(str(tmp_path / "net.gexf"))
+    assert dict(graph.nodes(data="label")) == {"n0": "Alice", "n1": "Bob"}
+    assert graph.edges["n0", "n1"] == {"weight": 2.0, "spells": "1-2 5-"}
+
+
+def test_a_table_of_nodes_gives_attributes(tmp_path: Path) -> None:
+    """An edge list has none of its own; a node without links is one of the table."""
+    (tmp_path / "net.csv").write_text("source,target\na,b\n")
+    (tmp_path / "people.csv").write_text("node,party,attitude,zip\nb,spd,2.5,01067\na,cdu,7,\nc,spd,0,\n")
+    graph = File(str(tmp_path / "net.csv"), node_file=str(tmp_path / "people.csv"))
+    assert list(graph.read().nodes(data=True)) == [
+        ("a", {"party": "cdu", "attitude": 7}),
+        ("b", {"party": "spd", "attitude": 2.5, "zip": "01067"}),
+        ("c", {"party": "spd", "attitude": 0}),
+    ]
+    assert graph.people == (("cdu", ""), ("spd", ""), ("spd", ""))
+    table = graph.table()
+    assert table is not None
+    assert (table.names, table.nodes["b"]["attitude"]) == (["a", "b", "c"], 2.5)
+
+
+TWICE = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id="a"/><node id="a"/></graph></graphml>'
+
+
+@check_each(
+    ("name", "text", "words"),
+    [
+        ("net.csv", "from,to\na,b\n", "must name the columns, source and target first"),
+        ("net.csv", "source,target,wieght\na,b,1\n", "unknown column 'wieght': known are source, target, weight"),
+        ("net.csv", "source,target,weight\na,b,much\n", "the weight 'much' is not a number"),
+        ("net.csv", "source,target,weight\na,b,0\n", "weight 0.0, which is no number above 0"),
+        ("net.csv", "source,target,weight\na,b,-1\n", "sign=-1 marks a hostile link"),
+        ("net.csv", "source,target,sign\na,b,0\n", "sign 0, which is neither 1 nor -1"),
+        ("net.csv", "source,target,start\na,b,1.5\n", "the link of a and b: start must be a round, a whole number"),
+        ("net.csv", "source,target,start,end\na,b,3,2\n", "its end, 2, is before its start, 3"),
+        ("net.csv", "source,target,weight\na,b,1\na,b,2\n", "listed with several values of weight: keep one"),
+        ("net.csv", "source,target\na\n", "Expected 2 columns, got 1"),
+        ("net.csv", "source,target\na,\n", "a line has no target"),
+        ("net.csv", "source,target\na,b\nb,b\n", "b is linked with itself: remove this link"),
+        ("net.csv", "source,source,target\na,a,b\n", "a column is named twice"),
+        ("net.csv", "", "must name the columns"),
+        ("net.txt", "a\n", "is not two names with a space between them"),
+        ("net.txt", "a b 1 2\n", "more than two names and a weight: write a first line such as"),
+        ("net.adjlist", "a b\na c\n", "two nodes are called 'a'"),
+        ("net.graphml", TWICE, "two nodes are called 'a': give each node a name of its own"),
+        ("net.graphml", "<graphml", "is not a readable graph file"),
+        ("net.gexf", "<gexf/>", "is not a readable graph file: No <graph> element"),
+        ("net.npz", "a b", "is not a matrix of scipy.sparse.save_npz"),
+        ("net.net", "*Vertices 2", "unknown ending .net: known are .graphml, .gexf"),
+    ],
+)
+def test_a_fault_is_one_line_that_names_the_file(tmp_path: Path, name: str, text: str, words: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=words) as caught:
+        GRAPHS.get(f"file,path={tmp_path / name}").read()
+    assert str(tmp_path / name) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@check_each(
+    ("people", "words"),
+    [
+        ("name,party\na,cdu\n", "people.csv has no column node"),
+        ("node,party\na,cdu\na,spd\n", "two nodes are called 'a'"),
+        ("node,attitude\na,3\n", "node b has no attitude; give all nodes the attribute attitude, or none"),
+        ("node,attitude\na,3\nb,11\n", "node b has the attitude 11, which is not a number from 0 to 10"),
+        ("node,attitude\na,3\nb,low\n", "node b has the attitude 'low'"),
+    ],
+)
+def test_a_fault_of_the_table_of_nodes_is_one_line(tmp_path: Path, people: str, words: str) -> None:
+    (tmp_path / "net.csv").write_text("source,target\na,b\n")
+    (tmp_path / "people.csv").write_text(people)
+    with pytest.raises(ValueError, match=words):
+        File(str(tmp_path / "net.csv"), node_file=str(tmp_path / "people.csv")).read()
+    with pytest.raises(ValueError, match=r"cannot read .*none\.csv: No such file"):
+        File(str(tmp_path / "net.csv"), node_file=str(tmp_path / "none.csv")).read()
+
+
+@check_each("directed", [True, False])
+def test_the_columns_give_the_array_of_the_graph(tmp_path: Path, directed: bool) -> None:
+    """The path without networkx, for a million nodes, gives what networkx gives; a link listed twice counts once."""
+    rng = np.random.default_rng(1)
+    ends = rng.integers(0, 30, size=(200, 2))
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    weights = 1 + ends.min(axis=1) * 30 + ends.max(axis=1)
+    (tmp_path / "net.txt").write_text("".join(f"p{a} p{b} {w}\n" for (a, b), w in zip(ends, weights, strict=True)))
+    table = read_table(str(tmp_path / "net.txt"), directed)
+    assert table is not None
+    graph = read_graph(str(tmp_path / "net.txt"), directed)
+    assert table.names == list(graph)
+    expected = nx.to_scipy_sparse_array(graph, dtype=float, format="csr")
+    assert (table.array() != expected).nnz == 0
+    assert table.array().sum() == expected.sum()
+    assert table.array().indices.dtype == np.int32
+
+
+@check_each(
+    ("text", "words"),
+    [
+        ("source,target,start\na,b,2\n", "populations do not follow rounds: leave it out"),
+        ("source,target,sign\na,b,-2\n", "the sign of a link must be 1 or -1"),
+        ("source,target,weight\na,b,1\nb,a,2\n", "a link is listed with several weights"),
+        ("source,target,sign\na,b,1\nb,a,-1\n", "a link is listed with several weights or signs"),
+        ("source,target,weight\na,b,-1\n", "the weight of a link must be a number above 0"),
+    ],
+)
+def test_what_no_population_can_follow_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "net.csv").write_text(text)
+    table = read_table(str(tmp_path / "net.csv"))
+    assert table is not None
+    with pytest.raises(ValueError, match=words):
+        table.array()
+
+
+def test_a_hostile_link_is_below_zero_in_an_array(tmp_path: Path) -> None:
+    """By hand: a and b are foes, b and c friends with weight 3; both ways, as the list is undirected."""
+    (tmp_path / "net.csv").write_text("source,target,weight,sign\na,b,2,-1\nb,c,3,\n")
+    table = read_table(str(tmp_path / "net.csv"))
+    assert table is not None
+    expected = [[0, -2, 0], [-2, 0, 3], [0, 3, 0]]
+    assert table.array().toarray().tolist() == expected
+    assert from_networkx(table.graph()).toarray().tolist() == expected
+
+
+def test_the_manual_names_every_ending() -> None:
+    """docs/networks.md lists what can be read."""
+    page = (Path(__file__).parents[2] / "docs" / "networks.md").read_text(encoding="utf-8")
+    assert all(f"`{ending}`" in page for ending in ENDINGS if ending)

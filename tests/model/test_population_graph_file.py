@@ -1,0 +1,78 @@
+"""A population on a graph of the user: the same graph in any format moves opinions in the same way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from data_checks import check_each
+from scipy import sparse
+
+from parley.llm.errors import UserError
+from parley.model.population import PopulationModel
+from parley.model.population_setup import choose_graph
+
+CHAIN = nx.path_graph(4)
+MATRIX = nx.to_scipy_sparse_array(CHAIN, dtype=float)
+
+
+def last(graph: Any, agents: int = 4) -> Any:
+    """The opinions after three steps."""
+    model = PopulationModel("degroot", graph, agents=agents, steps=3, rng=1)
+    model.run()
+    return model.opinions
+
+
+@check_each("ending", ["graphml", "gexf", "adjlist", "edgelist", "csv", "npz", "networkx", "array"])
+def test_every_format_moves_opinions_alike(tmp_path: Path, ending: str) -> None:
+    """A chain of four; the same links among other people give other opinions."""
+    path = tmp_path / f"net.{ending}"
+    makers: dict[str, Any] = {
+        "csv": lambda: path.write_text("source,target\n0,1\n1,2\n2,3\n"),
+        "npz": lambda: sparse.save_npz(path, sparse.csr_array(MATRIX)),
+    }
+    graphs = {"networkx": CHAIN, "array": MATRIX}
+    if ending not in graphs:
+        makers.get(ending, lambda: getattr(nx, f"write_{ending}")(CHAIN, path))()
+    opinions = last(graphs.get(ending, f"file,path={path}"))
+    assert np.allclose(opinions, last(CHAIN), rtol=0, atol=1e-12)
+    shuffled = nx.Graph()
+    shuffled.add_nodes_from(range(4))
+    shuffled.add_edges_from([(2, 0), (0, 3), (3, 1)])
+    assert not np.allclose(opinions, last(shuffled), atol=0.01)
+
+
+def test_a_table_of_nodes_gives_parties_and_attitudes(tmp_path: Path) -> None:
+    """A node without links is an agent too; attributes arrive in the order of the agents."""
+    (tmp_path / "net.csv").write_text("source,target\nann,bob\n")
+    (tmp_path / "people.csv").write_text("node,party,attitude\ncem,b,9\nbob,a,1.5\nann,a,0\n")
+    spec = f"file,path={tmp_path}/net.csv,node_file={tmp_path}/people.csv"
+    chosen = choose_graph(spec, 3)
+    assert chosen.nodes == ["ann", "bob", "cem"]
+    assert chosen.parties == ["a", "a", "b"]
+    assert chosen.attribute("attitude") == [0, 1.5, 9]
+    assert chosen.attribute("stubbornness") == []
+    model = PopulationModel("degroot", spec, agents=3, steps=1, rng=1)
+    assert [model.parties[code].name for code in model.codes] == ["a", "a", "b"]
+    (tmp_path / "people.csv").write_text("node,party\nann,a\n")
+    with pytest.raises(UserError, match="node bob has no party, but other nodes have one"):
+        _ = choose_graph(spec, 2).parties
+
+
+@check_each(
+    ("graph", "words"),
+    [
+        (sparse.csr_array(np.eye(2)), "graph of scipy: a node is linked with itself"),
+        (sparse.csr_array(np.ones((2, 3))), "2 rows and 3 columns: it must be square"),
+        (sparse.csr_array([[0, -1], [0, 0]]), "hostile links .sign -1., which law"),
+        (nx.Graph([("a", "b", {"start": 2})]), "populations do not follow rounds"),
+        (nx.Graph([("a", "b", {"sign": -1})]), "hostile links .sign -1., which law"),
+        (sparse.csr_array((3, 3)), "it has 3 nodes, but 2 agents were requested: set --agents 3"),
+    ],
+)
+def test_a_graph_that_no_population_can_have_is_one_line(graph: Any, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        PopulationModel("degroot", graph, agents=2, steps=1, rng=1)
