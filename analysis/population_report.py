@@ -148,20 +148,25 @@ def draw(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
         panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         for axis in panels.flat[len(numbers) :]:
             axis.set_visible(False)
-        for axis, number in zip(panels.flat, numbers, strict=False):
-            one = spread if number is None else spread[spread["dimension"] == number]
-            shades = _draw_panel(axis, one, scalars, number)
+        tables = [_shares(spread if number is None else spread[spread["dimension"] == number]) for number in numbers]
+        scale = PowerNorm(0.5, 0, max(table.to_numpy().max() for table in tables))  # one for all panels
+        for axis, table, number in zip(panels.flat, tables, numbers, strict=False):
+            shades = _draw_panel(axis, table, scale, scalars, number)
         figure.colorbar(shades, ax=panels, label=f"Share of people in {AXIS[1] / BINS:g} points")
     return figure
 
 
-def _draw_panel(axis: Axes, spread: pd.DataFrame, scalars: pd.DataFrame, number: int | None) -> Any:
-    """Draw one dimension; return its shades."""
-    table = spread.pivot(index="low", columns="step", values="people")
-    steps, counts = table.columns.to_numpy(), table.to_numpy()
+def _shares(spread: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of people in each bin (rows) at each step (columns), of one dimension."""
+    counts = spread.pivot(index="low", columns="step", values="people")
+    return counts / counts.sum(axis=0)
+
+
+def _draw_panel(axis: Axes, table: pd.DataFrame, scale: PowerNorm, scalars: pd.DataFrame, number: int | None) -> Any:
+    """Draw one dimension; return its shades. table: as `_shares` returns it."""
+    steps = table.columns.to_numpy()
     edges = np.concatenate(([steps[0] - 0.5], (steps[1:] + steps[:-1]) / 2, [steps[-1] + 0.5]))
-    shading: dict[str, Any] = {"cmap": "Greys", "rasterized": True, "norm": PowerNorm(0.5, 0)}
-    shades = axis.pcolormesh(edges, EDGES, counts / counts.sum(axis=0), **shading)
+    shades = axis.pcolormesh(edges, EDGES, table.to_numpy(), cmap="Greys", rasterized=True, norm=scale)
     for name, label, style in _mean_styles(scalars, "mean" if number is None else f"mean_{number}"):
         axis.plot(scalars["step"], scalars[name], label=label, markersize=3.4, linewidth=1.2, **style)
     label = "Attitude (0–10)" if number is None else f"Attitude {number} (0–10)"
