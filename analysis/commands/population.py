@@ -107,7 +107,9 @@ def _graph_digest(graph: str) -> dict[str, str]:
     try:
         files = GRAPHS.get(graph).files
         return {"file": digest(*[Path(file).read_bytes().hex() for file in files]).hex()}
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        raise UserError(f"graph {graph}: cannot read {error.filename}: {error.strerror}") from error
+    except ValueError as error:
         raise UserError(f"graph {graph}: {error}") from error
 
 
