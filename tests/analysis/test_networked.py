@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from parley.analysis.metrics.trajectory import compute
 from parley.analysis.plots import HALF, attitudes, party_means
 from parley.analysis.tables import Tables, load, write_tables
-from parley.model.events import Heard, Linked, Unlinked
+from parley.model.events import Heard, Linked, Signed, Unlinked
 
 ROOM = "racism/2 democrat/000"
 NETWORK = {"size": 24, "graph": "ring", "reference": "", "repetitions": 2}
@@ -25,6 +25,7 @@ def test_links_and_what_was_heard_become_these_very_tables(record: Callable, hea
             [
                 header(),
                 Linked(ROOM, 0, ((1, 2), (2, 1))),
+                Signed(ROOM, 0, ((1, 2),), (-1,)),
                 Linked(ROOM, 2, ((1, 3),), (0.5,)),
                 Unlinked(ROOM, 2, ((1, 2),)),
                 Heard(ROOM, 1, 2, (4, 3)),
@@ -32,6 +33,7 @@ def test_links_and_what_was_heard_become_these_very_tables(record: Callable, hea
         )
     )
     assert tables.links.pop("weight").fillna(0).tolist() == [0, 0, 0.5, 0]
+    assert tables.links.pop("sign").fillna(0).tolist()[:3] == [-1, 0, 0]
     assert tables.links.to_numpy().tolist() == [
         [ROOM, 0, "added", 1, 2],
         [ROOM, 0, "added", 2, 1],
@@ -42,7 +44,7 @@ def test_links_and_what_was_heard_become_these_very_tables(record: Callable, hea
     assert tables.heard.to_numpy().tolist() == [[ROOM, 1, 2, 4], [ROOM, 1, 2, 3]]
     assert tables.heard.columns.to_list() == ["room", "round", "agent", "iteration"]
     empty = load(record([header()]))
-    assert empty.links.pop("weight").dtype == "float64"
+    assert {empty.links.pop(name).dtype.name for name in ("weight", "sign")} == {"float64"}
     for name in ("links", "heard"):
         assert getattr(empty, name).dtypes.to_dict() == getattr(tables, name).dtypes.to_dict()
         assert getattr(empty, name).empty
