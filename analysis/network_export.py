@@ -1,8 +1,9 @@
 """The network of a run as a graph file: who hears whom and when, and the opinions of everyone after each survey.
 
 A node has the attributes `party`, `attitude_first`, `attitude_last` and `attitude_0`, `attitude_1`, ... (0 to 10; after
-the survey of that round, or the step of a population), and those of the user's own network. A node of a debate also has
-`name`, `persona` and `seat`. An opinion that is missing has no attribute. A link has `weight` and `sign` if the user's
+the survey of that round, or the step of a population; in several dimensions `attitude_2_first` and so on), and those of
+the user's own network. A node of a debate also has `name`, `persona` and `seat`. An opinion that is missing has no
+attribute. A link has `weight` and `sign` if the user's
 network has them, and `start` and `end` (or `spells`) if it does not exist in all rounds of the run.
 """
 
@@ -85,14 +86,14 @@ def _given(seat: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value if isinstance(value, str | int | float) else json.dumps(value) for key, value in kept.items()}
 
 
-def _opinions(rounds: Iterable[int], values: Iterable[float]) -> dict[str, float]:
-    """Return the attributes of opinions by round, without those that are missing."""
+def _opinions(rounds: Iterable[int], values: Iterable[float], opinion: str = OPINION) -> dict[str, float]:
+    """Return the attributes of opinions by round, without those that are missing. opinion: with what their names begin."""
     known = {str(round_): float(value) for round_, value in zip(rounds, values, strict=True)}
     if not known:
         return {}
     first, last = next(iter(known)), next(reversed(known))
     named = {"first": known[first], "last": known[last]} | known
-    return {f"{OPINION}_{name}": value for name, value in named.items() if not math.isnan(value)}
+    return {f"{opinion}_{name}": value for name, value in named.items() if not math.isnan(value)}
 
 
 def _links(changes: pd.DataFrame) -> dict[tuple[int, int], dict[str, Any]]:
@@ -143,10 +144,12 @@ def population_graph(folder: Path) -> nx.Graph:
     if chosen.nodes and chosen.nodes != names:
         raise UserError("the graph file has changed since the population was run: put the earlier file back")
     graph = nx.DiGraph()
-    attitudes = pd.read_parquet(folder / ATTITUDES).pivot(index="agent", columns="step", values=OPINION)
-    values = attitudes.to_numpy(dtype=float)
-    for number, name in enumerate(names):
-        graph.add_node(name, party=parties[codes[number]], **_opinions(attitudes.columns, values[number]))
+    record = pd.read_parquet(folder / ATTITUDES)
+    graph.add_nodes_from((name, {"party": parties[code]}) for name, code in zip(names, codes, strict=True))
+    for opinion in record.columns.drop(["step", "agent"]):
+        attitudes = record.pivot(index="agent", columns="step", values=opinion)
+        for name, values in zip(names, attitudes.to_numpy(dtype=float), strict=True):
+            graph.nodes[name].update(_opinions(attitudes.columns, values, opinion))
     weighted = bool((np.abs(array.data) != 1).any())
     coo = array.tocoo()
     for one, other, weight in zip(*map(np.ndarray.tolist, (*coo.coords, coo.data)), strict=True):

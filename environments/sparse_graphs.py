@@ -118,20 +118,18 @@ def from_networkx(graph: nx.Graph, nodes: Sequence[Hashable] | None = None) -> c
     """Convert a graph of up to 100,000 nodes, numbered in its own order or that of `nodes`.
 
     A link a -> b of a directed graph means that a hears b. The data are the `weight` of each link, or 1 if it has none; below 0
-    for a link with the `sign` -1. Errors: ValueError if a weight is not above 0, or if links have a first or last round.
+    for a link with the `sign` -1. Errors: ValueError if a weight is not above 0, if a sign is neither 1 nor -1, or if links have
+    a first or last round.
     """
     _refuse_large(len(graph))
-    links = list(graph.edges(data=True))
-    check_static({name for *_, data in links for name in TIMES if data.get(name) is not None})
+    check_static({name for *_, data in graph.edges(data=True) for name in TIMES if data.get(name) is not None})
     array = csr_array(nx.to_scipy_sparse_array(graph, nodes, dtype=float, format="csr"))
     if not (np.isfinite(array.data).all() and (array.data > 0).all()):
         raise ValueError("the weight of a link must be a number above 0 (sign=-1 marks a hostile link)")
-    if any(data.get(SIGN) == -1 for *_, data in links):
-        signs = nx.Graph if not graph.is_directed() else nx.DiGraph
-        signed = signs()
-        signed.add_nodes_from(graph)
-        signed.add_weighted_edges_from((one, other, data.get(SIGN) or 1) for one, other, data in links)
-        array = csr_array(array * nx.to_scipy_sparse_array(signed, nodes, dtype=float, format="csr"))
+    signs = csr_array(nx.to_scipy_sparse_array(graph, nodes, dtype=float, weight=SIGN, format="csr"))
+    if not (np.abs(signs.data) == 1).all():
+        raise ValueError("the sign of a link must be 1 or -1")
+    array = csr_array(array * signs)
     array.setdiag(0)
     array.eliminate_zeros()
     return _compact(array)

@@ -60,7 +60,7 @@ def draw_shares(scenario: Scenario) -> Mapping[SeatKey, str]:
     """Return the voice of every seat that a share falls on.
 
     A share is one of all seats in debates that no other entry names, rounded to whole seats. The seed draws them, and a seat has
-    the same model on every topic.
+    the same model on every topic. Errors: UserError if a share is less than half a seat.
     """
     shares = {who: share for who in scenario.llm_by_party if (share := share_of(who)) is not None}
     if not shares:
@@ -73,6 +73,8 @@ def draw_shares(scenario: Scenario) -> Mapping[SeatKey, str]:
         total += share
         ends.append(round(total * len(keys)))
     for who, start, stop in zip(shares, ends, ends[1:], strict=False):
+        if start == stop:
+            raise UserError(f"llms: {who} of {len(keys):,} seats is no seat: give a larger share or more repetitions")
         voices |= dict.fromkeys(keys[start:stop], who)
     return voices
 

@@ -39,7 +39,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     yield from _deliberation_problems(scenario)
     yield from _survey_problems(scenario)
     yield from _persona_problems(scenario)
-    for entries in ("trait_assignment", "adapter_by_party", "llm_by_party"):
+    for entries in ("trait_assignment", "adapter_by_party", "llm_by_party", "share_by_seat"):
         getattr(scenario, entries)  # raises a UserError on an entry that cannot be read
     yield from _intervention_problems(scenario)
     if scenario.people.archetypes and (scenario.subject.questions or scenario.interventions):

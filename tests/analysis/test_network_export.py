@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from data_checks import check_each
 
@@ -186,3 +187,14 @@ def test_a_population_whose_file_is_gone_says_so(tmp_path: Path) -> None:
     (tmp_path / "net.csv").unlink()
     with pytest.raises(UserError, match="cannot read"):
         network_of(tmp_path / "p")
+
+
+def test_each_dimension_of_a_population_is_exported(tmp_path: Path) -> None:
+    """The opinions of the record, by dimension and step, at the right node."""
+    words = ["population", "--law", "degroot", "--graph", "ring,degree=2", "--agents", "6", "--steps", "2"]
+    assert run.main([*words, "--dimensions", "2", "--out", str(tmp_path / "p")]) == 0
+    record, graph = pd.read_parquet(tmp_path / "p" / "attitudes.parquet"), network_of(tmp_path / "p")
+    for row in record.to_dict("records"):
+        for name in ("attitude_1", "attitude_2"):
+            assert graph.nodes[str(int(row["agent"]))][f"{name}_{int(row['step'])}"] == row[name]
+    assert graph.nodes["3"]["attitude_2_last"] == graph.nodes["3"]["attitude_2_2"]

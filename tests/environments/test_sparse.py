@@ -131,6 +131,11 @@ def test_from_networkx_keeps_who_hears_whom() -> None:
     graph.add_edge(0, 2, weight=-7)
     with pytest.raises(ValueError, match="weight of a link must be a number above 0"):
         from_networkx(graph)
+    graph.add_edge(0, 2, weight=7, sign=-1)
+    assert from_networkx(graph).toarray().tolist() == [[0, 1, -7], [0, 0, 0], [1, 0, 0]]
+    graph.add_edge(0, 2, sign=2)
+    with pytest.raises(ValueError, match="sign of a link must be 1 or -1"):
+        from_networkx(graph)
 
 
 @check_each(
