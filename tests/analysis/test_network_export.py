@@ -17,8 +17,6 @@ from parley.analysis.metrics._network import populations
 from parley.analysis.network_export import network_of, room_graph
 from parley.analysis.runs import run as run_scenario
 from parley.analysis.tables import Tables, load
-from parley.analysis.views.conversation import room_lines
-from parley.analysis.views.network import who
 from parley.environments.graph_files import read_graph, write_graph
 from parley.environments.link_attributes import TIMES
 from parley.llm.errors import UserError
@@ -127,6 +125,10 @@ def changes_of(tables: Tables, round_: int, change: str) -> set[tuple[str, str]]
 
 def test_tables_transcript_and_page_name_the_nodes(own: Path) -> None:
     """The ids of the user, wherever agents are named; a run on a drawn network has no such column."""
+    pytest.importorskip("solara", reason="the [app] extra is not installed")
+    from parley.analysis.views.conversation import room_lines
+    from parley.analysis.views.network import who
+
     tables = load(own)
     (seat, *_) = tables.agents[tables.agents["node"] == "alice"].to_dict("records")
     for frame in (tables.utterances, tables.attitudes):
