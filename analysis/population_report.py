@@ -18,10 +18,12 @@ from matplotlib.ticker import MaxNLocator
 from parley.agents.laws import Law
 from parley.agents.laws.base import AXIS
 from parley.analysis.figures import new_figure, styles_by_party
-from parley.analysis.formatting import format_number
+from parley.analysis.formatting import escape_markdown, format_number
 from parley.analysis.report import Report
+from parley.environments.survey_table import describe_survey
 from parley.model.node_traits import attitude_names
 from parley.model.population_record import ATTITUDES
+from parley.model.survey_people import SurveyPeople, compare_means
 
 BINS = 50
 EDGES = np.linspace(*AXIS, BINS + 1)
@@ -76,12 +78,13 @@ def write(
     command: str,
     converged: int | None = None,
     traits: Sequence[str] = (),
+    people: SurveyPeople | None = None,
 ) -> Path:
     """Write tables/, figures/ and summary.md into the folder of a finished population; return the summary's path.
 
     scalars: the model's reporters, a row per step. run: the settings. law: a fitted law adds its own report and
     caption. converged: the step in which the run stopped because opinions hardly moved. traits: the attributes of nodes
-    that were used.
+    that were used. people: the respondents of a survey.
     """
     spread, measures, warning = distribution(folder), scalars.drop(columns=["stopped"]), law.extrapolation(run["steps"])
     report = Report(folder, Path(SUMMARY).stem, f"A population of {run['agents']:,}")
@@ -93,6 +96,7 @@ def write(
     report.figure(draw(spread, measures, caption), "figures/distribution", "Share of people by attitude and step")
     report.section("In short", convergence(run, converged), _used_traits(traits))
     _add_measures(report, measures)
+    _add_survey(report, people)
     report.lines(law.told)
     report.section("Files", f"{_record_files(run)}; `tables/scalars`, `tables/distribution`.")
     report.section("Run it again", f"```sh\n{command}\n```")
@@ -116,8 +120,25 @@ def _used_traits(traits: Sequence[str]) -> str:
 
 
 def _record_files(run: Mapping[str, Any]) -> str:
-    names = ", ".join(attitude_names(run.get("dimensions", 1)))
-    return f"`{ATTITUDES}` (step, agent, {names}; every {run['every']}. step), `agents.parquet` (agent, party)"
+    names, who = ", ".join(attitude_names(run.get("dimensions", 1))), "agent, party"
+    who += ", respondent" if "people" in run else ""
+    return f"`{ATTITUDES}` (step, agent, {names}; every {run['every']}. step), `agents.parquet` ({who})"
+
+
+def _add_survey(report: Report, people: SurveyPeople | None) -> None:
+    """Add who the agents are, if they are respondents of a survey, and the margins that were reached."""
+    if not people:
+        return
+    report.section("People from a survey", *map(escape_markdown, describe_survey(people.survey)))
+    report.table(compare_means(people), ["", "survey, weighted", "agents at the start"])
+    if people.respondents.margins:
+        table = pd.DataFrame(people.respondents.margins)
+        report.data(**{"tables/margins": table})
+        report.add("Shares of the margins, before and after raking (`tables/margins`):")
+        texts = [
+            [one.variable, one.value, *(f"{share:.3f}" for share in one[2:])] for one in people.respondents.margins
+        ]
+        report.table(texts, ["variable", "value", "known share", "before", "after"])
 
 
 def _add_measures(report: Report, scalars: pd.DataFrame) -> None:

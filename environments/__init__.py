@@ -25,9 +25,13 @@ ENVIRONMENTS = Registry(
         "graph_files",
         "graphs",
         "link_attributes",
+        "margins",
+        "raking",
         "rewiring",
         "rules",
         "sparse_graphs",
+        "survey_table",
+        "text_columns",
     ),
 )
 

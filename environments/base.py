@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Literal, NamedTuple, Protocol, get_args
 
@@ -159,3 +159,18 @@ def in_range(low: float, high: float, **options: float) -> None:
     for name, value in options.items():
         if not low <= value <= high:
             raise ValueError(f"{name} must be from {low:g} to {high:g}, not {value:g}")
+
+
+def seats_by_share(shares: Mapping[str, float], size: int) -> tuple[str, ...]:
+    """Return seats of which each kind has its share, by the method of Sainte-Laguë, whatever the size.
+
+    The next seat goes to the kind with the largest share / (2 seats + 1), the first of equal ones.
+
+    >>> seats_by_share({"republican": 0.5, "democrat": 0.25, "green": 0.25}, 5)
+    ('republican', 'democrat', 'green', 'republican', 'republican')
+    """
+    seats, counts = list[str](), Counter[str]()
+    for _ in range(size):
+        seats.append(max(shares, key=lambda kind: shares[kind] / (2 * counts[kind] + 1)))
+        counts[seats[-1]] += 1
+    return tuple(seats)

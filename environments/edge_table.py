@@ -12,7 +12,7 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -131,17 +131,22 @@ def read_lines(content: bytes, directed: bool) -> EdgeTable:
 def read_csv(content: bytes, directed: bool, tabs: bool = False) -> EdgeTable:
     """Read a list with the columns source and target, and perhaps weight, sign, start and end; `;` may part columns."""
     content = content.removeprefix(b"\xef\xbb\xbf")
+    names, mark = split_header(content, tabs)
+    return _read_columns(content, [name.lower() for name in names], mark, directed, header=True)
+
+
+def split_header(content: bytes, tabs: bool) -> tuple[list[str], str]:
+    """Return the names of the columns in the first line of a table, and the mark between columns."""
     head = content.split(b"\n", 1)[0].decode()
     mark = "\t" if tabs else ";" if ";" in head and "," not in head else ","
-    header = [name.strip().lower() for name in next(csv.reader([head], delimiter=mark), [])]
-    return _read_columns(content, header, mark, directed, header=True)
+    return [name.strip() for name in next(csv.reader([head], delimiter=mark), [])], mark
 
 
 def _read_columns(content: bytes, names: list[str], mark: str, directed: bool, header: bool) -> EdgeTable:
     """Read a table with these columns. header: whether its first line names them."""
     _check_names(names)
-    table = _as_texts(content, names, mark, header)
-    numbers = {name: _numbers(table[name], name) for name in names if name not in (SOURCE, TARGET)}
+    table = read_texts(content, names, mark, header)
+    numbers = {name: as_numbers(table[name], name) for name in names if name not in (SOURCE, TARGET)}
     ends = [table[name].combine_chunks() for name in (SOURCE, TARGET)]
     for name, texts in zip((SOURCE, TARGET), ends, strict=True):
         if texts.null_count:
@@ -162,12 +167,20 @@ def _check_names(names: list[str]) -> None:
         raise ValueError("a column is named twice")
 
 
-def _as_texts(content: bytes, names: list[str], mark: str, header: bool) -> pa.Table:
-    """Return the columns as texts; an empty text is missing."""
+def read_texts(content: bytes, names: list[str], mark: str, header: bool, wanted: Sequence[str] = ()) -> pa.Table:
+    """Return the columns as texts; an empty text is missing. wanted: the columns to return (default: all).
+
+    Errors: ValueError of one line.
+    """
     reading = arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header))
-    parsing = arrow_csv.ParseOptions(delimiter=mark, quote_char='"' if mark != " " else False)
+    parsing = arrow_csv.ParseOptions(
+        delimiter=mark, quote_char='"' if mark != " " else False, newlines_in_values=bool(wanted)
+    )
     texts = arrow_csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
+        column_types=dict.fromkeys(names, pa.string()),
+        strings_can_be_null=True,
+        null_values=[""],
+        include_columns=list(wanted),
     )
     try:
         return arrow_csv.read_csv(io.BytesIO(content), reading, parsing, texts)
@@ -177,7 +190,7 @@ def _as_texts(content: bytes, names: list[str], mark: str, header: bool) -> pa.T
         raise ValueError(str(error).splitlines()[0].removeprefix("CSV parse error: ")) from error
 
 
-def _numbers(texts: pa.ChunkedArray, name: str) -> Floats:
+def as_numbers(texts: pa.ChunkedArray, name: str) -> Floats:
     """Return texts as numbers, NaN where they are missing. Errors: ValueError, with the first text that is no number."""
     try:
         return np.asarray(pc.cast(texts, pa.float64()).fill_null(np.nan).to_numpy(), dtype=np.float64)

@@ -11,6 +11,8 @@ Options
     rewiring    how links change between rounds: none, nearer (environments/rewiring.py)
     timing      simultaneous (default): an agent hears a round only after it has spoken; sequential: one after another
     order       as for round_table, of agents who speak one after another (reshuffled)
+    mix         a survey file whose weighted shares of parties, and of variants of personas, the agents have, in place of
+                `parties`: mix=survey.csv,party=COLUMN (environments/survey_table.py)
 
 Graph, rule, activation and rewiring may have options of their own: `graph=small_world,degree=6,rewired=0.1`
 (docs/networks.md). One room is one population. Its graph is drawn for each repetition and is the same on every topic.
@@ -26,11 +28,12 @@ from typing import Annotated, Literal
 
 from parley.environments._social_graph import Feed, Pairs, SocialGraph
 from parley.environments.activation import ACTIVATION
-from parley.environments.base import Group, Order, Room, Turn, speaking_order
+from parley.environments.base import Group, Order, Room, Turn, seats_by_share, speaking_order
 from parley.environments.graphs import GRAPHS, File, Graph, Node
 from parley.environments.link_attributes import Ties
 from parley.environments.rewiring import REWIRING
 from parley.environments.rules import RULES, Rule
+from parley.environments.survey_table import Survey, open_survey
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,15 @@ class Network:
     rewiring: Annotated[str, REWIRING] = "none"
     timing: Literal["simultaneous", "sequential"] = "simultaneous"
     order: Order = "reshuffled"
+    mix: str = ""
 
     def __post_init__(self) -> None:
         if not self.parties:
             raise ValueError("parties must name at least one party")
         RULES.get(self.rule), ACTIVATION.get(self.activation), REWIRING.get(self.rewiring)
-        if self.size < len(set(self.parties)):
+        if self.mix:
+            self._check_mix()
+        elif self.size < len(set(self.parties)):
             raise ValueError(f"size must be at least {len(set(self.parties))}: one of each party")
         self._graph.fits(self.groups()[0].seats)
         if self.rewiring != "none" and self._graph.changing:
@@ -58,6 +64,26 @@ class Network:
                 "links of the graph have a start or an end, so they change as the graph says: leave out rewiring, "
                 "or remove start and end"
             )
+
+    def _check_mix(self) -> None:
+        """Errors: ValueError or UserError if seats cannot be by the shares of the survey."""
+        if self.survey is None or not self.survey.party or self.survey.opinion:
+            raise ValueError(
+                "mix needs party=COLUMN and takes no opinion: agents of a debate have opinions of their own"
+            )
+        if self._graph.people if isinstance(self._graph, File) else ():
+            raise ValueError("the nodes of the graph have parties: leave out mix, or remove the attribute party")
+        shares = self.survey.read().shares
+        if absent := sorted(set(shares).difference(seats_by_share(shares, self.size)), key=shares.__getitem__):
+            raise ValueError(
+                f"{absent[-1]} has a share of {shares[absent[-1]]:.2g} in the survey, so it has no seat of {self.size}: "
+                "set a larger size, merge parties with names=(VALUE:NAME), or leave it out with missing=VALUE"
+            )
+
+    @property
+    def survey(self) -> Survey | None:
+        """The survey whose shares of parties the agents have; None without one."""
+        return open_survey(self.mix) if self.mix else None
 
     @property
     def _graph(self) -> Graph:
@@ -87,8 +113,9 @@ class Network:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that the graph is read from."""
-        return self._graph.files if isinstance(self._graph, File) else ()
+        """The files that the graph and the survey are read from."""
+        graph = self._graph.files if isinstance(self._graph, File) else ()
+        return graph + (self.survey.files if self.survey else ())
 
     @property
     def own_graph(self) -> bool:
@@ -98,6 +125,8 @@ class Network:
     def groups(self) -> tuple[Group, ...]:
         people = self._graph.people
         seats = tuple(party for party, _ in people)
+        if self.survey:
+            seats = seats_by_share(self.survey.read().shares, self.size)
         seats = seats or (self.parties * (self.size // len(self.parties) + 1))[: self.size]
         personas = tuple(persona for _, persona in people)
         counted = [f"{number} {party}" if number > 1 else party for party, number in Counter(seats).items()]

@@ -255,4 +255,4 @@ def _open_once(registry: Registry, spec: str, stamp: int) -> Any:
     return registry.open(spec)
 
 
-__all__ = ["Checked", "Option", "Registry", "UserError", "name_of", "options_of", "parse_spec"]
+__all__ = ["Checked", "Option", "Registry", "UserError", "name_of", "options_of", "parse_spec", "unknown_name"]

@@ -26,7 +26,7 @@ from parley.model import attendance
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Rated, Utterance
 from parley.model.interventions import intervention_spec
-from parley.model.own_graph import own_graph_lines
+from parley.model.own_graph import mix_lines, own_graph_lines
 from parley.model.scenario import Scenario
 from parley.model.titles import heading
 
@@ -187,6 +187,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         f"and {plan.ratings:,} ratings{more} ({again}{fewer})"
     )
     yield from own_graph_lines(scenario)
+    yield from mix_lines(scenario)
     if unpaid := plan.scripted_calls:
         yield f"  {unpaid:,} of these calls go to scripted partners, which need no model and cost nothing"
     for one in scenario.interventions:

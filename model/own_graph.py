@@ -1,4 +1,4 @@
-"""What a run does with a graph of the user: checks before anything is made, and lines of the plan."""
+"""What a run does with a graph or a survey of the user: checks before anything is made, and lines of the plan."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from parley.environments.graph_files import ATTITUDE
 from parley.environments.link_attributes import Ties
+from parley.environments.survey_table import Survey, describe_survey
 from parley.llm.errors import UserError
 from parley.model.casting import RoomSeating, check_seats, first_links, seat_rooms
 from parley.model.scenario import Scenario
@@ -50,6 +51,15 @@ def own_graph_lines(scenario: Scenario) -> Iterator[str]:
         yield f"  {_changes(room, scenario.rounds)}"
     if any(ATTITUDE in node.attributes for node in room.nodes):
         yield "  the attitudes of the graph's nodes are recorded; agents state opinions of their own"
+
+
+def mix_lines(scenario: Scenario) -> Iterator[str]:
+    """Yield what a plan says about the survey whose shares of parties the agents have; nothing without one."""
+    survey: Survey | None = getattr(scenario.environment, "survey", None)
+    if survey:
+        yield from (f"  {line}" for line in describe_survey(survey))
+        shares = ", ".join(f"{kind} {share:.1%}" for kind, share in survey.read().shares.items())
+        yield f"  seats by weighted shares: {shares}"
 
 
 def _changes(room: RoomSeating, rounds: int) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from parley.agents.laws import Floats, Law, People, open_law
 from parley.agents.laws.motion import STUBBORN, Motion
+from parley.environments.survey_table import Survey
 from parley.llm.errors import UserError
 from parley.llm.registry import name_of
 from parley.llm.seeding import derive
@@ -28,6 +29,7 @@ from parley.model.node_traits import attitude_names, node_traits
 from parley.model.population_record import Columns
 from parley.model.reporters import stopped
 from parley.model.stepping import SteppedModel
+from parley.model.survey_people import SurveyPeople, draw_people
 from parley.model.trait_assignment import MIDDLE
 
 LARGEST, MOST_DIMENSIONS = 100_000_000, 12
@@ -59,6 +61,8 @@ class PopulationModel(SteppedModel):
         Gets the attitudes of each step. By default nothing is recorded.
     collect_errors : bool
         Keep an exception in `error` instead of raising it, for `mesa.batch_run`.
+    people : str or Survey, optional
+        The survey of which every agent is a respondent: `"FILE,opinion=COLUMN,low=1,high=7"` (docs/populations.md).
 
     Attributes
     ----------
@@ -70,6 +74,8 @@ class PopulationModel(SteppedModel):
         The attributes of nodes that are used, such as `attitude` or `bound`.
     nodes : list of str
         The names of the nodes of a graph of your own.
+    people : SurveyPeople or None
+        The respondents of a survey, and which of them each agent is.
 
     Raises
     ------
@@ -95,6 +101,7 @@ class PopulationModel(SteppedModel):
         until: float | None = None,
         recorder: Columns | None = None,
         collect_errors: bool = False,
+        people: str | Survey | None = None,
     ):
         if not 1 <= agents <= LARGEST:
             raise UserError(f"a population has 1 to {LARGEST:,} agents, not {agents:,}")
@@ -104,17 +111,36 @@ class PopulationModel(SteppedModel):
         super().__init__(self.root, steps, collect_errors)
         self.dimensions, self.until, self.recorder = dimensions, until, recorder
         self.converged: int | None = None
-        self._set_up(open_law(law) if isinstance(law, str) else law, setup.choose_graph(graph, agents), agents, parties)
+        chosen = setup.choose_graph(graph, agents)
+        self.people = self._draw_people(people, chosen, agents, parties)
+        self._set_up(open_law(law) if isinstance(law, str) else law, chosen, agents, parties)
         self.datacollector = mesa.DataCollector(model_reporters=self._reporters())
         self._run_and_collect(self._record_start)
+
+    def _draw_people(
+        self, people: str | Survey | None, chosen: setup.ChosenGraph, agents: int, parties: str
+    ) -> SurveyPeople | None:
+        """Draw the respondents of a survey. Errors: UserError, also where something else says who the agents are."""
+        if not people:
+            return None
+        if parties:
+            raise UserError("--people takes the parties from the survey (party=COLUMN), so leave out --parties")
+        if held := node_traits(chosen, attitude_names(self.dimensions)):
+            raise UserError(
+                f"the nodes of graph {chosen.name} have the attribute {next(iter(held))}, and --people gives opinions too: "
+                "use one of them"
+            )
+        return draw_people(people, agents, self.dimensions, chosen, self._stream)
 
     def _set_up(self, law: Law, chosen: setup.ChosenGraph, agents: int, parties: str) -> None:
         """Make parties, links and first opinions, and the law in motion. Errors: UserError."""
         self.nodes = chosen.nodes
-        fitted = tuple([setup.Party(*party) for party in law.people])
+        fitted = self.people.parties if self.people else tuple([setup.Party(*party) for party in law.people])
         self.parties = setup.parse_parties(parties) if parties else fitted or chosen.even_parties or setup.EVERYBODY
         names = tuple([party.name for party in self.parties])
-        if chosen.parties:
+        if self.people:
+            self.codes = self.people.codes
+        elif chosen.parties:
             self.codes = setup.party_codes(chosen.parties, names)
         else:
             self.codes = setup.draw_parties(self.parties, agents, self._stream("parties"))
@@ -123,7 +149,8 @@ class PopulationModel(SteppedModel):
         attitudes = attitude_names(self.dimensions)
         traits = node_traits(chosen, [*attitudes, STUBBORN, *law.reads])
         self.traits = tuple(traits)
-        start = setup.initial_opinions(self.parties, self.codes, traits, attitudes, self._stream)
+        surveyed = self.people.opinions(attitudes) if self.people else {}
+        start = setup.initial_opinions(self.parties, self.codes, traits | surveyed, attitudes, self._stream)
         self.opinions = law.admit(start)
         try:
             people = People(self.codes, names, traits)
@@ -143,8 +170,13 @@ class PopulationModel(SteppedModel):
 
     def _record_start(self) -> None:
         if self.recorder:
-            self.recorder.open(self.codes, [party.name for party in self.parties], self.nodes)
-            self.recorder.write(0, self.opinions)
+            self.open_record(self.recorder)
+
+    def open_record(self, recorder: Columns) -> None:
+        """Record who the agents are, and their first opinions."""
+        more = {"respondents": self.people.lines} if self.people else {}
+        recorder.open(self.codes, [party.name for party in self.parties], self.nodes, **more)
+        recorder.write(0, self.opinions)
 
     def _next_round(self) -> None:
         before, stream = self.opinions, self._stream("step", self.round + 1)

@@ -1,5 +1,7 @@
-"""Records a population in columns: attitudes.parquet (step, agent, attitude) and agents.parquet (agent, party, and the
-node of a graph of your own). In several dimensions there is a column for each: attitude_1, attitude_2, ...
+"""Records a population in columns: attitudes.parquet (step, agent, attitude) and agents.parquet (agent, party).
+
+agents.parquet also has the node of a graph of your own, and the respondent of a survey. In several dimensions there is a
+column for each: attitude_1, attitude_2, ...
 """
 
 from __future__ import annotations
@@ -26,8 +28,11 @@ KEY = b"parley"
 
 
 class Columns(Protocol):
-    def open(self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = ()) -> None:
-        """Keep the party of each agent, as a place in `names`, and its node in a graph of the user."""
+    def open(
+        self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = (), respondents: Codes | None = None
+    ) -> None:
+        """Keep the party of each agent, as a place in `names`, its node in a graph of the user, and the number of its
+        respondent in a survey."""
 
     def write(self, step: int, opinions: Floats, last: bool = False) -> None:
         """Keep the attitudes of all agents after a step. last: the run stops here."""
@@ -54,10 +59,14 @@ class ToParquet:
                 self._partial, self._schema, compression="zstd", use_dictionary=False, column_encoding=encodings
             )
 
-    def open(self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = ()) -> None:
+    def open(
+        self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = (), respondents: Codes | None = None
+    ) -> None:
         party = pa.DictionaryArray.from_arrays(pa.array(parties, pa.int32()), pa.array(names, pa.string()))
         columns = {"agent": pa.array(np.arange(len(parties)), pa.int32()), "party": party}
-        who = pa.table(columns | ({"node": pa.array(nodes, pa.string())} if nodes else {}))
+        columns |= {"node": pa.array(nodes, pa.string())} if nodes else {}
+        columns |= {"respondent": pa.array(respondents, pa.int32())} if respondents is not None else {}
+        who = pa.table(columns)
         with self._errors():
             pq.write_table(who, self.folder / AGENTS, compression="zstd")
 

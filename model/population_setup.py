@@ -86,12 +86,15 @@ def draw_parties(parties: tuple[Party, ...], size: int, generator: np.random.Gen
     return generator.permutation(np.minimum(codes, len(parties) - 1))
 
 
-def party_codes(parties: Sequence[str], names: Sequence[str]) -> Codes:
-    """(n,) the place of each node's party in `names`. Errors: UserError on nodes of another party, a party without nodes."""
+def party_codes(parties: Sequence[str], names: Sequence[str], option: str = "--parties") -> Codes:
+    """(n,) the place of each node's party in `names`, the parties of an option.
+
+    Errors: UserError on nodes of another party, a party without nodes.
+    """
     if set(parties) != set(names):
         theirs = ",".join(dict.fromkeys(parties))
         raise UserError(
-            f"the graph has nodes of the parties {theirs}, but --parties names {','.join(names)}: name the same parties"
+            f"the graph has nodes of the parties {theirs}, but {option} names {','.join(names)}: name the same parties"
         )
     return np.array([names.index(party) for party in parties], dtype=np.int64)
 

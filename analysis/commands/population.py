@@ -54,6 +54,12 @@ def population_parser() -> Parser:
         "one uniform party)"
     )
     add_option(parser, "--parties NAME[:MEAN:SD][:WEIGHT],...", about, default="")
+    about = (
+        "a survey file (.csv): each agent gets the opinions and the party of a respondent, drawn by weight\noptions: "
+        "opinion=COLUMN,low=ANSWER,high=ANSWER, party=COLUMN, names=(VALUE:NAME,...), weight=COLUMN, missing=VALUE, "
+        "margins=FILE (docs/populations.md)"
+    )
+    add_option(parser, "--people FILE[,key=value]", about, default="")
     return parser
 
 
@@ -68,6 +74,7 @@ def population(words: Sequence[str]) -> int:
     run = {name: getattr(options, name) for name in ("law", "graph", "agents", "steps", "every", "parties", "seed")}
     run |= {"dimensions": options.dimensions} if options.dimensions > 1 else {}
     run |= {"until": options.until} if options.until is not None else {}
+    run |= {"people": options.people} if options.people else {}
     folder = results_folder(options, "population")
     summary = _simulate(run, folder, f"python run.py population {shlex.join(words)}")
     print_paths(summary=summary, figure=folder / "figures" / "distribution.png")
@@ -78,23 +85,27 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
     """Simulate a population, unless the folder has it already; return its summary."""
     from parley.agents.laws import open_law
     from parley.analysis.population_report import SUMMARY, convergence, write
+    from parley.environments.survey_table import describe_survey
     from parley.model.population import PopulationModel
 
     law = open_law(run["law"])
-    manifest = run | {"fit": law.digest} | _graph_digest(run["graph"])
+    manifest = run | {"fit": law.digest} | _graph_digest(run["graph"]) | _survey_digest(run.get("people"))
     if (folder / SUMMARY).exists():
         _claim(folder, manifest)
         print("this population is already finished, so nothing was run")
         return folder / SUMMARY
-    names = ("graph", "agents", "parties", "steps", "dimensions", "until")
+    names = ("graph", "agents", "parties", "steps", "dimensions", "until", "people")
     model = PopulationModel(law, rng=run["seed"], **{name: run[name] for name in names if name in run})
     _claim(folder, manifest)  # only now: settings of which no population can be made leave no folder
     print_paths(folder=folder)
     _record(model, folder, run)
-    for line in filter(None, (convergence(run, model.converged), law.caption, law.extrapolation(run["steps"]))):
+    surveyed = describe_survey(model.people.survey) if model.people else ()
+    for line in filter(
+        None, (*surveyed, convergence(run, model.converged), law.caption, law.extrapolation(run["steps"]))
+    ):
         print(line)
     scalars = model.datacollector.get_model_vars_dataframe()
-    return write(folder, scalars, run, law, command, model.converged, model.traits)
+    return write(folder, scalars, run, law, command, model.converged, model.traits, model.people)
 
 
 def _graph_digest(graph: str) -> dict[str, str]:
@@ -113,6 +124,19 @@ def _graph_digest(graph: str) -> dict[str, str]:
         raise UserError(f"graph {graph}: {error}") from error
 
 
+def _survey_digest(people: str | None) -> dict[str, str]:
+    """Return the digest of the files of a survey: a changed file is another population."""
+    from parley.environments.survey_table import open_survey
+    from parley.llm.seeding import digest
+
+    if not people:
+        return {}
+    try:
+        return {"survey": digest(*[Path(file).read_bytes().hex() for file in open_survey(people).files]).hex()}
+    except OSError as error:
+        raise UserError(f"--people: cannot read {error.filename}: {error.strerror}") from error
+
+
 def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
     """Run the model, and record its attitudes from the start."""
     from parley.model.population_record import ToParquet
@@ -122,8 +146,7 @@ def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
     recorder = model.recorder = ToParquet(folder, run["every"], header, model.dimensions)
     with bar(run["law"], run["steps"], "step") as progress:
         try:
-            recorder.open(model.codes, [party.name for party in model.parties], model.nodes)
-            recorder.write(0, model.opinions)
+            model.open_record(recorder)
             model.run(progress)
         finally:
             recorder.close(whole=model.over and model.error is None)

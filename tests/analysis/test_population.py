@@ -27,6 +27,7 @@ SMALL = [
     "--parties",
     "a:2:1,b:8:1",
 ]
+SURVEY = "people.csv,opinion=(x,y),low=1,high=7,party=p,weight=w,missing=99,margins=margins.csv"
 
 
 def held(folder: Path, *more: str) -> int:
@@ -146,3 +147,72 @@ def test_the_summary_names_what_the_nodes_gave(tmp_path: Path) -> None:
     words = ["--graph", f"file,path={tmp_path}/net.graphml", "--agents", "4", "--out", str(out)]
     assert run.main(["population", "--law", "deffuant", *words]) == 0
     assert "From the nodes of the graph: attitude, bound." in (out / "summary.md").read_text()
+
+
+def surveyed(folder: Path, *more: str, people: str = SURVEY) -> int:
+    """A population of 500 from a survey of 60, raked to two margins; run in the folder of the survey."""
+    rows = [f"{'ab'[n % 2]},{n % 7 + 1},{99 if n == 7 else n % 5 + 2},{1 + n % 3}" for n in range(60)]
+    Path("people.csv").write_text("\n".join(["p,x,y,w", *rows]) + "\n")
+    if not Path("margins.csv").exists():
+        Path("margins.csv").write_text("variable,value,share\np,a,0.6\np,b,0.4\n")
+    words = ["--law", "hegselmann_krause", "--dimensions", "2", "--agents", "500", "--steps", "2"]
+    return run.main(["population", *words, "--people", people, *more, "--out", str(folder)])
+
+
+def test_a_survey_gives_people_and_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who was left out, what weights cost, and which margins are reached, on the console and in the summary."""
+    monkeypatch.chdir(tmp_path)
+    assert surveyed(Path("out")) == 0
+    told = capsys.readouterr().out
+    summary = Path("out/summary.md").read_text()
+    for text in (told, summary):
+        assert "people.csv: 59 respondents, weights worth 49; largest miss of a margin " in text
+        assert "Left out: 1 with no answer to y." in text
+    assert "| share of a | 0.600 | 0.600 |" in summary
+    assert "| p | b | 0.400 |" in summary
+    margins = pd.read_csv("out/tables/margins.csv")
+    assert margins["after"].tolist() == pytest.approx([0.6, 0.4], abs=1e-6)
+    agents = pd.read_parquet("out/agents.parquet")
+    assert agents["party"].value_counts().to_dict() == {"a": 300, "b": 200}
+    assert (agents["respondent"] != 8).all()  # who was left out
+    assert run.main(["export-network", "out", "--out", "out.graphml"]) == 0
+    nodes = nx.read_graphml("out.graphml").nodes
+    assert [nodes[str(agent)]["party"] for agent in range(500)] == agents["party"].tolist()
+
+
+def test_a_survey_gives_the_same_bytes_and_a_changed_one_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert surveyed(Path("one")) == surveyed(Path("two")) == 0
+    for path in Path("one").rglob("*.*"):
+        if path.name != "summary.md":  # it names its folder
+            assert path.read_bytes() == (Path("two") / path.relative_to("one")).read_bytes(), path
+    assert surveyed(Path("one")) == 0
+    assert "nothing was run" in capsys.readouterr().out
+    Path("margins.csv").write_text("variable,value,share\np,a,0.5\np,b,0.5\n")
+    assert surveyed(Path("one")) == 2
+    assert "already has another population" in capsys.readouterr().err
+
+
+@check_each(
+    ("people", "told"),
+    [
+        (SURVEY.replace("=p,", "=party,"), "unknown column of people.csv 'party'"),
+        (SURVEY.replace("high=7", "high=5"), "is outside the scale from low=1 to high=5"),
+        ("nobody.csv,opinion=(x,y),low=1,high=7", "cannot read nobody.csv"),
+        (f"{SURVEY},age=3", "unknown option of survey 'age'"),
+    ],
+)
+def test_a_wrong_survey_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], people: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert surveyed(Path("out"), people=people) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert told in shown.err
+    assert shown.err.count("\n") == 1
+    assert not Path("out").exists()

@@ -31,6 +31,13 @@ PEOPLE = "debate_id,treatment_type,participant_side,agreement_pre_likert,agreeme
 )
 """Made-up rows in the form of a public table, for commands that set a run beside people."""
 
+SURVEY = "pid,sex,age,climate,taxes,weight\n" + "".join(
+    f"{1 + n % 3},{'fm'[n // 3 % 2]},{('18-34', '35-64', '65+')[n // 6 % 3]},{1 + n % 7},{1 + n % 5},{1 + n % 4}\n"
+    for n in range(90)
+)
+MARGINS = "variable,value,share\nsex,f,0.52\nsex,m,0.48\nage,18-34,0.30\nage,35-64,0.45\nage,65+,0.25\n"
+"""A made-up survey, and shares to which its weights are raked, as docs/populations.md shows them."""
+
 
 class Parsed(Exception):
     """Thrown in the place of what a command does once its arguments are read."""
@@ -83,6 +90,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         friends = nx.relabel_nodes(nx.cycle_graph(40), lambda number: f"friend {number}")
         nx.set_node_attributes(friends, {name: ("republican", "democrat")[len(name) % 2] for name in friends}, "party")
         nx.write_graphml(friends, "friends.graphml")
+        Path("survey.csv").write_text(SURVEY, encoding="utf-8")
+        Path("margins.csv").write_text(MARGINS, encoding="utf-8")
         Path("data").mkdir()
         Path("data/salvi_rct_750_pre_post_agreement.csv").write_text(PEOPLE, encoding="utf-8")
     return folder

@@ -1,0 +1,120 @@
+"""Rakes the weights of respondents to known margins, and says how much a sample with weights is worth.
+
+Raking (Deming and Stephan 1940) multiplies each weight by one factor per variable, such as one for the sex and one for
+the age of a respondent, so that the weighted share of each value is the known one. It is the calibration of Deville and
+Särndal 1992 (Journal of the American Statistical Association 87: 376-382) with an exponential factor, so its factors are
+the minimum of a convex function, which scipy.optimize finds. Iterative proportional fitting has the same result, but
+stops at a wrong one where margins contradict each other; a linear program tells this before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog, minimize
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+TOLERANCE = 1e-6
+"""The largest difference between a share that is known and the share that is reached."""
+LEAST = 1e-6
+"""Raking may divide the weight of a group of respondents by at most a million."""
+
+
+def rake(weights: Floats, codes: Sequence[Codes], shares: Sequence[Floats]) -> Floats:
+    """Return (n,) raked weights, with mean 1.
+
+    weights: (n,) above 0. codes: for each variable (n,) the place of each respondent's value. shares: for each variable
+    the known share of each value, above 0, with sum 1. Errors: ValueError if no weights above 0 have these margins.
+
+    >>> rake(np.ones(4), [np.array([0, 0, 0, 1])], [np.array([0.5, 0.5])]).round(3)
+    array([0.667, 0.667, 0.667, 2.   ])
+    """
+    groups, members = _group(codes)
+    before = np.bincount(members, weights) / weights.sum()
+    design, wanted = _design(groups, shares)
+    even: Floats = weights / weights.mean()
+    if not len(wanted):  # each variable has one value
+        return even
+    factors = _factors(before, design, wanted) if _is_possible(before, design, wanted) else np.zeros(len(before))
+    if factors.min() < LEAST:
+        raise ValueError(
+            "no weights above 0 meet all margins at once, because of which values the respondents have together: "
+            "leave out a variable, or merge values"
+        )
+    if (miss := np.abs(design @ (before * factors) - wanted).max()) > TOLERANCE:
+        raise ValueError(f"raking did not converge: a margin is missed by {miss:.2g}; merge rare values")
+    raked: Floats = even * factors[members]
+    raked /= raked.mean()
+    return raked
+
+
+def _group(codes: Sequence[Codes]) -> tuple[Codes, Codes]:
+    """Return (variables, m) the values of each group of respondents who share all values, and (n,) the group of each."""
+    members = np.zeros(len(codes[0]), dtype=np.int64)
+    for one in codes:
+        _, first, members = np.unique(members * (one.max() + 1) + one, return_index=True, return_inverse=True)
+    return np.stack(codes)[:, first], members
+
+
+def _design(groups: Codes, shares: Sequence[Floats]) -> tuple[sparse.csr_array, Floats]:
+    """Return (k, m) which of m groups have each value but the first of its variable, and (k,) the known share of it."""
+    rows = [groups[number] == value for number, known in enumerate(shares) for value in range(1, len(known))]
+    matrix = np.array(rows, dtype=float).reshape(-1, groups.shape[1])
+    return sparse.csr_array(matrix), np.concatenate([known[1:] for known in shares])
+
+
+def _is_possible(before: Floats, design: sparse.csr_array, wanted: Floats) -> bool:
+    """Return whether some shares of groups, each at least LEAST of the share before, have the wanted margins.
+
+    The program looks for the largest part `least` such that every group keeps at least this part of its share.
+    """
+    size = len(before)
+    shares = sparse.vstack([design, np.ones((1, size))]).tocsr()
+    equal = sparse.hstack([shares, sparse.csr_array((shares.shape[0], 1))])
+    keep = sparse.hstack([-sparse.eye_array(size), sparse.csr_array(before[:, None])])
+    gain = np.append(np.zeros(size), -1.0)
+    found = linprog(gain, keep, np.zeros(size), equal, np.append(wanted, 1.0), (0, 1), method="highs")
+    return bool(found.status == 0 and -found.fun > LEAST)
+
+
+def _factors(before: Floats, design: sparse.csr_array, wanted: Floats) -> Floats:
+    """Return (m,) the factor of each group: exp of the sum of the parts of its values, scaled to shares with sum 1."""
+
+    def shares(parts: Floats) -> tuple[Floats, float]:
+        exponents = design.T @ parts
+        top = float(exponents.max())
+        scaled = before * np.exp(exponents - top)
+        return scaled / scaled.sum(), top + float(np.log(scaled.sum()))
+
+    def value(parts: Floats) -> float:
+        return shares(parts)[1] - float(wanted @ parts)
+
+    def slope(parts: Floats) -> Floats:
+        gap: Floats = design @ shares(parts)[0] - wanted
+        return gap
+
+    def curvature(parts: Floats) -> Floats:
+        now = shares(parts)[0]
+        mean, spread = design @ now, (design * now) @ design.T
+        curved: Floats = spread.toarray() - np.outer(mean, mean)
+        return curved
+
+    start = np.zeros(len(wanted))
+    options = {"gtol": 1e-12, "maxiter": 1000}
+    found = minimize(value, start, jac=slope, hess=curvature, method="trust-exact", options=options)
+    factors: Floats = shares(found.x)[0] / before
+    return factors
+
+
+def kish_size(weights: Floats) -> float:
+    """Return how many respondents of equal weight the sample is worth (Kish 1965): (sum w)² / sum w².
+
+    >>> kish_size(np.array([1.0, 1.0, 1.0, 3.0]))
+    3.0
+    """
+    return float(weights.sum() ** 2 / (weights**2).sum())
