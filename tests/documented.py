@@ -140,7 +140,7 @@ RULES = (
     Rule(r"^run\.py validate", "--personas simple"),
     Rule(r"^run\.py population", "--agents 300 --steps 3"),
     Rule(r"^run\.py representatives substitute", "--limit 2 --repetitions 1"),
-    Rule(r"^run\.py (report|compare|surrogate|rhetoric|deviation|judge|human|analyse) "),
+    Rule(r"^run\.py (report|compare|surrogate|fit-law|rhetoric|deviation|judge|human|analyse) "),
 )
 REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
 """Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""

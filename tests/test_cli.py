@@ -56,7 +56,7 @@ DEBATING = [
     name for name, given in ASKING.items() if SMALL in given or name in ("intervene", "fine-tuned", "structured")
 ]
 SILENT = {
-    "population", "surrogate", "compare", "export", "export-network", "report", "analyse", "human", "completion",
+    "population", "surrogate", "fit-law", "compare", "export", "export-network", "report", "analyse", "human", "completion",
     "representatives train", "representatives grid",
 }  # fmt: skip
 """Every command that asks none: what it does is computed, or trained."""

@@ -133,19 +133,26 @@ def extrapolation_note(fit: Mapping[str, Any], steps: int) -> str:
 
 def read_response(path: Path, topic: str) -> Mapping[str, Any]:
     """Read one topic of a file that `run.py surrogate` wrote. Errors: UserError."""
+    return read_topic(path, topic, SCHEMA, "surrogate", "surrogate", "surrogate")
+
+
+def read_topic(path: Path, topic: str, schema: int, what: str, law: str, command: str) -> Mapping[str, Any]:
+    """Read one topic of a fitted file. what: the content of the file, for errors. law: the law that reads the file.
+    command: the command that wrote the file. Errors: UserError.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        topics = dict(content["topics"]) if content["schema"] == SCHEMA else {}
+        topics = dict(content["topics"]) if content["schema"] == schema else {}
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = getattr(error, "strerror", None) or "it is none"
-        raise UserError(f"cannot read the surrogate {path}: {reason}") from error
+        raise UserError(f"cannot read the {what} {path}: {reason}") from error
     if not topics:
         raise UserError(
-            f"{path} was written by another version of Parley: fit the surrogate again with run.py surrogate RUN"
+            f"{path} was written by another version of Parley: fit the {what} again with run.py {command} RUN"
         )
     if not topic and len(topics) > 1:
         raise UserError(
-            f"{path} was fitted on several topics ({', '.join(topics)}): choose one (--law surrogate:{path},topic=SLUG)"
+            f"{path} was fitted on several topics ({', '.join(topics)}): choose one (--law {law}:{path},topic=SLUG)"
         )
     if topic and topic not in topics:
         raise unknown_name(f"topic of {path}", topic, topics)

@@ -38,7 +38,8 @@ class Transitions:
     """One topic of a run.
 
     levels: attitude by (room, agent) and survey; NaN where missing. parties: by (room, agent). steps:  a row per agent
-    and interval: room, agent, party, own, heard, after; only where all three are known. spoken: a row per line: room,
+    and interval: room, agent, party, before (the survey), own, heard, after; only where all three are known. hearings: a
+    row per line that an agent heard: room, agent, speaker, before, grade; only with a grade. spoken: a row per line: room,
     party, own (its speaker's attitude at the survey before), grade; only where both are known. lines:  a row per line:
     room, agent, party, grade (its speaker's attitude if lines are not graded), text. links:  room, source, target: who
     hears whom in a network at the start; empty where everyone hears everyone. missing: intervals left out, by reason.
@@ -48,6 +49,7 @@ class Transitions:
     levels: pd.DataFrame
     parties: pd.Series
     steps: pd.DataFrame
+    hearings: pd.DataFrame
     spoken: pd.DataFrame
     lines: pd.DataFrame
     links: pd.DataFrame
@@ -140,9 +142,9 @@ def _jackknifed(design: Floats, shift: Floats, rooms: np.ndarray) -> tuple[Float
     return estimates, dict(zip(FITTED, np.column_stack((estimates - reach, estimates + reach)).tolist(), strict=False))
 
 
-def run_transitions(tables: Tables, topic: str, grade: Grade | None) -> Transitions:
+def run_transitions(tables: Tables, topic: str, grade: Grade | None, what: str = "a surrogate") -> Transitions:
     """Return the transitions of a topic. What was heard is the grade of each line by another agent of the room; without
-    `grade`, its speaker's attitude at the survey before.
+    `grade`, its speaker's attitude at the survey before. what: what is fitted to them, for errors.
 
     Lines that cannot be graded are left out of the mean. Errors: UserError for a run with a mediator, surrogates or
     interventions, and without two surveys.
@@ -150,14 +152,14 @@ def run_transitions(tables: Tables, topic: str, grade: Grade | None) -> Transiti
     rated = tables.attitudes[(tables.attitudes["topic"] == topic) & (tables.attitudes["group"] != "reference")]
     if (tables.agents["party"] == MEDIATOR).any():
         raise UserError(
-            "a surrogate can only be fitted to debates, and in this run agents write to a mediator: choose another run"
+            f"{what} can only be fitted to debates, and in this run agents write to a mediator: choose another run"
         )
     if tables.header.stand_ins:
         raise UserError(
             "some agents of this run were surrogates themselves: choose a run in which a model played every seat"
         )
     if len(tables.interventions):
-        raise UserError("a surrogate cannot be fitted to a run with interventions: choose a run without them")
+        raise UserError(f"{what} cannot be fitted to a run with interventions: choose a run without them")
     how = "expected" if rated["expected"].notna().all() else "attitude"
     levels = rated.pivot(index=AGENT, columns="round", values=how)
     if levels.shape[1] < 2:
@@ -168,7 +170,7 @@ def run_transitions(tables: Tables, topic: str, grade: Grade | None) -> Transiti
     lines = _graded_lines(tables, topic, grade)
     surveys = zip(levels.columns[:-1], levels.columns[1:], strict=True)
     intervals = [_interval(levels, lines, tables.heard, before, after) for before, after in surveys]
-    steps, spoken, said = (pd.concat(parts) for parts in zip(*intervals, strict=True))
+    steps, hearings, spoken, said = (pd.concat(parts) for parts in zip(*intervals, strict=True))
     for frame in (steps, spoken, said):
         frame["party"] = parties.reindex(pd.MultiIndex.from_frame(frame[AGENT])).to_numpy()
     before, after, heard = (steps[name].notna() for name in ("own", "after", "heard"))
@@ -179,7 +181,7 @@ def run_transitions(tables: Tables, topic: str, grade: Grade | None) -> Transiti
     }
     missing = {reason: count for reason, count in missing.items() if count}
     links = tables.links.loc[tables.links["round"] == 0, ["room", "source", "target"]]
-    return Transitions(levels, parties, steps.dropna(), spoken.dropna(), said.dropna(), links, missing, how)
+    return Transitions(levels, parties, steps.dropna(), hearings, spoken.dropna(), said.dropna(), links, missing, how)
 
 
 def _graded_lines(tables: Tables, topic: str, grade: Grade | None) -> pd.DataFrame:
@@ -193,22 +195,38 @@ def _graded_lines(tables: Tables, topic: str, grade: Grade | None) -> pd.DataFra
 
 def _interval(
     levels: pd.DataFrame, lines: pd.DataFrame, heard: pd.DataFrame, before: int, after: int
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return what every agent heard between two surveys, the graded lines said there, and their texts."""
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Return what every agent heard between two surveys (mean, then line by line), the graded lines said there, and
+    their texts.
+    """
     said = lines[lines["round"] <= after].copy()
     said["own"] = levels[before].reindex(pd.MultiIndex.from_frame(said[AGENT])).to_numpy()
     said["grade"] = said["grade"].where(~said["ungraded"], said["own"])
     new = said["round"] > before
-    steps = pd.DataFrame({"own": levels[before], "after": levels[after]}).reset_index()
-    means = _network_means(said, heard, before, after) if len(heard) else _room_means(said[new], steps)
+    steps = pd.DataFrame({"own": levels[before], "after": levels[after]}).reset_index().assign(before=before)
+    if len(heard):
+        hearings = _network_hearings(said, heard, before, after)
+        means = hearings.groupby(AGENT)["grade"].mean()
+    else:
+        hearings, means = _room_hearings(said[new], steps), _room_means(said[new], steps)
     steps["heard"] = means.reindex(pd.MultiIndex.from_frame(steps[AGENT])).to_numpy(dtype=float)
-    return steps, said.loc[new & ~said["ungraded"], [*AGENT, "own", "grade"]], said.loc[new, [*AGENT, "grade", "text"]]
+    hearings = hearings[[*AGENT, "speaker", "grade"]].dropna().assign(before=before)
+    spoken = said.loc[new & ~said["ungraded"], [*AGENT, "own", "grade"]]
+    return steps, hearings, spoken, said.loc[new, [*AGENT, "grade", "text"]]
 
 
-def _network_means(said: pd.DataFrame, heard: pd.DataFrame, before: int, after: int) -> pd.Series:
-    """Return the mean grade of what each agent of a network heard or was shown, posts of earlier rounds included."""
+def _network_hearings(said: pd.DataFrame, heard: pd.DataFrame, before: int, after: int) -> pd.DataFrame:
+    """Return a row per line that an agent of a network heard or was shown, posts of earlier rounds included."""
     rows = heard[(heard["round"] > before) & (heard["round"] <= after)]
-    return rows.merge(said[["room", "iteration", "grade"]], on=["room", "iteration"]).groupby(AGENT)["grade"].mean()
+    lines = said[["room", "iteration", "agent", "grade"]].rename(columns={"agent": "speaker"})
+    return rows.merge(lines, on=["room", "iteration"])
+
+
+def _room_hearings(said: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per line that an agent heard from another agent of the room."""
+    lines = said[[*AGENT, "grade"]].rename(columns={"agent": "speaker"})
+    rows = steps[AGENT].merge(lines, on="room")
+    return rows[rows["agent"] != rows["speaker"]]
 
 
 def _room_means(said: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:

@@ -22,7 +22,7 @@ from parley.analysis.formatting import (
     markdown_table,
 )
 from parley.analysis.surrogate.fidelity import DEAF, WHO, fidelity
-from parley.analysis.surrogate.fit import FITTED, Transitions, fit_response, run_transitions
+from parley.analysis.surrogate.fit import FITTED, Grade, Transitions, fit_response, run_transitions
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import UserError
@@ -38,11 +38,8 @@ def surrogate(tables: Tables, heard: str = "") -> dict[str, Any]:
     heard: `grades` (of lines, by the oracle's banks) or `attitudes` (of their speakers); "" takes grades if all
     speakers are ours. Errors: UserError when a run is too small to hold rooms out.
     """
-    scenario = tables.header.scenario
-    specs = [str(scenario["llm"]), *[spec.partition("=")[2] for spec in scenario.get("llms", [])]]
-    ours = all(spec.split(",")[0].split(":")[0] in OURS for spec in specs)
-    heard = heard or ("grades" if ours else "attitudes")
-    run = {key: scenario[key] for key in ("name", "llm", "seed", "repetitions", "rounds")}
+    heard = choose_heard(tables, heard)
+    run = {key: tables.header.scenario[key] for key in ("name", "llm", "seed", "repetitions", "rounds")}
     fits = {topic: _fit_topic(tables, topic, heard) for topic in tables.topics}
     return {"schema": SCHEMA, "run": run | {"finished": tables.finished}, "topics": fits}
 
@@ -52,12 +49,25 @@ def write(fitted: dict[str, Any], path: Path) -> Path:
     return save_text(path, json.dumps(fitted, indent=1) + "\n")
 
 
-def _fit_topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
+def choose_heard(tables: Tables, heard: str = "") -> str:
+    """Return what agents of a run respond to, `grades` or `attitudes`: as given, else grades if all speakers are ours."""
+    scenario = tables.header.scenario
+    specs = [str(scenario["llm"]), *[spec.partition("=")[2] for spec in scenario.get("llms", [])]]
+    ours = all(spec.split(",")[0].split(":")[0] in OURS for spec in specs)
+    return heard or ("grades" if ours else "attitudes")
+
+
+def choose_grader(topic: str, heard: str) -> Grade | None:
+    """Return the function that grades lines; None for attitudes. Errors: UserError for a topic without grades."""
     if heard == "grades" and topic not in topics():
         raise UserError(
             f"{topic}: the oracle does not know this topic, so lines cannot be graded: add --heard attitudes"
         )
-    data = run_transitions(tables, topic, _grade if heard == "grades" else None)
+    return _grade if heard == "grades" else None
+
+
+def _fit_topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
+    data = run_transitions(tables, topic, choose_grader(topic, heard))
     parties, scores = fit_response(data), fidelity(data, topic)
     deaf = format_number(_score(scores, "path", DEAF)["value"])
     caption = (

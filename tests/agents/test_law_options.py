@@ -18,7 +18,7 @@ from parley.agents.laws.voter import Voter
 from parley.environments.sparse_graphs import ring, small_world
 from parley.llm.errors import UserError
 
-OURS = [name for name in LAWS.builtin() if name != "surrogate"]
+OURS = [name for name in LAWS.builtin() if name not in ("surrogate", "fitted")]
 VECTORS = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
 
 

@@ -78,6 +78,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "judge runs/a --llm oracle",
             "judge runs/d --llm oracle",
             "surrogate runs/a",
+            "fit-law runs/a --draws 5",
             f"audit --llm oracle {CARD} --out runs/x",
             f"audit --llm oracle,kappa=0 {CARD} --out runs/y",
             "--scenario consensus --llm oracle --repetitions 1 --set episodes=2 --out runs/known/lap18",

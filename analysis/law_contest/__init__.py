@@ -1,0 +1,1 @@
+"""A contest of laws: which formula of opinion change predicts a run best (docs/populations.md)."""

@@ -1,0 +1,260 @@
+"""laws.md, its figure and tables, and laws.json, from which a population runs (`--law fitted:FILE`)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from parley.agents.datafiles import save_text
+from parley.agents.laws.base import Floats
+from parley.agents.laws.fitted import SCHEMA
+from parley.analysis import disclaimers
+from parley.analysis.bootstrap import mean_interval, tail
+from parley.analysis.figures import error_bars, new_figure
+from parley.analysis.formatting import escape_markdown, estimate, format_estimate, format_number, join_phrases, number
+from parley.analysis.law_contest.contest import DRAWS, Candidate, Contest, difference_interval, run_contest
+from parley.analysis.law_contest.rows import read_rows
+from parley.analysis.report import Report
+from parley.analysis.surrogate.fit import QUANTILES, Transitions, run_transitions
+from parley.analysis.surrogate.report import choose_grader, choose_heard
+from parley.analysis.tables import Tables
+
+LAW, BASELINE, LEFT = "#0072b2", "#777777", "white"
+"""Blue and grey differ in lightness too; a law that is beaten is drawn hollow, so no meaning hangs on colour alone."""
+ABOUT = (
+    "Each law predicts the next attitude of an agent from what the agent knew and heard. Each room is predicted by a fit to "
+    "all other rooms. The error is the root mean square over rooms, in points. `explained` is the share of the squared error "
+    "of `nobody moves` that a law saves. Brackets hold 95% intervals over rooms."
+)
+WORSE = (
+    "`worse` is the squared error minus that of the law named first, in squared points; its intervals are widened for the "
+    "number of laws. A law is beaten if some other law has a smaller error by such an interval."
+)
+CONTAINS = "A law that contains another one gives way to it, unless it is better by the test of Clark and West (2007)."
+LIMITS = (
+    "All agents have the same numbers, except where each party has its own level. A law that is not among these cannot win. "
+    "Noise in the ratings makes every law look weaker and favours `regression`. The contest judges one interval at a time, so "
+    "it says nothing about more rounds than the run has."
+)
+
+
+def contest(tables: Tables, mechanisms: Mapping[str, Any], heard: str = "", draws: int = DRAWS) -> dict[str, Any]:
+    """Return by topic the transitions and the contest: (Transitions, Contest). heard: as for a surrogate.
+
+    Errors: UserError when a run has fewer than 5 rooms, a mediator, interventions or one survey only.
+    """
+    heard, results = choose_heard(tables, heard), {}
+    for topic in tables.topics:
+        data = run_transitions(tables, topic, choose_grader(topic, heard), "a law")
+        results[topic] = data, run_contest(read_rows(data, tables, topic), mechanisms, draws)
+    return results
+
+
+def verdict_line(result: Contest) -> str:
+    """Return the verdict as a sentence."""
+    verdict, titles = result.verdict, {one.name: one.mechanism.title for one in result.candidates}
+    if not verdict.winner:
+        names = join_phrases([f"{name} ({titles[name]})" for name in verdict.rivals])
+        return f"Cannot tell between {names}: {verdict.reason}."
+    said = f"{verdict.winner}: {titles[verdict.winner]}."
+    if result.best.mechanism.baseline:
+        said = f"No law predicts better than a baseline. The baseline is {said}"
+    if verdict.equals:
+        said += f" The run does not exclude laws that contain it: {', '.join(verdict.equals)}."
+    return said
+
+
+def laws_table(topic: str, result: Contest) -> pd.DataFrame:
+    """Return a row per law: topic, law, what, baseline, error with its interval, explained, worse with its interval (than
+    the best), beaten, rooms.
+    """
+    count, best, rooms = len(result.candidates), result.best, result.rows.count
+    still = next(one.error for one in result.candidates if one.name == "still")
+    beaten = {one.name for one in result.candidates if _is_beaten(one, result)}
+    rows = []
+    for one in result.candidates:
+        ends = np.sqrt(np.maximum(mean_interval(one.errors), 0.0))
+        worse = one.errors - best.errors
+        low, high = difference_interval(worse, count) if one is not best else (math.nan, math.nan)
+        rows.append({
+            "topic": topic, "law": one.name, "what": one.mechanism.title, "baseline": one.mechanism.baseline,
+            "error": math.sqrt(one.error), "error_low": ends[0], "error_high": ends[1],
+            "explained": 1 - one.error / still if still > 0 else math.nan,
+            "worse": float(worse.mean()), "worse_low": low, "worse_high": high,
+            "beaten": one.name in beaten, "rooms": rooms,
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _is_beaten(one: Candidate, result: Contest) -> bool:
+    count = len(result.candidates)
+    return any(difference_interval(one.errors - other.errors, count)[0] > 0 for other in result.candidates)
+
+
+def numbers_table(topic: str, result: Contest) -> pd.DataFrame:
+    """Return a row per number of a law: topic, law, number, value, low, high (of the draws)."""
+    share = tail(result.rows.count)
+    rows = []
+    for one in result.candidates:
+        values, drawn = (_numbers(one, fit, result) for fit in (one.fit, one.draws))
+        for name, value in values.items():
+            known = drawn[name][np.isfinite(drawn[name])]
+            low, high = np.quantile(known, [share, 1 - share]).tolist() if len(known) else (math.nan, math.nan)
+            rows.append({
+                "topic": topic, "law": one.name, "number": name, "value": float(value[0]), "low": low, "high": high
+            })  # fmt: skip
+    return pd.DataFrame(rows, columns=["topic", "law", "number", "value", "low", "high"])
+
+
+def _numbers(one: Candidate, fit: Any, result: Contest) -> dict[str, Floats]:
+    """Return the numbers of a law by name, with the SD of what it leaves over."""
+    numbers = one.mechanism.parameters(fit.coefficients, fit.thresholds, result.rows.situation)
+    return numbers | {"noise": fit.spread}
+
+
+def as_json(tables: Tables, results: Mapping[str, Any], heard: str = "") -> dict[str, Any]:
+    """Return what laws.json holds: by topic the laws with all fits, the verdict, and what a population has to say."""
+    run = {key: tables.header.scenario[key] for key in ("name", "llm", "seed", "repetitions", "rounds")}
+    heard = choose_heard(tables, heard)
+    topics = {topic: _topic_json(tables, topic, heard, *result) for topic, result in results.items()}
+    return {"schema": SCHEMA, "run": run | {"finished": tables.finished}, "topics": topics}
+
+
+def _topic_json(tables: Tables, topic: str, heard: str, data: Transitions, result: Contest) -> dict[str, Any]:
+    gap = (data.spoken["grade"] - data.spoken["own"]).to_numpy(dtype=float)
+    where = f"{disclaimers.model_label(tables.header)} on {topic}"
+    table = laws_table(topic, result).set_index("law")
+    return {
+        "probe": tables.header.scenario["probe"],
+        "how": data.how,
+        "heard": heard,
+        "rounds": data.levels.shape[1] - 1,
+        "said": [float(gap.mean()), float(gap.std(ddof=1))] if len(gap) > 1 else [0.0, 0.0],
+        "parties": _parties(data),
+        "missing": result.rows.missing,
+        "verdict": {name: getattr(result.verdict, name) for name in ("winner", "rivals", "equals", "reason")},
+        "told": [f"Laws fitted to {escape_markdown(where)}. {escape_markdown(verdict_line(result))}"],
+        "laws": {one.name: _law_json(one, table, result) | {"caption": _caption(one, table, where)}
+                 for one in result.candidates},
+    }  # fmt: skip
+
+
+def _parties(data: Transitions) -> dict[str, Any]:
+    """Return by party the share of agents, and quantiles of first attitudes: who a population starts with."""
+    first, parties = data.levels.iloc[:, 0], {}
+    for name in data.parties.unique():
+        known = first[data.parties == name].dropna()
+        starts = np.quantile(known, np.linspace(0, 1, QUANTILES + 1)).tolist()
+        parties[str(name)] = {"share": float((data.parties == name).mean()), "starts": starts}
+    return parties
+
+
+def _law_json(one: Candidate, table: pd.DataFrame, result: Contest) -> dict[str, Any]:
+    parts = [
+        np.concatenate((getattr(one.fit, name), getattr(one.draws, name))).round(8).tolist()
+        for name in ("coefficients", "thresholds", "spread")
+    ]
+    fits = [
+        dict(zip(("coefficients", "thresholds", "spread"), values, strict=True)) for values in zip(*parts, strict=True)
+    ]
+    return {"spec": one.spec, "title": one.mechanism.title, "error": float(table.loc[one.name, "error"]), "fits": fits}
+
+
+def _caption(one: Candidate, table: pd.DataFrame, where: str) -> str:
+    error, still = (format_number(float(table.loc[name, "error"]), 3) for name in (one.name, "still"))
+    return f"fit to {where}: error on unseen rooms {error} points (nobody moves {still})"
+
+
+def write(tables: Tables, results: Mapping[str, Any], folder: Path, heard: str = "") -> dict[str, Path]:
+    """Write laws.json, laws.md, tables and the figure into a folder; return the paths of the file, report and figure."""
+    report = Report(folder, "laws", "A contest of laws")
+    folder.mkdir(parents=True, exist_ok=True)
+    report.disclaim(tables.header)
+    report.add(ABOUT, WORSE, CONTAINS)
+    scores = pd.concat([laws_table(topic, result) for topic, (_, result) in results.items()], ignore_index=True)
+    numbers = pd.concat([numbers_table(topic, result) for topic, (_, result) in results.items()], ignore_index=True)
+    report.data(laws=scores, numbers=numbers)
+    drawn = draw(tables, results, scores)
+    figure = report.figure(drawn, "laws", "Error of each law on rooms not used for its fit, with 95% intervals")
+    for topic, (data, result) in results.items():
+        _add_topic(
+            report, tables.title(topic), data, result, *(frame[frame["topic"] == topic] for frame in (scores, numbers))
+        )
+    report.section("Limits", LIMITS)
+    path = save_text(folder / "laws.json", json.dumps(as_json(tables, results, heard), indent=None) + "\n")
+    return {"laws": path, "report": report.write(), "figure": figure}
+
+
+def _add_topic(
+    report: Report, title: str, data: Transitions, result: Contest, scores: pd.DataFrame, numbers: pd.DataFrame
+) -> None:
+    """Add the verdict and the tables of a topic."""
+    left_out = ", ".join(f"{reason} {count:,}" for reason, count in result.rows.missing.items())
+    unfit = "; ".join(f"{name}: {why}" for name, why in result.unfit.items())
+    report.section(title, f"**{escape_markdown(verdict_line(result))}**")
+    report.add(
+        f"{result.rows.count} rooms, {len(result.rows.after):,} intervals between surveys (attitudes: {data.how}). "
+        f"Left out: {escape_markdown(left_out) or 'nothing'}. Laws not fitted: {escape_markdown(unfit) or 'none'}."
+    )
+    report.table(
+        scores,
+        {"law": "law", "what it says": "what", "kind": lambda row: "baseline" if row["baseline"] else "law",
+         "error": estimate("error", 3), "explained": number("explained"), "worse": estimate("worse", 4),
+         "beaten": lambda row: "yes" if row["beaten"] else "no"},
+    )  # fmt: skip
+    report.table(list(_number_rows(numbers)), ["law", "numbers, with 95% intervals of the draws"])
+
+
+def _number_rows(numbers: pd.DataFrame) -> Iterator[Sequence[str]]:
+    for law, rows in numbers.groupby("law", sort=False):
+        cells = [
+            f"{row['number']} {_number_cell(row['value'], row['low'], row['high'])}" for row in rows.to_dict("records")
+        ]
+        yield str(law), "; ".join(cells)
+
+
+def _number_cell(value: float, low: float, high: float) -> str:
+    """Return a number with its interval; without one if all draws are the same, as thresholds of a grid can be."""
+    return format_number(value, 3) if low == high else format_estimate(value, low, high, 3)
+
+
+def draw(tables: Tables, results: Mapping[str, Any], scores: pd.DataFrame) -> Figure:
+    """Draw the error of each law, and how much worse it is than the best, a row of panels per topic."""
+    caption = (
+        f"Laws fitted to {tables.header.scenario['name']} on {disclaimers.model_label(tables.header)}. Errors on rooms not "
+        "used for the fit. Circles: laws; squares: baselines; hollow: beaten by another law. Bars: 95% intervals over rooms, "
+        "on the right widened for the number of laws"
+    )
+    height = 0.24 * len(scores) + 0.8 * len(results) + 0.6
+    with new_figure(8.0, height, caption) as figure:
+        grid = figure.subplots(len(results), 2, squeeze=False)
+        for (left, right), (topic, (_, result)) in zip(grid, results.items(), strict=True):
+            rows = scores[scores["topic"] == topic].reset_index(drop=True)
+            _points(left, rows, "error", "root mean square error (points)")
+            _points(right, rows, "worse", f"squared error minus that of {result.best.name}")
+            left.set_title(tables.title(topic), loc="left")
+            right.axvline(0, color="#999999", linewidth=0.6)
+            right.set_yticklabels([])
+    return figure
+
+
+def _points(axis: Axes, rows: pd.DataFrame, value: str, label: str) -> None:
+    places = np.arange(len(rows))[::-1]
+    bars = np.array(error_bars(rows, value))
+    for place, row, (low, high) in zip(places, rows.to_dict("records"), bars.T, strict=True):
+        colour = BASELINE if row["baseline"] else LAW
+        axis.errorbar(
+            row[value], place, xerr=[[low], [high]], fmt="s" if row["baseline"] else "o", color=colour, markersize=4.5,
+            markerfacecolor=LEFT if row["beaten"] else colour, capsize=2, elinewidth=0.8,
+        )  # fmt: skip
+    axis.set_yticks(places, rows["law"], fontsize=7)
+    axis.set_ylim(-0.6, len(rows) - 0.4)
+    axis.set_xlabel(label)
