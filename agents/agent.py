@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import mesa
 
 from parley.agents.inner_thoughts import InnerThoughts
-from parley.agents.memory import Summary, header_of, make_memory
-from parley.agents.persona import DEFAULT, Persona
+from parley.agents.memory import Summary, make_memory
+from parley.agents.persona import Persona
 from parley.agents.reasoning import Note, open_ability
 from parley.agents.reply_cleaning import clean_speech, cut_echo, is_refusal, shortened, speaks_for
-from parley.agents.topic import PROMPTS, Probe, Topic, answer_order
+from parley.agents.society import DEFAULT
+from parley.agents.topic import Probe, Topic, answer_order
 from parley.agents.traits import PLAIN, Traits
-from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
@@ -123,7 +123,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     >>> class Contrarian(parley.Agent):  # doctest: +SKIP
     ...     def instruction(self, form):
     ...         return super().instruction(form) + " Disagree with whoever spoke last."
-    >>> parley.DebateModel("two_way", agent_class={"republican": Contrarian})  # doctest: +SKIP
+    >>> parley.DebateModel("two_way", agent_class={"labour": Contrarian})  # doctest: +SKIP
     """
 
     def __init__(
@@ -140,8 +140,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         super().__init__(model)
         self.persona, self.name, self.topic, self.style = persona, persona.name, topic, style
         self.adapter, self.voice = adapter, voice
-        header = prompt(PROMPTS, header_of(style.memory)).text
-        self.memory = make_memory(style.memory, opening, header, style.importance, style.reflect)
+        self.memory = make_memory(style.memory, opening, topic.language, style.importance, style.reflect)
         self.prepares = style.think != "none" or style.memory.startswith(("summary", "retrieve"))
         self.ability, self.note = open_ability(style.think), Note(None)
         self.muted = self.absent = self.late = False
@@ -237,7 +236,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         question = probe.ask(self.style.frame, answer_order(probe, self.style.listing, seed))
         self._surveys[probe.name] += not again
         if again:
-            question = prompt(PROMPTS, "reask").fill(survey=question)
+            question = self.topic.language.prompt("reask").fill(survey=question)
         return self._request(
             "survey",
             self._chat(self._reminded(question)),
@@ -257,7 +256,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         state = "unread" if last is None else f"{last:.0f}"
         persona, survey = self.persona, f"survey {self._surveys[probe.name]}"
         class_ = (self.topic.slug, probe.name, persona.party, persona.variant, self.adapter, self.voice)
-        return "|".join([*class_, *map(str, self.character), survey, state])
+        return "|".join([*class_, *map(str, self.character[:3]), survey, state])
 
     def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
         """Read a rating and keep it as this agent's attitude. An unreadable one is None: the last one is not carried
@@ -282,7 +281,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     def compose_summary(self, seed: int) -> Request:
         """Ask for a summary of what will be forgotten next (while `memory.overflows`)."""
         *older, last = self.memory.overflow()
-        ask = prompt(PROMPTS, "summary").fill(frame=self.style.frame, words=SUMMARY_TOKENS // 2)
+        ask = self.topic.language.prompt("summary").fill(frame=self.style.frame, words=SUMMARY_TOKENS // 2)
         messages = (self._system, *older, Message("user", f"{last.content}\n\n{ask}".strip()))
         return self._request("summary", messages, Sampling(self.style.survey_temperature, SUMMARY_TOKENS), seed)
 
@@ -318,8 +317,9 @@ class Debater(DebateAgent):
     def assign_side(self, for_: bool | None) -> None:
         """Assign the side for or against the topic's claim; None: it has no side, so it stays silent."""
         self.sided = True
-        stance, claim = "for" if for_ else "against", self.topic.claim
-        self.side = "" if for_ is None else prompt(PROMPTS, "side").fill(stance=stance, claim=claim)
+        stance, claim, language = "for" if for_ else "against", self.topic.claim, self.topic.language
+        told = language.prompt("side").fill(stance=language.words(stance), claim=claim)
+        self.side = "" if for_ is None else told
         if self.side:
             self._facts |= {"side": stance, "claim": claim}
 
@@ -331,27 +331,23 @@ class Debater(DebateAgent):
 
     def _plain_instruction(self, form: str) -> str:
         """Return the instruction without the side."""
+        language = self.topic.language
         if form == "talk":
-            return prompt(PROMPTS, "statement_talk").fill(others=join_names(self.hearers))
+            return language.prompt("statement_talk").fill(others=language.join(self.hearers))
         if form != "reply":
-            return prompt(PROMPTS, f"statement_{form}").fill(frame=self.style.frame)
+            return language.prompt(f"statement_{form}").fill(frame=self.style.frame)
         if self.memory.empty and not self.late:
-            return prompt(PROMPTS, "start").fill(frame=self.style.frame)
-        return prompt(PROMPTS, "turn").text
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Return `Ann, Bob and Cem`."""
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+            return language.prompt("start").fill(frame=self.style.frame)
+        return language.prompt("turn").text
 
 
 def _opening(persona: Persona, topic: Topic, others: Sequence[str], style: DebateStyle, known: str) -> str:
     """Return the opening of a debate for an agent. known: a sentence about the other agents."""
-    are = "other is" if len(others) == 1 else "others are"
-    named = f"; the {are} {join_names(others)}" if others else ""
+    language = topic.language
+    named = language.fill("other" if len(others) == 1 else "others", names=language.join(others)) if others else ""
     slots = {"frame": style.frame, "topic": topic.title, "name": persona.name, "words": style.words, "others": named}
     if style.format == "free":
-        return f"{prompt(PROMPTS, 'opening').fill(**slots)} {known}".rstrip()
-    role = prompt(PROMPTS, "role_listener" if persona.party == DEFAULT else "role_persuader").text
+        return f"{language.prompt('opening').fill(**slots)} {known}".rstrip()
+    role = language.prompt("role_listener" if persona.party == DEFAULT else "role_persuader").text
     slots |= {"question": topic.question, "case": topic.case}
-    return " ".join(f"{prompt(PROMPTS, 'opening_structured').fill(**slots)} {role} {known}".split())
+    return " ".join(f"{language.prompt('opening_structured').fill(**slots)} {role} {known}".split())

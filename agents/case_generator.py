@@ -12,10 +12,10 @@ from pathlib import Path
 
 from parley.agents.datafiles import save_text
 from parley.agents.persona_generator import length_problem
-from parley.agents.topic import PROMPTS, Topic, topic_file
+from parley.agents.society import US
+from parley.agents.topic import Topic, topic_file
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import UserError
-from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Request, Sampling
 from parley.llm.seeding import derive
@@ -32,8 +32,9 @@ def write_case(
     Errors: UserError after ATTEMPTS unusable replies.
     """
     slots = {"arguments_for": _listed(pro), "arguments_against": _listed(con)}
-    first = prompt(PROMPTS, "case").fill(topic=topic.title, question=topic.question, **slots)
-    asks = [first, *[prompt(PROMPTS, "case_refine").fill(refinement=wanted) for wanted in refinements]]
+    language = topic.language
+    first = language.prompt("case").fill(topic=topic.title, question=topic.question, **slots)
+    asks = [first, *[language.prompt("case_refine").fill(refinement=wanted) for wanted in refinements]]
     facts: Facts = {"topic": topic.title, "arguments_for": pro, "arguments_against": con}
     chat: list[Message] = []
     for number, text in enumerate(asks):
@@ -76,6 +77,7 @@ def write_topic(
     (text,) = drive([write_case(topic, pro, con, refinements, seed)], backend)
     without_case = re.sub(r"(?m)^(case|base) = .*\n", "", topic_file(topic.slug).read_text(encoding="utf-8"))
     line = f"case = {json.dumps(text, ensure_ascii=False)}\nbase = {json.dumps(topic.root)}"
+    line += f"\nsociety = {json.dumps(topic.society.name)}" if topic.society.name != US else ""
     return save_text(
         out, re.sub(r"(?m)^question = .*$", lambda question: f"{question[0]}\n{line}", without_case, count=1)
     )

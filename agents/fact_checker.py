@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from parley.agents.agent import Speech
+from parley.agents.language import Language
 from parley.agents.reply_cleaning import clean_speech, is_refusal, shortened, speaks_for
-from parley.agents.topic import PROMPTS, Topic
-from parley.llm.prompts import prompt
+from parley.agents.topic import Topic
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 PURPOSE = "check"
-_NOTHING = re.compile(r"\W*nothing to correct\b", re.I)
 
 
 class FactChecker(NamedTuple):
@@ -27,15 +26,16 @@ class FactChecker(NamedTuple):
     def compose(self, topic: Topic, frame: str, lines: Sequence[tuple[str, str]], seed: int) -> Request:
         """Ask for a correction of lines (name, text), the latest last. It remembers nothing from earlier requests."""
         said = "\n".join(f"{name}: {text}" for name, text in lines)
-        opening = prompt(PROMPTS, "check_opening").fill(frame=frame, topic=topic.title)
-        ask = prompt(PROMPTS, "check_ask").fill(words=self.words)
+        opening = topic.language.prompt("check_opening").fill(frame=frame, topic=topic.title)
+        ask = topic.language.prompt("check_ask").fill(words=self.words)
         heard = frozenset([name for name, _ in lines])
-        messages = (Message("system", prompt(PROMPTS, "check").text), Message("user", f"{opening}\n\n{said}\n\n{ask}"))
+        system = Message("system", topic.language.prompt("check").text)
+        messages = (system, Message("user", f"{opening}\n\n{said}\n\n{ask}"))
         facts: Facts = {"topic": topic.title, "frame": frame, "words": self.words}
         sampling = Sampling(0.0, 4 * self.words)
         return Request(messages, sampling, seed, (), PURPOSE, voice=self.voice, names=heard, facts=facts)
 
-    def read(self, reply: Reply, names: Sequence[str]) -> Speech:
+    def read(self, reply: Reply, names: Sequence[str], language: Language) -> Speech:
         """Read the correction as one line, or None with a reason. names: speakers in whose name the reply must not go
         on.
         """
@@ -44,6 +44,6 @@ class FactChecker(NamedTuple):
         text = clean_speech(reply.text, self.name, speaks_for(tuple(names)) if names else None)
         if not text:
             return Speech(None, "empty")
-        if _NOTHING.match(text):
+        if re.match(rf"\W*{re.escape(language.words('nothing_to_correct'))}\b", text, re.I):
             return Speech(None, "nothing_to_correct")
         return Speech(None, "refusal") if is_refusal(text) else Speech(shortened(text, self.words, "sentence"), None)

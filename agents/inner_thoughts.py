@@ -11,8 +11,7 @@ from parley.agents.memory import LEAST, MOST, Memory, Retrieval, Trace
 from parley.agents.persona import persona_reminder
 from parley.agents.reasoning import INSIGHTS, Ability, Note, read_insights
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
-from parley.agents.topic import PROMPTS
-from parley.llm.prompts import prompt
+from parley.agents.topic import Topic
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
@@ -30,6 +29,7 @@ class InnerThoughts:
 
     memory: Memory
     style: DebateStyle
+    topic: Topic
     ability: Ability | None
     note: Note
     adapter: str
@@ -71,26 +71,29 @@ class InnerThoughts:
     def _noted(self, instruction: str) -> str:
         """Return an instruction after the agent's note, if it has one."""
         if self.note.text is not None:
-            instruction = f"{prompt(PROMPTS, 'note').fill(note=self.note.text)}\n\n{instruction}"
+            instruction = f"{self.topic.language.prompt('note').fill(note=self.note.text)}\n\n{instruction}"
         return self._reminded(instruction)
 
     def _reminded(self, instruction: str) -> str:
         """Return an instruction after a reminder of who the agent is, if the style asks for one; it is never
         remembered.
         """
-        return f"{persona_reminder(self._system.content)}\n\n{instruction}" if self.style.reminder else instruction
+        if not self.style.reminder:
+            return instruction
+        return f"{persona_reminder(self._system.content, self.topic.language)}\n\n{instruction}"
 
     def compose_thought(self, seed: int) -> Request:
         """Ask for the note that the ability makes before the agent speaks, on a copy of the memory."""
         assert self.ability is not None
         sampling = self.style.sampling._replace(max_tokens=self.ability.tokens)
-        messages = self._chat(self._noted(self.ability.ask(self.style.frame)))
+        messages = self._chat(self._noted(self.ability.ask(self.style.frame, self.topic.language)))
         return self._request(self.ability.name, messages, sampling, seed)
 
     def absorb_thought(self, reply: Reply) -> Note:
         """Keep the note until the next one. An unreadable note is None with a reason; the older one is not kept."""
         assert self.ability is not None
-        self.note = _note_in(reply, self.ability.read)
+        ability, language = self.ability, self.topic.language
+        self.note = _note_in(reply, lambda text: ability.read(text, language))
         return self.note
 
     @property
@@ -101,7 +104,8 @@ class InnerThoughts:
     def compose_reflection(self, seed: int) -> Request:
         """Ask for insights into what was said since the last ones (while the agent `reflects`)."""
         assert isinstance(self.memory, Retrieval)
-        messages = (self._system, *self.memory.recent(prompt(PROMPTS, "reflection").fill(frame=self.style.frame)))
+        asked = self.topic.language.prompt("reflection").fill(frame=self.style.frame)
+        messages = (self._system, *self.memory.recent(asked))
         sampling = self.style.sampling._replace(max_tokens=INSIGHT_TOKENS)
         return self._request("reflection", messages, sampling, seed, Facts(count=INSIGHTS))
 
@@ -122,7 +126,8 @@ class InnerThoughts:
     def compose_importance(self, trace: Trace, seed: int) -> Request:
         """Ask how important a memory is. The prompt has only the persona, the opening and that line."""
         line = " ".join(trace.text.split())
-        ask = prompt(PROMPTS, "importance").fill(who=trace.name or "You", line=line)
+        language = self.topic.language
+        ask = language.prompt("importance").fill(who=trace.name or language.words("you"), line=line)
         return self._request(
             "importance",
             (self._system, Message("user", f"{self.memory.opening}\n\n{ask}")),

@@ -18,6 +18,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 
+from parley.agents.language import ENGLISH, Language
 from parley.llm.errors import UserError
 from parley.llm.request import Message
 
@@ -188,9 +189,9 @@ class LastLines(Memory):
 class Summary(LastLines):
     """The last `size` lines or more in full, and a summary, written by the model, of what came before."""
 
-    def __init__(self, opening: str, size: int, header: str):
+    def __init__(self, opening: str, size: int, language: Language):
         super().__init__(opening, size)
-        self.header, self.summary, self._lines = header, "", []
+        self.header, self.summary, self._lines = language.prompt("summary_header").text, "", []
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
         return _chat(self._lines, self._start(), instruction)
@@ -219,9 +220,10 @@ class Retrieval(LastLines):
     insights.
     """
 
-    def __init__(self, opening: str, size: int, header: str, importance: str = "novelty", reflect: int = 0):
+    def __init__(self, opening: str, size: int, language: Language, importance: str = "novelty", reflect: int = 0):
         super().__init__(opening, size)
-        self.header, self.importance, self.reflect, self._lines = header, importance, reflect, []
+        self.importance, self.reflect, self._lines, self.language = importance, reflect, [], language
+        self.header = language.prompt("retrieval_header").text
         self.traces: list[Trace] = []
         self.unweighed: list[Trace] = []
         self._known: set[str] = set()
@@ -240,7 +242,7 @@ class Retrieval(LastLines):
         older = [trace for trace in self.traces if trace.insight or trace.time <= len(self._lines) - len(recent)]
         query = "\n".join([*[text for _, text in recent], instruction])
         top = top_memories(older, query, len(self._lines), self.size)
-        recalled = "\n".join([self.header, *map(_recalled, top)]) if top else ""
+        recalled = "\n".join([self.header, *[_recalled(trace, self.language) for trace in top]]) if top else ""
         return _chat(recent, _paragraphs(self.opening, [], recalled), instruction)
 
     @property
@@ -278,14 +280,16 @@ def _paragraphs(opening: str, heard: Sequence[str], instruction: str) -> str:
     return "\n\n".join(filter(None, (opening, "\n".join(heard), instruction)))
 
 
-def _recalled(trace: Trace) -> str:
+def _recalled(trace: Trace, language: Language) -> str:
     """Return a memory as a line that cannot be taken for a line said now."""
-    if trace.insight:
-        return f'You concluded, "{trace.text}"'
-    return f'You said, "{trace.text}"' if trace.name is None else f"{trace.name}: {trace.text}"
+    if trace.name is not None and not trace.insight:
+        return f"{trace.name}: {trace.text}"
+    return language.fill("concluded" if trace.insight else "said", text=trace.text)
 
 
-def make_memory(kind: str, opening: str, header: str, importance: str = "novelty", reflect: int = 0) -> Memory:
+def make_memory(
+    kind: str, opening: str, language: Language = ENGLISH, importance: str = "novelty", reflect: int = 0
+) -> Memory:
     """Make a memory: `whole`, `last:K`, `summary:K` or `retrieve:K`. Errors: UserError on any other kind."""
     name, _, size = kind.partition(":")
     if kind == "whole":
@@ -296,10 +300,5 @@ def make_memory(kind: str, opening: str, header: str, importance: str = "novelty
             "number of lines, such as last:12"
         )
     if name == "retrieve":
-        return Retrieval(opening, int(size), header, importance, reflect)
-    return LastLines(opening, int(size)) if name == "last" else Summary(opening, int(size), header)
-
-
-def header_of(kind: str) -> str:
-    """Return the name of the prompt before a summary or before recalled memories."""
-    return "retrieval_header" if kind.startswith("retrieve") else "summary_header"
+        return Retrieval(opening, int(size), language, importance, reflect)
+    return LastLines(opening, int(size)) if name == "last" else Summary(opening, int(size), language)

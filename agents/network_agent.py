@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from parley.agents.agent import Debater, DebateStyle
+from parley.agents.language import ENGLISH, Language
 from parley.agents.persona import Persona
-from parley.agents.topic import PROMPTS, Topic
-from parley.llm.prompts import prompt
+from parley.agents.topic import Topic
 
 NAMED = 5
 """An agent is told the names of the others if it hears no more than this."""
@@ -40,7 +40,7 @@ class NetworkDebater(Debater):
         """
         named = hears if len(hears) <= NAMED else ()
         if changing or len(named) < people - 1:
-            known = f"{_describe_network(people, len(hears), changing)} {known}".strip()
+            known = f"{_describe_network(people, len(hears), changing, topic.language)} {known}".strip()
         super().__init__(model, persona, topic, named, style, adapter, voice, known)
         self._lately = deque(named, LATELY)
 
@@ -52,11 +52,12 @@ class NetworkDebater(Debater):
         return tuple(dict.fromkeys(self._lately))
 
 
-def _describe_network(people: int, heard: int, changing: bool) -> str:
+def _describe_network(people: int, heard: int, changing: bool, language: Language = ENGLISH) -> str:
     """Return the sentences that describe the network to an agent.
 
     >>> _describe_network(60, 0, True)
     '60 people take part in all, and you hear none of them at first.'
     """
-    slots = {"people": people, "number": heard or "none", "at_first": " at first" if changing else ""}
-    return prompt(PROMPTS, "network").fill(**slots)
+    at_first = language.words("at_first") if changing else ""
+    slots = {"people": people, "number": heard or language.words("none"), "at_first": at_first}
+    return language.prompt("network").fill(**slots)

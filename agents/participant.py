@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from parley.agents.agent import SURVEY_TOKENS, DebateAgent, Rating, Speech
+from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.question import POSITION, QuestionnaireAnswer, QuestionnaireItem, questionnaire
-from parley.agents.topic import PROMPTS, Probe, Topic, scales
-from parley.llm.prompts import prompt
+from parley.agents.topic import Probe, Topic, scales
 from parley.llm.request import Message, Reply, Request, Sampling
 
 STATEMENTS = ("draft", "revision")
@@ -27,7 +27,7 @@ class Participant(DebateAgent):
     def __init__(
         self, model: Any, persona: Persona, topic: Topic, people: int, style: Any, adapter: str = "", voice: str = ""
     ):
-        opening = prompt(PROMPTS, "deliberation").fill(number=people, question=topic.question)
+        opening = topic.language.prompt("deliberation").fill(number=people, question=topic.question)
         super().__init__(model, persona, topic, style, opening, adapter=adapter, voice=voice)
         self._facts["issue"] = topic.question
         self.position: float | None = None
@@ -40,7 +40,7 @@ class Participant(DebateAgent):
     @property
     def demographics(self) -> dict[str, str]:
         """Its answers to the questionnaire, without those that it preferred not to give."""
-        declined = {item.name: item.answers[-1] for item in questionnaire()}
+        declined = {item.name: item.answers[-1] for item in questionnaire(self.topic.society)}
         return {name: text for name, text in self.answers.items() if text != declined.get(name)}
 
     def stand_aside(self) -> None:
@@ -48,7 +48,7 @@ class Participant(DebateAgent):
         self._open = False
 
     def instruction(self, form: str) -> str:
-        return prompt(PROMPTS, form).fill(words=self.style.words)
+        return self.topic.language.prompt(form).fill(words=self.style.words)
 
     def blocked_reason(self, form: str) -> str | None:
         """Return why it cannot be asked; a critique needs a statement that it has not criticised yet."""
@@ -85,8 +85,8 @@ class Participant(DebateAgent):
         """Ask an item of the questionnaire. The prompt has only the persona and the item, so the debate cannot affect
         the answer.
         """
-        asked = item.ask()
-        text = prompt(PROMPTS, "reask").fill(survey=asked) if again else asked
+        asked = item.ask(self.topic.language)
+        text = self.topic.language.prompt("reask").fill(survey=asked) if again else asked
         sampling = Sampling(self.style.survey_temperature, SURVEY_TOKENS)
         messages = (self._system, Message("user", text))
         return Request(messages, sampling, seed, item.answers, "questionnaire", "", self.adapter, self.voice)
@@ -99,7 +99,7 @@ class Participant(DebateAgent):
         return answer
 
 
-def agreement_probe(name: str, statement: str) -> Probe:
+def agreement_probe(name: str, statement: str, language: Language) -> Probe:
     """Return the survey question on agreement (1-7) with a statement; `name`: draft, revision."""
-    asked = prompt(PROMPTS, "agree_statement").fill(statement=statement)
-    return Probe(name, "agreement", scales()["agreement_1_7"], asked, statement=statement)
+    asked = language.prompt("agree_statement").fill(statement=statement)
+    return Probe(name, "agreement", scales(language)["agreement_1_7"], asked, statement=statement, language=language)

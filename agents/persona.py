@@ -1,72 +1,20 @@
-"""Personas and parties as data: the persona of an agent, and the name and colour of a party.
-
-A set of personas is a folder of agents/personas/ with a TOML file per party. A table `[party]` at the top of the file
-may give the party's name and colour.
-"""
+"""Personas as data. A set of personas is a folder with a TOML file per party: one of a society, or your own by its path."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from parley.agents.datafiles import HERE, build_from_table, read_toml, require_section
+from parley.agents.datafiles import build_from_table, read_toml
+from parley.agents.language import ENGLISH, Language
+from parley.agents.society import DEFAULT, FILE, SOCIETIES, US, Society, article, load_society, society_of, split_name
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.prompts import prompt
 
-NO_NAMES: Mapping[str, str] = {}
-_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
-ACRONYM = 3
-"""A party id of at most so many letters is an acronym: cdu is CDU."""
-
-
-@dataclass(frozen=True)
-class Party:
-    """The name that people read (AfD), and the colour in figures (#rrggbb). Both may be empty."""
-
-    name: str = ""
-    colour: str = ""
-
-
-@cache
-def load_party(party: str, folder: Path) -> Party:
-    """Return name and colour from the file of a party's personas. Errors: UserError on an unknown key or a wrong
-    colour.
-    """
-    where = f"[party] of {party}.toml"
-    known = build_from_table(Party, require_section(read_toml(folder / f"{party}.toml"), "party", where), where)
-    if known.colour and not _COLOUR.fullmatch(known.colour):
-        raise UserError(f"colour in {where} must be written as #rrggbb, not {known.colour!r}")
-    return known
-
-
-def party_name(party: str, names: Mapping[str, str] = NO_NAMES) -> str:
-    """Return the name of a party: the given one, or its id, in capitals if it has at most three letters.
-
-    >>> party_name("democrat"), party_name("cdu"), party_name("gruene", {"gruene": "Grüne"})
-    ('Democrat', 'CDU', 'Grüne')
-    """
-    if party in names:
-        return names[party]
-    return party.upper() if len(party) <= ACRONYM else party.replace("_", " ").title()
-
-
-def article(word: str) -> str:
-    """Return a or an, by how the word is pronounced; the letters of an acronym are spelled.
-
-    >>> article("Independent"), article("SPD"), article("CDU"), article("AfD")
-    ('an', 'an', 'a', 'an')
-    """
-    spelled = word[:2].isupper() and len(word) > 1
-    return "an" if word[:1].upper() in set("AEFHILMNORSX" if spelled else "AEIO") else "a"
-
-
-PERSONAS = HERE / "personas"
-VOTERS = PERSONAS / "voters"
-DEFAULT = "default"
+VOTERS = SOCIETIES / US / "personas" / "voters"
 PEOPLE = {"male": "man", "female": "woman"}
 _AGE = re.compile(r"\b[1-9]\d\b(?! years (?:as|in|of|on)\b)")  # not the 31 years of "retired after 31 years as a clerk"
 
@@ -78,6 +26,7 @@ class Persona:
 
     `gender` (male, female) and `age` are set if the backstory states them: the variants of the UCL study (002, 3.1).
     `llm` is the model that speaks for this person ("": that of its seat or party): NAME[:MODEL][,key=value].
+    `society` is the one whose set of personas it is of.
     """
 
     id: str
@@ -87,6 +36,7 @@ class Persona:
     gender: str = ""
     age: int = 0
     llm: str = ""
+    society: str = field(default=US, repr=False)
 
     @property
     def variant(self) -> str:
@@ -95,15 +45,21 @@ class Persona:
 
 
 def persona_set(name: str) -> Path:
-    """Return the folder of a set of personas: one of agents/personas/, or your own by its path. Errors: UserError."""
-    if "/" in name:
-        if not parties(Path(name)):
+    """Return the folder of a set of personas: NAME (of `us`), SOCIETY/NAME, or a path of your own. Errors: UserError."""
+    if name.startswith((".", "/", "~")) and (parties(Path(name).expanduser()) or not _in_society(name)):
+        folder = Path(name).expanduser()
+        if not parties(folder):
             raise UserError(f"{name} is not a set of personas: it has no <party>.toml with [[persona]] tables")
-        return Path(name)
-    known = sorted(path.name for path in PERSONAS.iterdir() if path.is_dir())
-    if name not in known:
-        raise unknown_name("set of personas", name, known)
-    return PERSONAS / name
+        return folder
+    society, inside = split_name(name)
+    known = load_society(society)
+    if inside not in known.persona_sets:
+        raise unknown_name(f"set of personas of {known.name}", inside, known.persona_sets)
+    return known.folder / "personas" / inside
+
+
+def _in_society(name: str) -> bool:
+    return (Path(split_name(name)[0]).expanduser() / FILE).is_file()
 
 
 def parties(folder: Path = VOTERS) -> list[str]:
@@ -121,7 +77,7 @@ def _is_party(path: Path) -> bool:
 
 
 def party_of(seat: str) -> str:
-    """Return the party of a seat: `republican` for `republican:male`."""
+    """Return the party of a seat: `labour` for `labour:male`."""
     return seat.partition(":")[0]
 
 
@@ -157,9 +113,13 @@ def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
     entries = read_toml(folder / f"{party}.toml").get("persona", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UserError(f"{folder / party}.toml needs a [[persona]] table for each persona")
+    home = society_of(folder / party)
     people = tuple(
-        build_from_table(
-            Persona, {**entry, "id": f"{party}_{number:02}", "party": party}, f"persona {number} of {party}.toml"
+        replace(
+            build_from_table(
+                Persona, {**entry, "id": f"{party}_{number:02}", "party": party}, f"persona {number} of {party}.toml"
+            ),
+            society=home.name if home else US,
         )
         for number, entry in enumerate(entries, 1)
     )
@@ -175,12 +135,12 @@ def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
 def rename_persona(person: Persona, number: int) -> Persona:
     """Return a persona under a new name, for its second, third, ... agent (`number` 1, 2, ...) in one population.
 
-    A name of agents/names.toml is added, and a further one when they are used up: Wyatt, Wyatt Darlene, Wyatt Travis.
+    A name of the society (names.toml) is added, and a further one when they are used up: Wyatt, Wyatt Darlene, Wyatt Travis.
     The backstory has the new name too. 0 returns the persona as it is.
     """
     if not number:
         return person
-    more = [name for name in _first_names() if name != person.name]
+    more = [name for name in _first_names(person.society) if name != person.name]
     added: list[str] = []
     while number:
         number, place = divmod(number - 1, len(more))
@@ -190,52 +150,54 @@ def rename_persona(person: Persona, number: int) -> Persona:
 
 
 @cache
-def _first_names() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for names in read_toml(HERE / "names.toml").values() for name in names))
+def _first_names(society: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in load_society(society).names.values() for name in names))
 
 
-def persona_reminder(backstory: str) -> str:
+def persona_reminder(backstory: str, language: Language) -> str:
     """Return the reminder of who an agent is."""
-    return prompt(HERE / "prompts", "reminder").fill(persona=backstory)
+    return language.prompt("reminder").fill(persona=backstory)
 
 
-def genders(people: Sequence[Persona]) -> str:
+def genders(people: Sequence[Persona], language: Language = ENGLISH) -> str:
     """Return one sentence on who is a man and who is a woman, without people whose persona does not say.
 
     >>> genders([Persona("", "", "Ann", "", "female"), Persona("", "", "Bob", "")])
     'Ann is a woman.'
     """
-    known = [f"{one.name} is a {PEOPLE[one.gender]}" for one in people if one.gender]
-    if not known:
-        return ""
-    return f"{', '.join(known[:-1])} and {known[-1]}." if len(known) > 1 else f"{known[0]}."
+    known = [language.fill("is", name=one.name, facts=language.words(one.gender)) for one in people if one.gender]
+    return f"{language.join([one.removesuffix('.') for one in known])}." if known else ""
 
 
-def demographics(people: Sequence[Persona]) -> str:
+def demographics(people: Sequence[Persona], society: Society) -> str:
     """Return a sentence on each person: gender, age and party, as far as the persona states them.
 
-    >>> demographics([Persona("", "democrat", "Ann", "You are Ann, 34, a nurse."), Persona("", "default", "Bob", "")])
-    'Ann is a Democrat and 34 years old.'
+    >>> ann = Persona("", "green", "Ann", "You are Ann, 34, a nurse.")
+    >>> demographics([ann, Persona("", "default", "Bob", "")], load_society("us"))
+    'Ann is a Green and 34 years old.'
     """
-    told = [(one.name, _facts(one)) for one in people]
-    return " ".join(f"{name} is {' and '.join(facts)}." for name, facts in told if facts)
+    language = society.language
+    told = [(one.name, _facts(one, society)) for one in people]
+    lines = [(name, f" {language.words('and')} ".join(facts)) for name, facts in told if facts]
+    return " ".join(language.fill("is", name=name, facts=facts) for name, facts in lines)
 
 
-def _facts(one: Persona) -> list[str]:
+def _facts(one: Persona, society: Society) -> list[str]:
     """Return gender, party and age. If `age` is not set, it is the only number of two digits in the first sentence."""
     numbers = _AGE.findall(re.split(r"(?<=[.!?])\s", one.backstory, maxsplit=1)[0])
-    age, name = one.age or (int(numbers[0]) if len(numbers) == 1 else 0), party_name(one.party)
-    gender = f"a {PEOPLE[one.gender]}" if one.gender else ""
-    party = "" if one.party == DEFAULT else f"{article(name)} {name}"
-    return [fact for fact in (gender, party, f"{age} years old" if age else "") if fact]
+    age, name = one.age or (int(numbers[0]) if len(numbers) == 1 else 0), society.label(one.party)
+    language = society.language
+    gender = language.words(one.gender) if one.gender else ""
+    party = "" if one.party == DEFAULT else language.fill("party", article=article(name), party=name)
+    return [fact for fact in (gender, party, language.fill("age", age=age) if age else "") if fact]
 
 
-def introduction(people: Sequence[Persona], as_: str) -> str:
+def introduction(people: Sequence[Persona], as_: str, language: Language = ENGLISH) -> str:
     """Return a sentence on each person. `as_`: person, ai, copy, or even (a copy, and what follows for the chances).
 
     >>> introduction([Persona("", "", "Ann", "")], "ai")
     'Ann is an AI.'
     """
-    told = {"ai": "an AI", "person": "a person"}.get(as_, "an exact copy of you, under another name")
-    even = " So neither of you has the better chance: it is exactly one half." if as_ == "even" else ""
-    return " ".join(f"{one.name} is {told}." for one in people) + even
+    told = language.words("copy" if as_ == "even" else as_)
+    even = language.words("even") if as_ == "even" else ""
+    return " ".join(language.fill("is", name=one.name, facts=told) for one in people) + even

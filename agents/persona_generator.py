@@ -16,12 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from parley.agents.datafiles import HERE, quoted, read_toml, save_text
+from parley.agents.datafiles import quoted, read_toml, save_text
+from parley.agents.language import ENGLISH, Language
 from parley.agents.persona import Persona
-from parley.agents.topic import PROMPTS, Topic, load_topic, topic_names
+from parley.agents.society import DEFAULT, Society, article, load_society
+from parley.agents.topic import Topic, load_topic, society_topics
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
@@ -42,15 +43,17 @@ class Clash(NamedTuple):
     why: str
 
 
-def find_clash(text: str) -> str | None:
+def find_clash(text: str, language: Language = ENGLISH) -> str | None:
     """Return what cannot be true of one person, in words, or None. A text without an age is not checked for age.
+
+    What clashes is data of the language (clashes.toml); a language without that file has no clashes.
 
     >>> find_clash("Your name is Brenda, and at 73 you are a data analyst. You share a house with a college friend.")
     'is 73 and shares a home as students do'
     >>> find_clash("You are Ann, 24, and you share a house with a college friend.")
     """
     age = age_of(text)
-    for clash in _clashes():
+    for clash in _clashes(language):
         any_age = (clash.low, clash.high) == (0, 120)
         if not any_age and (age is None or not clash.low <= age <= clash.high):
             continue
@@ -89,10 +92,10 @@ def shared_sentences(texts: Iterable[str]) -> float:
 
 
 @cache
-def _clashes() -> tuple[Clash, ...]:
+def _clashes(language: Language) -> tuple[Clash, ...]:
     """Errors: UserError on an entry of clashes.toml that lacks something."""
-    found = []
-    for number, entry in enumerate(read_toml(HERE / "clashes.toml")["clash"], 1):
+    found, path = [], language.folder / "clashes.toml"
+    for number, entry in enumerate(read_toml(path)["clash"] if path.is_file() else (), 1):
         try:
             unless = re.compile(entry["unless"], re.I) if "unless" in entry else None
             found.append(Clash(entry["from"], entry["to"], re.compile(entry["words"], re.I), unless, entry["why"]))
@@ -107,40 +110,38 @@ BACKSTORY_TOKENS = 400
 ATTEMPTS = 5
 SHORTEST, LONGEST = 120, 180
 """Words of a backstory, requested and checked."""
-ANSWERS = {
-    "severity": "not a problem at all, a small problem, a moderately big problem, or a very big problem",
-    "agreement": "strongly oppose, somewhat oppose, somewhat favor, or strongly favor",
-}
-"""The positions from which the writer chooses on each axis if the party has none."""
 Problem = Callable[[Reply], str | None]
 
 
-def list_names(party: str) -> list[str]:
-    """Return the first names of a party (agents/names.toml). Errors: UserError on an unknown party."""
-    known = read_toml(HERE / "names.toml")
+def list_names(party: str, society: Society | None = None) -> list[str]:
+    """Return the first names of a party (names.toml of the society; none: `us`). Errors: UserError on an unknown party."""
+    known = (society or load_society()).names
     if party not in known:
         raise unknown_name("party", party, known)
     return list(known[party])
 
 
-def in_backstories() -> tuple[str, ...]:
-    """Return the shipped topics on which a persona takes a position."""
-    return tuple([slug for slug in topic_names() if load_topic(slug).in_backstories])
+def in_backstories(society: Society) -> tuple[str, ...]:
+    """Return the topics of a society on which a persona takes a position."""
+    return tuple([slug for slug in society_topics(society) if load_topic(slug).in_backstories])
 
 
-def generate_persona(party: str, name: str, seed: int, topics: Sequence[str] = ()) -> Conversation[str]:
+def generate_persona(
+    party: str, name: str, seed: int, topics: Sequence[str] = (), society: Society | None = None
+) -> Conversation[str]:
     """Return one backstory, after a conversation. topics: names or paths (none: `in_backstories`).
 
     Errors: UserError, see `is_valid_backstory`.
     """
-    topics = topics or in_backstories()
-    text, facts = request_text(party, name, topics), request_facts(party, name, topics)
+    society = society or load_society()
+    topics = topics or in_backstories(society)
+    text, facts = request_text(party, name, topics, society), request_facts(party, name, topics)
 
     def compose(attempt: int) -> Request:
         own = derive(seed, "backstory", party, name, attempt)
         return Request((Message("user", text),), Sampling(1.0, BACKSTORY_TOKENS), own, (), "backstory", facts=facts)
 
-    return is_valid_backstory(compose, lambda reply: unfit_topics(reply, name, party), f"{name} ({party})")
+    return is_valid_backstory(compose, lambda reply: unfit_topics(reply, name, party, society), f"{name} ({party})")
 
 
 def is_valid_backstory(compose: Callable[[int], Request], problem: Problem, who: str) -> Conversation[str]:
@@ -161,24 +162,27 @@ def is_valid_backstory(compose: Callable[[int], Request], problem: Problem, who:
 
 
 def write_personas(
-    party: str, folder: Path, backend: Backend, model: str, seed: int, topics: Sequence[str] = ()
+    party: str, folder: Path, backend: Backend, model: str, seed: int, society: Society, topics: Sequence[str] = ()
 ) -> Path:
     """Write personas for all names of a party to `<folder>/<party>.toml`. Errors: UserError if the file exists."""
     path = check_unused(folder, party)
-    chosen = [load_topic(topic) for topic in topics or in_backstories()]
-    return save_text(path, to_toml(party, individuals(party, backend, seed, topics), model, chosen))
+    chosen = [load_topic(topic) for topic in topics or in_backstories(society)]
+    stories = individuals(party, backend, seed, society, topics)
+    return save_text(path, to_toml(party, stories, model, society, chosen))
 
 
-def individuals(party: str, backend: Backend, seed: int, topics: Sequence[str] = ()) -> dict[str, str]:
+def individuals(
+    party: str, backend: Backend, seed: int, society: Society, topics: Sequence[str] = ()
+) -> dict[str, str]:
     """Return a backstory for every name of a party, with few shared sentences. Errors: UserError after ATTEMPTS rounds.
 
     A backstory that shares more than half of SHARED with the ones before it is written again.
     """
-    names, stories = list_names(party), dict[str, str]()
+    names, stories = list_names(party, society), dict[str, str]()
     for attempt in range(ATTEMPTS):
         waiting = [name for name in names if name not in stories]
         own_seed = derive(seed, "again", attempt) if attempt else seed
-        written = drive([generate_persona(party, name, own_seed, topics) for name in waiting], backend)
+        written = drive([generate_persona(party, name, own_seed, topics, society) for name in waiting], backend)
         known = {sentence for story in stories.values() for sentence in sentences_of(story)}
         for name, story in zip(waiting, written, strict=True):
             sentences = sentences_of(story)
@@ -202,9 +206,10 @@ def check_unused(folder: Path, party: str) -> Path:
     return path
 
 
-def to_toml(party: str, stories: dict[str, str], model: str, topics: Sequence[Topic] = ()) -> str:
+def to_toml(party: str, stories: dict[str, str], model: str, society: Society, topics: Sequence[Topic] = ()) -> str:
     """Return the text of a persona file, with the positions that the prompt stated as comments."""
-    head = f"# Personas of a {party.title()}, written by {model} to agents/prompts/backstory.txt (python run.py personas).\n"
+    label = society.label(party)
+    head = f"# Personas of {article(label)} {label}, written by {model} to the prompt backstory.txt (python run.py personas).\n"
     given = [f"#   {topic.title}: {topic.positions.get(party) or 'chosen by the model'}\n" for topic in topics]
     told = "# Positions that the prompt stated:\n" + "".join(given) if given else ""
     return head + told + "".join(persona_entry(Persona("", party, name, story)) for name, story in stories.items())
@@ -216,11 +221,13 @@ def persona_entry(person: Persona) -> str:
     return f"\n[[persona]]\nname = {quoted(person.name)}\n{traits}backstory = {quoted(person.backstory)}\n"
 
 
-def request_text(party: str, name: str, topics: Sequence[str]) -> str:
+def request_text(party: str, name: str, topics: Sequence[str], society: Society) -> str:
     """Return the prompt for a persona, with a line for each topic."""
     lines = "\n".join([f"- {about}: {answers}" for about, answers in _positions(party, topics)])
-    slots = {"shortest": str(SHORTEST), "longest": str(LONGEST)}
-    return prompt(PROMPTS, "backstory").fill(party=party.title(), name=name, positions=lines, **slots)
+    slots = {"shortest": str(SHORTEST), "longest": str(LONGEST), "country": society.language.country(society.country)}
+    template = society.language.prompt("backstory")
+    party = society.label(party).removesuffix(" voter")  # the prompt says "a ... voter"
+    return template.fill(party=party, name=name, positions=lines, **slots)
 
 
 def request_facts(party: str, name: str, topics: Sequence[str]) -> Facts:
@@ -239,30 +246,39 @@ def topic_subject(topic: Topic) -> str:
     >>> topic_subject(load_topic("racism")), topic_subject(load_topic("abortion"))
     ('how big a problem racism is', 'whether partial-birth abortions should be banned')
     """
+    language = topic.language
     if topic.axis == "severity":
-        return f"how big a problem {topic.title} is"
-    return (
-        f"whether {topic.claim}" if "agreement" in topic.probes else f"their answer to the question {topic.question!r}"
-    )
+        return language.fill("how_big", title=topic.title)
+    if "agreement" in topic.probes:
+        return language.fill("whether", claim=topic.claim)
+    return language.fill("their_answer", question=topic.question)
 
 
 def party_position(topic: Topic, party: str) -> str:
     """Return the position of the party, or the positions from which the writer chooses."""
-    free = ANSWERS.get(topic.axis, ANSWERS["agreement"])
-    return topic.positions.get(party) or f"no position is given, choose one of: {free}"
+    language, axis = topic.language, "severity" if topic.axis == "severity" else "agreement"
+    free = language.fill("no_position", answers=language.words(f"answers_{axis}"))
+    return topic.positions.get(party) or free
 
 
-def unfit_topics(reply: Reply, name: str, party: str) -> str | None:
+def unfit_topics(reply: Reply, name: str, party: str, society: Society) -> str | None:
     """Return what is wrong with a reply as a backstory of this set, or None."""
     text = reply.text or ""
-    if wrong := validation_error(reply, name):
+    if wrong := validation_error(reply, name, society.language):
         return wrong
-    if not re.search(rf"\b{party}", text, re.I):
-        return f"does not name the party ({party})"
+    if not names_party(text, party, society):
+        return f"does not name the party ({society.label(party)})"
     return length_problem(text, SHORTEST, LONGEST)
 
 
-def validation_error(reply: Reply, name: str) -> str | None:
+def names_party(text: str, party: str, society: Society) -> bool:
+    """Return whether a text has a word of the party, or its label; True for the neutral seat, which has no party."""
+    known = society.parties.get(party)
+    words = {society.label(party), *(known.words if known else ())}
+    return party == DEFAULT or any(re.search(rf"\b{re.escape(word)}", text, re.I) for word in words)
+
+
+def validation_error(reply: Reply, name: str, language: Language) -> str | None:
     """Return what is wrong with a reply as any backstory of this person, or None."""
     text = (reply.text or "").lower()
     if not text.strip():
@@ -270,6 +286,6 @@ def validation_error(reply: Reply, name: str) -> str | None:
         return f"failed ({': '.join(filter(None, [failure.name, failure.detail])) if failure else 'empty'})"
     if not re.search(rf"\b{re.escape(name.lower())}\b", text):
         return "does not name the person"
-    if "you" not in text.split():
+    if language.words("you").lower() not in text.split():
         return "is not in the second person"
-    return find_clash(reply.text or "")
+    return find_clash(reply.text or "", language)

@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from parley.agents.datafiles import HERE, build_from_table, quoted, read_toml, require_section
-from parley.agents.topic import PROMPTS, Probe, Topic, scales
+from parley.agents.language import Language
+from parley.agents.society import US, Society, load_society
+from parley.agents.topic import Probe, Topic, scales
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.prompts import prompt
 from parley.llm.seeding import digest, stream
 
 Kind = TypeVar("Kind")
@@ -39,6 +40,7 @@ class Question:
     against    says no to it
     topic      a slug (a number in the public set)
     split      train, iid_test (topics of train) or ood_test (topics of its own)
+    society    the name of the society in which it is asked
     """
 
     id: str
@@ -47,13 +49,22 @@ class Question:
     against: str
     topic: str
     split: str = "train"
+    society: str = field(default=US, compare=False)
+
+    @property
+    def place(self) -> Society:
+        """The society in which it is asked."""
+        return load_society(self.society)
 
     @cached_property
     def subject(self) -> Topic:
         """The question as a topic: its axis is agreement with its statement, and the position score its only probe."""
-        ask = prompt(PROMPTS, "agree_question").fill(statement=self.statement)
-        probe = Probe(POSITION, "agreement", scales()["agreement_1_7"], ask, position=self.statement)
-        return Topic(self.id, self.question, "agreement", "", self.question, MappingProxyType({POSITION: probe}))
+        language, kind = self.place.language, "agreement"
+        ask = language.prompt("agree_question").fill(statement=self.statement)
+        scale = scales(language)["agreement_1_7"]
+        probe = Probe(POSITION, kind, scale, ask, position=self.statement, language=language)
+        probes = MappingProxyType({POSITION: probe})
+        return Topic(self.id, self.question, kind, "", self.question, probes, society=self.place)
 
 
 @dataclass(frozen=True)
@@ -69,24 +80,26 @@ class _Public:
 
 
 @cache
-def question_set(name: str) -> tuple[Question, ...]:
+def question_set(name: str, society: str = US) -> tuple[Question, ...]:
     """Return the questions of a scenario: `shipped`, or a file (TOML like ours, or JSON like the public set).
 
     Errors: UserError.
     """
-    path = set_path(name)
-    return read_public(path) if path.suffix == ".json" else load_questions(path)
+    path = set_path(name, society)
+    questions = read_public(path) if path.suffix == ".json" else load_questions(path)
+    return tuple(replace(one, society=society) for one in questions)
 
 
-def set_path(name: str) -> Path:
-    """Return the file of the questions of a scenario."""
-    return QUESTIONS if name == "shipped" else Path(name)
+def set_path(name: str, society: str = US) -> Path:
+    """Return the file of the questions of a scenario; `shipped` are those of the society, if it has any."""
+    own = load_society(society).folder / "questions.toml"
+    return Path(name) if name != "shipped" else own if own.is_file() else QUESTIONS
 
 
 @cache
-def questions_by_id(name: str) -> Mapping[str, Question]:
+def questions_by_id(name: str, society: str = US) -> Mapping[str, Question]:
     """Return the questions of a scenario by id. Errors: as question_set."""
-    return {one.id: one for one in question_set(name)}
+    return {one.id: one for one in question_set(name, society)}
 
 
 def load_questions(path: Path = QUESTIONS) -> tuple[Question, ...]:
@@ -141,7 +154,7 @@ def assign_questions(questions: Sequence[Question], held_out: Collection[str], s
 
 def to_toml(questions: Sequence[Question], head: str) -> str:
     """Return the text of a question file, with a comment in the first line."""
-    names = [field.name for field in fields(Question)]
+    names = [one.name for one in fields(Question) if one.name != "society"]
     tables = ["".join(f"{name} = {quoted(getattr(one, name))}\n" for name in names) for one in questions]
     return f"# {head}\n" + "".join(f"\n[[question]]\n{table}" for table in tables)
 
@@ -164,7 +177,7 @@ def _checked(questions: Sequence[Question], path: Path) -> tuple[Question, ...]:
     return tuple(questions)
 
 
-QUESTIONNAIRE = HERE / "questionnaire.toml"
+QUESTIONNAIRE = "questionnaire.toml"
 _LEAD = re.compile(
     r"^(?:(?:(?:my|the) )?answer(?: is)?:?|i(?:'m| am|'d say| would say| say| live)|it(?:'s| is)|that(?:'s| is)|probably)\s+"
     r"|^(?:an?|in the|in|the)\s+"
@@ -187,16 +200,21 @@ class QuestionnaireItem:
     question: str
     answers: tuple[str, ...]
 
-    def ask(self) -> str:
-        return prompt(PROMPTS, "questionnaire").fill(question=self.question, answers="; ".join(self.answers))
+    def ask(self, language: Language) -> str:
+        return language.prompt("questionnaire").fill(question=self.question, answers="; ".join(self.answers))
 
     def read(self, text: str | None) -> QuestionnaireAnswer:
         return read_answer(text, self.answers)
 
 
 @cache
-def questionnaire(path: Path = QUESTIONNAIRE) -> tuple[QuestionnaireItem, ...]:
-    """Return the items in the order of asking. Errors: UserError if the file is broken."""
+def questionnaire(society: Society) -> tuple[QuestionnaireItem, ...]:
+    """Return the items of a society in the order of asking. Errors: UserError if the file is broken."""
+    return read_questionnaire(society.folder / QUESTIONNAIRE)
+
+
+def read_questionnaire(path: Path) -> tuple[QuestionnaireItem, ...]:
+    """Return the items of a file in the order of asking. Errors: UserError if the file is broken."""
     values = read_toml(path)
     declined, entries = values.get("declined"), require_section(values, "items", path.name)
     if not isinstance(declined, str) or not declined.strip() or not entries:

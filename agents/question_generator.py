@@ -76,11 +76,8 @@ _LOADED = re.compile(
     r"|illegals|innocent|insane|nanny state|outrageous|ridiculous|scroungers?|shameful|surely|thugs?|tyran\w+|virtuous|vile)\b",
     re.I,
 )
-_PARTY = re.compile(
-    r"\b(?:labour party|labour government|conservatives|tory|tories|liberal democrats?|lib dems?|green party|reform uk"
-    r"|republicans|democrats)\b",
-    re.I,
-)
+_PARTY = re.compile(rf"\b(?:{'|'.join((FOLDER / 'parties.txt').read_text().split(chr(10))[:-1])})\b", re.I)
+"""A question names no party: these patterns find one (agents/questions/parties.txt)."""
 _SAME = {"has": "have", "does": "", "do": "", "did": ""}
 """Verbs that differ between a question and its statement."""
 

@@ -1,6 +1,6 @@
 """Abilities: what an agent asks itself before it speaks. `think=bounded,words=20` chooses one (docs/abilities.md).
 
-Each class here is one ability, and its fields are the options. Its question is agents/prompts/think_<name>.txt. This
+Each class here is one ability, and its fields are the options. Its question is prompts/think_<name>.txt of the language. This
 module also reads the replies: a note in labelled parts, a note of one line, insights.
 """
 
@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from parley.agents.language import Language
 from parley.agents.reply_cleaning import is_refusal
-from parley.agents.topic import PROMPTS
-from parley.llm.prompts import prompt
 from parley.llm.registry import Registry
 
 NONE = "none"
@@ -43,11 +42,11 @@ class Ability(ABC):
     tokens: int
 
     @abstractmethod
-    def ask(self, frame: str) -> str:
-        """Return the question. frame: debate, conversation."""
+    def ask(self, frame: str, language: Language) -> str:
+        """Return the question in a language. frame: its word for the event, such as debate."""
 
     @abstractmethod
-    def read(self, text: str) -> Note:
+    def read(self, text: str, language: Language) -> Note:
         """Return the note in a reply."""
 
 
@@ -64,11 +63,11 @@ class BeliefDesireIntention(Ability):
     name = "bdi"
     tokens = 150
 
-    def ask(self, frame: str) -> str:
-        return prompt(PROMPTS, "think_bdi").fill(frame=frame)
+    def ask(self, frame: str, language: Language) -> str:
+        return language.prompt("think_bdi").fill(frame=frame)
 
-    def read(self, text: str) -> Note:
-        return labelled_parts(text, ("Belief", "Desire", "Intention"))
+    def read(self, text: str, language: Language) -> Note:
+        return labelled_parts(text, language.entry("bdi"), ("belief", "desire", "intention"))
 
 
 @dataclass(frozen=True)
@@ -83,11 +82,11 @@ class Latent(Ability):
     name = "latent"
     tokens = 100
 
-    def ask(self, frame: str) -> str:
-        return prompt(PROMPTS, "think_latent").fill(frame=frame)
+    def ask(self, frame: str, language: Language) -> str:
+        return language.prompt("think_latent").fill(frame=frame)
 
-    def read(self, text: str) -> Note:
-        return labelled_parts(text, ("Stance", "Feeling"))
+    def read(self, text: str, language: Language) -> Note:
+        return labelled_parts(text, language.entry("latent"), ("stance", "feeling"))
 
 
 @dataclass(frozen=True)
@@ -110,10 +109,10 @@ class Bounded(Ability):
     def tokens(self) -> int:  # type: ignore[override]
         return 3 * self.words
 
-    def ask(self, frame: str) -> str:
-        return prompt(PROMPTS, "think_bounded").fill(frame=frame, words=self.words)
+    def ask(self, frame: str, language: Language) -> str:
+        return language.prompt("think_bounded").fill(frame=frame, words=self.words)
 
-    def read(self, text: str) -> Note:
+    def read(self, text: str, language: Language) -> Note:
         return plain_note(text)
 
 
@@ -131,12 +130,14 @@ def plain_note(text: str) -> Note:
     return Note(None, "refusal") if is_refusal(line) else Note(line)
 
 
-def labelled_parts(text: str, labels: Sequence[str]) -> Note:
+def labelled_parts(text: str, labels: Sequence[str], names: Sequence[str]) -> Note:
     r"""Read a reply in labelled parts as one line. Each label has to be there once, in any order, with a text.
 
-    >>> labelled_parts("**Desire:** to win.\nBelief: It is bad.", ("Belief", "Desire")).text
+    names: of the parts, for the reason why there is no note.
+
+    >>> labelled_parts("**Desire:** to win.\nBelief: It is bad.", ("Belief", "Desire"), ("belief", "desire")).text
     'Belief: It is bad. Desire: to win.'
-    >>> labelled_parts("Belief: yes.", ("Belief", "Desire")).reason
+    >>> labelled_parts("Belief: yes.", ("Belief", "Desire"), ("belief", "desire")).reason
     'no_desire'
     """
     if is_refusal(text):
@@ -147,9 +148,9 @@ def labelled_parts(text: str, labels: Sequence[str]) -> Note:
     parts: dict[str, list[str]] = {label: [] for label in labels}
     for label, part in zip(pieces[::2], pieces[1::2], strict=True):
         parts[label.capitalize()].append(" ".join(part.strip("*_# \n").split()))
-    for label, texts in parts.items():
+    for name, texts in zip(names, parts.values(), strict=True):
         if len(texts) != 1 or not texts[0]:
-            return Note(None, f"{'several' if len(texts) > 1 else 'no'}_{label.lower()}")
+            return Note(None, f"{'several' if len(texts) > 1 else 'no'}_{name}")
     return Note(" ".join(f"{label}: {texts[0]}" for label, texts in parts.items()))
 
 

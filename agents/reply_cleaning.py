@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 
-from parley.agents.languages import refuses_elsewhere
-from parley.agents.topic import PROMPTS, Topic
-from parley.llm.prompts import prompt
+from parley.agents.foreign_replies import refuses_elsewhere
+from parley.agents.language import Language
+from parley.agents.topic import Topic
 
 Words = tuple[str, ...]
 Asked = tuple[tuple[str, str], ...]
@@ -44,7 +44,11 @@ def cut_echo(text: str, topic: Topic, name: str) -> str:
     if _NUMBER.fullmatch(text):
         return ""
     asked = tuple([(probe.question, probe.sentence) for probe in topic.probes.values()])
-    cuts = [place for place in (_repeats(text, _marks(asked, name)), _answers(text, asked)) if place is not None]
+    cuts = [
+        place
+        for place in (_repeats(text, _marks(asked, name, topic.language)), _answers(text, asked))
+        if place is not None
+    ]
     own = text[: min(cuts)] if cuts else text
     return "" if cuts and _words(own) in map(_words, dict(asked)) else own
 
@@ -66,20 +70,22 @@ def _answers(text: str, asked: Asked) -> int | None:
 
 
 @lru_cache(maxsize=4096)
-def _marks(asked: Asked, name: str) -> Mapping[str, Sequence[Words]]:
+def _marks(asked: Asked, name: str, language: Language) -> Mapping[str, Sequence[Words]]:
     """Return the first words of prompts, of a topic's surveys and of the agent's introduction, by their first word."""
-    follows = [words for words in _instructions() if words[:1] in (("answer",), ("the",))]
+    known = _instructions(language)
+    begins = {_words(word) for word in language.entry("survey_begins")}
+    follows = [words for words in known if words[:1] in begins]
     surveys = [_words(question) + then for question, _ in asked for then in follows]
     found: defaultdict[str, list[Words]] = defaultdict(list)
-    for mark in (*_instructions(), *surveys, _words(f"You are {name}")):
+    for mark in (*known, *surveys, _words(language.fill("you_are", name=name))):
         found[mark[0]].append(mark)
     return dict(found)
 
 
 @cache
-def _instructions() -> tuple[Words, ...]:
+def _instructions(language: Language) -> tuple[Words, ...]:
     """Return how the sentences of the prompts begin, up to their first slot."""
-    texts = [prompt(PROMPTS, name).text for name in INSTRUCTIONS]
+    texts = [language.prompt(name).text for name in INSTRUCTIONS]
     begun = [_words(_SLOT.split(sentence)[0])[:MOST] for text in texts for sentence in _SENTENCE.split(text)]
     return tuple(dict.fromkeys(words for words in begun if len(words) >= FEWEST))
 

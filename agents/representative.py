@@ -6,7 +6,7 @@ It always knows the question, the participant's opinion on it and the group's dr
     C  own critiques of the drafts on other questions
     P  own positions on other questions, as text
 The current question is never among the others (ours; the example in the study's Table 2 shows the same question twice).
-The sections of the prompt are text files in agents/prompts/representative/, in our own words.
+The sections of the prompt are text files in prompts/representative/ of the language, in our own words.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from parley.agents.agent import Speech
+from parley.agents.language import ENGLISH, REPRESENTATIVE, Language
 from parley.agents.participant import Participant
 from parley.agents.question import Question, questionnaire
 from parley.agents.reasoning import Note, plain_note
-from parley.agents.topic import PROMPTS, scales
+from parley.agents.society import Society
+from parley.agents.topic import scales
 from parley.llm.errors import UserError
-from parley.llm.prompts import prompt
+from parley.llm.prompts import Template
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
-HERE = PROMPTS / "representative"
 KINDS = {"D": "demographics", "O": "opinions", "C": "critiques", "P": "positions"}
 OTHERS = 3
 """At most so many other questions are in the prompt (the study: 1 to 3)."""
@@ -120,14 +121,16 @@ def same_question(one: Question, other: Question) -> bool:
     return one.id == other.id or knowledge_line(one.question).casefold() == knowledge_line(other.question).casefold()
 
 
-def position_label(position: float) -> str:
+def position_label(position: float, language: Language = ENGLISH) -> str:
     """Return a position score as text: its label, or the number if it is between two points.
 
     >>> position_label(6), position_label(4.5)
     ('moderately agree', '4.5 of 7')
     """
-    labels: Mapping[int, str] = scales()[SCALE].labels
-    return labels[int(position)] if position == int(position) else f"{position:g} of 7"
+    labels: Mapping[int, str] = scales(language)[SCALE].labels
+    if position == int(position):
+        return labels[int(position)]
+    return language.fill("of_seven", position=f"{position:g}")
 
 
 def knowledge_line(text: str) -> str:
@@ -147,32 +150,39 @@ def _facts(brief: CritiqueBrief, knows: str) -> Facts:
 
 
 def _sections(brief: CritiqueBrief, knows: str) -> Iterator[str]:
-    yield prompt(HERE, "role").text
+    society = brief.question.place
+    yield _section(society, "role").text
     if "D" in knows and brief.demographics:
-        yield prompt(HERE, "demographics").fill(profile=profile_text(brief.demographics))
+        yield _section(society, "demographics").fill(profile=profile_text(brief.demographics, society))
     for other in brief.others[:OTHERS]:
         yield from _other(other, knows)
     slots = {"question": brief.question.question, "opinion": brief.opinion, "draft": brief.draft}
-    yield prompt(HERE, "base").fill(**{name: knowledge_line(text) for name, text in slots.items()})
-    yield prompt(HERE, "ask").text
+    yield _section(society, "base").fill(**{name: knowledge_line(text) for name, text in slots.items()})
+    yield _section(society, "ask").text
 
 
-def profile_text(demographics: Mapping[str, str]) -> str:
+def _section(society: Society, name: str) -> Template:
+    return society.language.prompt(f"{REPRESENTATIVE}/{name}")
+
+
+def profile_text(demographics: Mapping[str, str], society: Society) -> str:
     """Return `gender (woman), political leaning (left of centre)`, by titles and in the order of the questionnaire."""
-    known = [item for item in questionnaire() if item.name in demographics]
+    known = [item for item in questionnaire(society) if item.name in demographics]
     return ", ".join(f"{item.title} ({knowledge_line(demographics[item.name])})" for item in known)
 
 
 def _other(other: OtherOpinion, knows: str) -> Sequence[str]:
     """Return the sections on one other question; none if nothing that it may know is known."""
-    found = []
+    found, society = list[str](), other.question.place
     if "P" in knows and other.position is not None:
-        found.append(prompt(HERE, "other_position").fill(position=position_label(other.position)))
+        label = position_label(other.position, society.language)
+        found.append(_section(society, "other_position").fill(position=label))
     if "O" in knows and other.opinion is not None:
-        found.append(prompt(HERE, "other_opinion").fill(opinion=knowledge_line(other.opinion)))
+        found.append(_section(society, "other_opinion").fill(opinion=knowledge_line(other.opinion)))
     if "C" in knows and other.critique is not None:
-        found.append(prompt(HERE, "other_critique").fill(critique=knowledge_line(other.critique)))
-    return [prompt(HERE, "other").fill(question=knowledge_line(other.question.question)), *found] if found else []
+        found.append(_section(society, "other_critique").fill(critique=knowledge_line(other.critique)))
+    head = _section(society, "other").fill(question=knowledge_line(other.question.question))
+    return [head, *found] if found else []
 
 
 CRITIQUE = "critique"

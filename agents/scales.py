@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from parley.agents.languages import ENGLISH, declines_elsewhere, in_english, replace_number_words
+from parley.agents.foreign_replies import ENGLISH, declines_elsewhere, in_english, replace_number_words
 from parley.llm.errors import UserError
 
 NUMERIC, LABELLED = "numeric", "labelled"
@@ -61,11 +61,11 @@ class Scale:
         """The named points as a phrase: `0 means not a problem at all and 10 means a very big problem`."""
         return self.told(self.points)
 
-    def told(self, order: Sequence[int]) -> str:
-        """Return the named points as a phrase, in this order of points."""
-        link = " means " if self.kind == NUMERIC else " "
+    def told(self, order: Sequence[int], means: str = "means", and_: str = "and") -> str:
+        """Return the named points as a phrase, in this order of points. means, and_: the words of the language."""
+        link = f" {means} " if self.kind == NUMERIC else " "
         named = [f"{point}{link}{self.labels[point]}" for point in order if point in self.labels]
-        return f"{', '.join(named[:-1])} and {named[-1]}" if self.kind == NUMERIC else ", ".join(named)
+        return f"{', '.join(named[:-1])} {and_} {named[-1]}" if self.kind == NUMERIC else ", ".join(named)
 
     @cached_property
     def by_label(self) -> dict[str, int]:
@@ -183,7 +183,8 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
     `strict` (default) takes one number, or one label of a labelled scale, that is on the scale. The same number twice
     is read once; "8/10" and "8 out of 10" are 8 on a scale that ends at 10; an echo of the range and years after the
     rating are skipped. Decimals are kept. If the reply cannot be read, it is translated into English words as far as
-    agents/languages.toml has them (German, French, Spanish) and read again. All else is None with one of these reasons:
+    agents/languages/<code>/reader.toml has them (German, French, Spanish) and read again. All else is None with one of
+    these reasons:
 
     empty, refusal, no_number, several_numbers, out_of_range,
     no_label, several_labels, denied_label, label_and_number_disagree

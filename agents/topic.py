@@ -9,22 +9,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
-from parley.agents.datafiles import HERE, build_from_table, read_toml, require_section
+from parley.agents.datafiles import build_from_table, read_toml, require_section
+from parley.agents.language import ENGLISH, Language
 from parley.agents.scales import LABELLED, Reading, Scale, read_rating
+from parley.agents.society import SOCIETIES, US, Society, load_society, society_of, split_name
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
 from parley.llm.seeding import stream
 
-TOPICS = HERE / "topics"
-PROMPTS = HERE / "prompts"
+TOPICS = SOCIETIES / US / "topics"
 NEWS = "news"
 """The folder of items of news: topics whose axis is belief. What runs over all topics leaves them out."""
 PUBLIC, TURNS = ":public", ":turns"
 """Suffixes of a probe's name: the same question, answered in public, or asked after every turn."""
 Audience = Literal["private", "public"]
 FORECAST = "forecast"
-_AGREE = "How much do you agree that "
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Probe:
     """One survey question.
 
     construct  what it measures
-    polarity   its direction on the topic's axis; 0: it measures something else (agents/probes.toml)
+    polarity   its direction on the topic's axis; 0: it measures something else (probes.toml of the language)
     audience   who hears the answer, according to the question; in fact no one does
     position   in a private deliberation: the answer to the question under discussion that is to be agreed with
     statement  the same for a statement of the mediator
@@ -47,6 +46,7 @@ class Probe:
     audience: Audience = "private"
     position: str = ""
     statement: str = ""
+    language: Language = field(default=ENGLISH, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.polarity not in (1, -1, 0):
@@ -65,12 +65,13 @@ class Probe:
             "question": self.question,
             "low": self.scale.low,
             "high": self.scale.high,
-            "anchors": self.scale.told(order) if order else self.scale.anchors,
+            "anchors": self.scale.told(order or self.scale.points, *map(self.language.words, ("means", "and"))),
         }
         kind = "labelled" if self.scale.kind == LABELLED else "numeric"
         if kind == "labelled":
-            slots["sentence"] = self.sentence.replace("{label}", "[word]").replace("{number}", "[number]")
-        return prompt(PROMPTS, f"survey_{kind}{'_public' if self.audience == 'public' else ''}").fill(**slots)
+            label, number = (f"[{self.language.words(slot)}]" for slot in ("label", "number"))
+            slots["sentence"] = self.sentence.replace("{label}", label).replace("{number}", number)
+        return self.language.prompt(f"survey_{kind}{'_public' if self.audience == 'public' else ''}").fill(**slots)
 
     @property
     def facts(self) -> Facts:
@@ -122,6 +123,12 @@ class Topic:
     base: str = ""
     in_backstories: bool = True
     positions: Mapping[str, str] = field(default_factory=dict)
+    society: Society = field(default_factory=load_society, repr=False, compare=False)
+
+    @property
+    def language(self) -> Language:
+        """The language in which its questions are asked."""
+        return self.society.language
 
     @property
     def root(self) -> str:
@@ -135,10 +142,10 @@ class Topic:
     @property
     def claim(self) -> str:
         """The proposition of its agreement probe. Errors: UserError if the probe has another form."""
-        question = self.probe("agreement").question
-        if not question.startswith(_AGREE):
-            raise UserError(f"topic {self.slug}: its agreement probe must begin with {_AGREE!r} to be judged")
-        return question.removeprefix(_AGREE).rstrip("?")
+        question, begin = self.probe("agreement").question, self.language.words("agree")
+        if not question.startswith(begin):
+            raise UserError(f"topic {self.slug}: its agreement probe must begin with {begin!r} to be judged")
+        return question.removeprefix(begin).rstrip("?")
 
     def probe(self, name: str) -> Probe:
         """Return a probe of this topic or of any topic, by a name such as NAME, NAME:public, NAME:turns or NAME@SCALE.
@@ -146,7 +153,7 @@ class Topic:
         NAME@SCALE, with or without PUBLIC or TURNS, is the same question on another numeric scale of its construct.
         Errors: UserError.
         """
-        known = {**shared_probes(), **self.probes}
+        known = {**shared_probes(self.language), **self.probes}
         plain = name.removesuffix(PUBLIC).removesuffix(TURNS)
         base, at, scale = plain.partition("@")
         if base not in known or name not in (plain, f"{plain}{PUBLIC}", f"{plain}{TURNS}"):
@@ -165,29 +172,32 @@ def answer_order(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
 
 def forecast_probe(probe: Probe, frame: str) -> Probe:
     """Return the question which answer to a probe the agent expects to give at the end."""
-    question = prompt(PROMPTS, "forecast").fill(frame=frame, question=probe.question)
+    question = probe.language.prompt("forecast").fill(frame=frame, question=probe.question)
     return replace(probe, name=FORECAST, question=question)
 
 
 def with_scale(probe: Probe, scale: str) -> Probe:
     """Return a probe on another numeric scale of its construct. Errors: UserError if there is no such scale."""
-    numeric = [name for name, known in scales().items() if known.kind != LABELLED]
+    shared = scales(probe.language)
+    numeric = [name for name, known in shared.items() if known.kind != LABELLED]
     known = [name for name in numeric if name.startswith(f"{probe.construct}_")]
     if scale not in known:
         raise unknown_name(f"scale for probe {probe.name}", scale, known)
-    return replace(probe, scale=scales()[scale])
+    return replace(probe, scale=shared[scale])
 
 
 @cache
-def scales(path: Path = HERE / "scales.toml") -> Mapping[str, Scale]:
-    """Return the shared scales by name."""
-    return _scales(read_toml(path), path.name)
+def scales(language: Language = ENGLISH) -> Mapping[str, Scale]:
+    """Return the scales of a language by name. Languages have the same scales with other labels."""
+    return _scales(dict(language.data("scales")), f"scales.toml of {language.code}")
 
 
 @cache
-def shared_probes(path: Path = HERE / "probes.toml") -> Mapping[str, Probe]:
+def shared_probes(language: Language = ENGLISH) -> Mapping[str, Probe]:
     """Return the probes for any topic, by name."""
-    return _probes(read_toml(path), scales(), path.name, path.stem)
+    return _probes(
+        dict(language.data("probes")), scales(language), f"probes.toml of {language.code}", "probes", language
+    )
 
 
 def _scales(entries: dict, where: str) -> dict[str, Scale]:
@@ -217,28 +227,45 @@ def news_names(folder: Path = TOPICS) -> list[str]:
     return topic_names(folder / NEWS)
 
 
-def topic_file(slug: str, folder: Path = TOPICS) -> Path:
-    """Return the file of a topic or an item of news, by name or by path (`./mine.toml`). Errors: UserError."""
-    if "/" in slug or slug.endswith(".toml"):
+def society_topics(society: Society) -> list[str]:
+    """Return the names of all topics of debates of a society, as they are written outside of it."""
+    return [society.qualified(name) for name in topic_names(society.folder / "topics")]
+
+
+def topic_file(slug: str) -> Path:
+    """Return the file of a topic or an item of news: NAME (of `us`), SOCIETY/NAME, or a path (`./mine.toml`).
+
+    Errors: UserError.
+    """
+    if slug.endswith(".toml"):
         if not Path(slug).is_file():
-            names = ", ".join(topic_names(folder))
+            names = ", ".join(topic_names())
             raise UserError(
                 f"the topic file {slug} does not exist: give the path of a .toml file, or one of the names {names}"
             )
         return Path(slug)
+    society, name = split_name(slug)
+    folder = load_society(society).folder / "topics"
     news = news_names(folder)
-    if slug not in (known := [*topic_names(folder), *news]):
-        raise unknown_name("topic", slug, known)
-    return folder / (NEWS if slug in news else "") / f"{slug}.toml"
+    if name not in (known := [*topic_names(folder), *news]):
+        raise unknown_name("topic" if society == US else f"topic of {society}", name, known)
+    return folder / (NEWS if name in news else "") / f"{name}.toml"
 
 
 @cache
-def load_topic(slug: str, folder: Path = TOPICS) -> Topic:
-    """Read a topic or an item of news, by name or by path. Errors: UserError if it is unknown or broken."""
-    values, where = read_toml(topic_file(slug, folder)), f"topic {slug}"
+def load_topic(slug: str) -> Topic:
+    """Read a topic or an item of news, by name or by path. Errors: UserError if it is unknown or broken.
+
+    Its society is the one that its name or its file names, or in whose folder the file lies; else `us`.
+    """
+    path, where = topic_file(slug), f"topic {slug}"
+    values = read_toml(path)
+    named = values.pop("society", None)
+    society = load_society(str(named)) if named else society_of(path) or load_society()
     own_scales = _scales(require_section(values, "scales", where), f"{slug}.toml")
     values.pop("scales", None)
-    probes = _probes(require_section(values, "probes", where), {**scales(), **own_scales}, where, slug)
+    known = {**scales(society.language), **own_scales}
+    probes = _probes(require_section(values, "probes", where), known, where, slug, society.language)
     if not probes:
         raise UserError(f"topic {slug} lacks probes: a [probes.NAME] table for each survey question")
     positions = require_section(values, "positions", where)
@@ -246,10 +273,10 @@ def load_topic(slug: str, folder: Path = TOPICS) -> Topic:
         if not isinstance(position, str) or not position.strip():
             raise UserError(f"positions of {where}: {party} must be a text such as 'a small problem', not {position!r}")
     parts = {"slug": slug, "probes": MappingProxyType(probes), "positions": MappingProxyType(positions)}
-    return build_from_table(Topic, {**values, **parts}, where)
+    return replace(build_from_table(Topic, {**values, **parts}, where), society=society)
 
 
-def _probes(entries: dict, known: Mapping[str, Scale], where: str, slug: str) -> dict[str, Probe]:
+def _probes(entries: dict, known: Mapping[str, Scale], where: str, slug: str, language: Language) -> dict[str, Probe]:
     probes = {}
     for name in entries:
         entry = require_section(entries, name, where)
@@ -259,5 +286,5 @@ def _probes(entries: dict, known: Mapping[str, Scale], where: str, slug: str) ->
         if known[scale].kind == LABELLED and "{label}" not in str(entry.get("sentence")):
             raise UserError(f"probe {name} in topic {slug}: a labelled scale needs a sentence with {{label}}")
         values = {**entry, "name": name, "scale": known[scale]}
-        probes[name] = build_from_table(Probe, values, f"probe {name} of topic {slug}")
+        probes[name] = replace(build_from_table(Probe, values, f"probe {name} of topic {slug}"), language=language)
     return probes

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from parley.agents.datafiles import HERE, read_toml, require_section
-from parley.agents.topic import PROMPTS
+from parley.agents.datafiles import require_section
+from parley.agents.language import ENGLISH, Language
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.prompts import prompt
 
 DRAWN = "drawn"
 BIASES = ("none", "weak", "strong")
@@ -26,18 +25,19 @@ class Traits(NamedTuple):
     role: str = ""
     traits: Mapping[str, str] = {}
     confirmation_bias: str = "none"
+    language: Language = ENGLISH
 
     @property
     def told(self) -> str:
         """What is added to the backstory: temperament and confirmation bias."""
         bias = self.confirmation_bias
-        leaning = "" if bias == "none" else prompt(PROMPTS, f"confirmation_{bias}").text
+        leaning = "" if bias == "none" else self.language.prompt(f"confirmation_{bias}").text
         return f"{self._temperament()} {leaning}".strip()
 
     @property
     def part(self) -> str:
         """What is added to the opening: the role."""
-        return str(_roles()["roles"][self.role.partition("+")[0]]["part"]) if self.role else ""
+        return str(_roles(self.language)["roles"][self.role.partition("+")[0]]["part"]) if self.role else ""
 
     @property
     def ask(self) -> str:
@@ -45,14 +45,14 @@ class Traits(NamedTuple):
         if not self.role:
             return ""
         role, _, argument = self.role.partition("+")
-        asks = [_roles()["roles"][role]["ask"]]
-        return " ".join([*asks, _roles()["arguments"][argument]["ask"]] if argument else asks)
+        known = _roles(self.language)
+        asks = [known["roles"][role]["ask"]]
+        return " ".join([*asks, known["arguments"][argument]["ask"]] if argument else asks)
 
     def _temperament(self) -> str:
-        levels, named = _traits()["levels"], _traits()["traits"]
+        levels, named = (_traits(self.language)[name] for name in ("levels", "traits"))
         parts = [f"{levels[self.traits[trait]]} {named[trait]}" for trait in named if trait in self.traits]
-        listed = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
-        return f"By temperament you are {listed}." if parts else ""
+        return self.language.fill("temperament", levels=self.language.join(parts)) if parts else ""
 
 
 PLAIN = Traits()
@@ -103,8 +103,8 @@ def trait_names() -> list[str]:
 
 
 @cache
-def _roles() -> Mapping[str, Any]:
-    roles = _sections("roles", "arguments")
+def _roles(language: Language = ENGLISH) -> Mapping[str, Any]:
+    roles = _sections(language, "roles", "arguments")
     for kind, needed in (("roles", {"part", "ask"}), ("arguments", {"ask"})):
         for name, entry in roles[kind].items():
             if not isinstance(entry, dict) or set(entry) != needed:
@@ -113,11 +113,11 @@ def _roles() -> Mapping[str, Any]:
 
 
 @cache
-def _traits() -> Mapping[str, Any]:
-    return _sections("traits", "levels")
+def _traits(language: Language = ENGLISH) -> Mapping[str, Any]:
+    return _sections(language, "traits", "levels")
 
 
-def _sections(file: str, other: str) -> Mapping[str, Any]:
+def _sections(language: Language, file: str, other: str) -> Mapping[str, Any]:
     """Return the two tables of FILE.toml: one of the same name, and another."""
-    raw = read_toml(HERE / f"{file}.toml")
+    raw = language.data(file)
     return {name: require_section(raw, name, f"{file}.toml") for name in (file, other)}

@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from parley.agents.society import load_society
 from parley.analysis.card.comparison import read_card
 from parley.analysis.card.estimates import estimate_table
 from parley.analysis.card.figure import forest_plot
@@ -64,6 +65,7 @@ class AuditCard:
         self.model, self.claims, self.sentences = card.model, estimate_table(card.claims), list(card.sentences)
         file = json.loads((self.folder / "card.json").read_text(encoding="utf-8"))
         self.warnings, self.stopped, self.blocks = list(file["warnings"]), str(file["stopped"]), dict(file["blocks"])
+        self._society = load_society(card.battery["society"])
         self._claims, self._topics, self._note = card.claims, tuple(card.battery["topics"]), card.note.replace("**", "")
 
     def __repr__(self) -> str:
@@ -83,7 +85,7 @@ class AuditCard:
         matplotlib.figure.Figure
             The figure card.png of the folder. A notebook shows it.
         """
-        return inline(forest_plot(self._claims, self._topics, self.model))
+        return inline(forest_plot(self._claims, self._society, self._topics, self.model))
 
     def report(self) -> Path:
         """The page of the card, card.html.

@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from parley.agents.society import PartyNames
 from parley.analysis import disclaimers
 from parley.analysis.audits import AuditCard
 from parley.analysis.card import comparison as cards
@@ -254,7 +255,7 @@ def shared_seats(one: Tables, other: Tables) -> list[tuple[str, str]]:
 
 def draw_comparison(one: Tables, other: Tables, names: tuple[str, str]) -> Figure:
     """Draw a panel for each topic and group of both runs: the first run filled with full lines, the second open and broken."""
-    panels, titles = shared_seats(one, other), {**other.names, **one.names}
+    panels, titles = shared_seats(one, other), PartyNames.told({**other.header.parties, **one.header.parties})
     first, second = (strip_controls(name) for name in names)
     runs = [(first, mean_attitudes(one), "-", None), (second, mean_attitudes(other), (0, (4, 2)), "none")]
     looks, columns = styles_of_run(one, other), min(3, max(1, len(panels)))

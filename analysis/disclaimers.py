@@ -66,7 +66,7 @@ def spec_label(spec: str) -> str:
 
 
 def model_label(header: Header) -> str:
-    """Return the models' names for captions: `pocket (model organism, planted bias); republican: openai:gpt-4o`."""
+    """Return the models' names for captions: `pocket (model organism, planted bias); labour: openai:gpt-4o`."""
     models = [_labelled(*speaker) for speaker in _speakers(header)]
     surrogates = [f"{one['seats'] / one['of']:.0%} of seats: {one['caption']}" for one in header.stand_ins]
     return "; ".join([*models, *surrogates])

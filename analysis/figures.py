@@ -21,15 +21,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from parley.agents.society import load_society
 from parley.analysis.formatting import interval_ends, strip_controls
 from parley.analysis.tables import Tables
 
-DEFAULT = "default"
-STYLES: dict[str, dict[str, Any]] = {
-    "republican": {"color": "#c1272d", "markers": "s^DP", "linestyle": "-"},
-    "democrat": {"color": "#1f5fa8", "markers": "ovhX", "linestyle": "-."},
-    DEFAULT: {"color": "#777777", "markers": "dp*8", "linestyle": ":"},
-}
 OTHERS: tuple[dict[str, Any], ...] = (
     {"color": "#cb7e00", "markers": "><H*", "linestyle": (0, (1, 1))},
     {"color": "#13aab5", "markers": "<H*>", "linestyle": (0, (8, 2, 1, 2, 1, 2))},
@@ -43,21 +38,39 @@ OTHERS: tuple[dict[str, Any], ...] = (
     {"color": "#020aff", "markers": "hXvo", "linestyle": (0, (1, 4))},
 )
 """For parties without a look of their own, in this order."""
-LABELLED = len(STYLES) + len(OTHERS)
+SPARE = "osD^v"
+"""Markers for the further seats of a party with a look of its own."""
+LABELLED = 3 + len(OTHERS)
 """With more parties than this, colours repeat with another dash and marker, and lines are named at their ends."""
 
 
-def styles_by_party(parties: Iterable[str], colours: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
+def styles_by_party(
+    parties: Iterable[str], told: Mapping[str, Mapping[str, str]] | None = None
+) -> dict[str, dict[str, Any]]:
     """Return the look of each party: color, markers (four, for its seats), linestyle.
 
-    parties: all of a run in order of seating, so that each has the same look in every figure. colours: those of a persona set.
-    The same list gives the same looks. Beyond ten unknown parties colours are combined with other markers and dashes.
+    parties: all of a run in order of seating, so that each has the same look in every figure. told: what the header of the run
+    says of the parties of its society; parties that it does not know look as in the society `us`, if they are there. The same
+    list gives the same looks. Beyond ten unknown parties colours are combined with other markers and dashes.
     """
-    looks, places = {}, count()
+    us, looks, places = load_society(), {}, count()
+    known = us.told(list(us.parties)) | dict(told or {})
     for party in dict.fromkeys(map(str, parties)):
-        look = STYLES.get(party) or _other_look(next(places))
-        looks[party] = look | ({"color": colours[party]} if colours and party in colours else {})
+        about = {key: value for key, value in known.get(party, {}).items() if value}
+        look = {} if {"colour", "marker", "line"} <= about.keys() else _other_look(next(places))
+        looks[party] = look | _own_look(about, look.get("markers", ""))
     return looks
+
+
+def _own_look(about: Mapping[str, str], markers: str) -> dict[str, Any]:
+    """Return what a society says of a party's look. Its first seats have its markers; further seats have those of `markers`."""
+    own = {"color": about.get("colour"), "linestyle": about.get("line")}
+    own["markers"] = (about["marker"] + _without(markers or SPARE, about["marker"]))[:4] if "marker" in about else None
+    return {key: value for key, value in own.items() if value}
+
+
+def _without(markers: str, taken: str) -> str:
+    return "".join(marker for marker in markers if marker not in taken)
 
 
 def _other_look(place: int) -> dict[str, Any]:
@@ -69,10 +82,11 @@ def _other_look(place: int) -> dict[str, Any]:
 def styles_of_run(*runs: Tables) -> dict[str, dict[str, Any]]:
     """Return the looks of all parties of a run, or of several runs in one figure."""
     parties = [party for tables in runs for party in tables.agents["party"].unique()]
-    about = [item for tables in runs for item in tables.header.parties.items()]
-    return styles_by_party(parties, {party: values["colour"] for party, values in about if values["colour"]})
+    return styles_by_party(parties, {party: about for tables in runs for party, about in tables.header.parties.items()})
 
 
+STYLES = styles_by_party(load_society().parties)
+"""The looks of the parties of the society `us`."""
 RC: Any = {
     "svg.hashsalt": "parley",
     "svg.fonttype": "none",

@@ -100,8 +100,8 @@ def strip_controls(text: str) -> str:
 def seat_label(row: Mapping[Any, Any]) -> str:
     """Return the seat of an agent, and its node if it sits on a network of the user. row: of a table with the keys of agents.
 
-    >>> seat_label({"seat": "republican 2", "node": "alice"}), seat_label({"seat": "democrat"})
-    ('republican 2, node alice', 'democrat')
+    >>> seat_label({"seat": "labour 2", "node": "alice"}), seat_label({"seat": "green"})
+    ('labour 2, node alice', 'green')
     """
     node = row.get("node")
     return f"{row['seat']}, node {node}" if isinstance(node, str) else str(row["seat"])

@@ -25,7 +25,7 @@ from parley.analysis.formatting import Column, count_phrase, count_table, estima
 from parley.analysis.report import Report
 from parley.analysis.statement_judge import SCALE, Judging
 from parley.analysis.tables import Tables
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import topic_bank
 
 QUALITY = "quality.csv"
 FEWEST = 10
@@ -109,7 +109,7 @@ def warning(checked: pd.DataFrame) -> str:
 
 def truth(verdicts: pd.DataFrame) -> pd.Series:
     """The grade of each statement, on the judge's scale; NaN if none of its sentences is known."""
-    banks = {slug: topics().get(load_topic(str(slug)).root) for slug in verdicts["topic"].unique()}
+    banks = {slug: topic_bank(load_topic(str(slug)).root) for slug in verdicts["topic"].unique()}
     grades = [
         bank.grade(str(text)) if (bank := banks[slug]) else None
         for slug, text in zip(verdicts["topic"], verdicts["text"], strict=True)

@@ -1,6 +1,6 @@
 """Attitude figures in the paper's layout, and the figure of who believes an item of news.
 
-An attitude figure shows attitude 0-10 by number of replies, a panel per topic: Republicans red, Democrats blue, the Default grey.
+An attitude figure shows attitude 0-10 by number of replies, a panel per topic, each party in the colour of its society.
 Colour, marker and line style each identify a party, so that the figure can be read without colour. Bars are standard errors over
 rooms. The dashed line is the Default's level before the debates when no Default takes part (Figs 4 and 8); the legend says over
 how many agents. A group with many seats has a line per party, and two thin lines that enclose half of its agents
@@ -23,6 +23,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from parley.agents.society import PartyNames
 from parley.analysis import disclaimers, figures
 from parley.analysis.figures import OTHERS, STYLES, add_legend, new_figure
 from parley.analysis.formatting import format_range, group_title, seat_title, slug
@@ -137,9 +138,7 @@ def _legend_columns(width: float, labels: Sequence[str]) -> int:
     return max(1, sum(end - 0.11 <= width for end in needed))
 
 
-def _plot_lines(
-    axis: Axes, points: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]
-) -> None:
+def _plot_lines(axis: Axes, points: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], names: PartyNames) -> None:
     for (seat, party), line in points.groupby(["seat", "party"], sort=False):
         look, name = looks[party], seat_title(str(seat), names)
         axis.errorbar(

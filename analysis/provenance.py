@@ -41,10 +41,9 @@ def experiment_title(header: Header) -> str:
     if preset:
         changed = {key: value for key, value in changed.items() if value != field_value(preset, key)}
     if changed:
-        names = {party: about["name"] for party, about in header.parties.items() if about["name"]}
         groups = _new_groups(scenario)
         title = f"Based on {scenario['title'][:1].lower()}{scenario['title'][1:]}"
-        title = seated_title(groups, names, scenario["frame"]) if groups else title
+        title = seated_title(groups, header.names, scenario["frame"]) if groups else title
         settings = ", ".join(f"{key}={value}" for key, value in changed.items())
         return f"{title} (after {paper}, changed); changed: {settings}"
     own = preset["topics"] if preset else [] if "topics" in header.given else scenario["topics"]
@@ -56,7 +55,8 @@ def experiment_title(header: Header) -> str:
 def _new_groups(scenario: Mapping[str, Any]) -> Sequence[Group]:
     """Return the groups of a scenario if their seats differ from its preset's; none if that is not known."""
     options = {key: tuple(value) if isinstance(value, list) else value for key, value in scenario["options"].items()}
-    spec, name = EnvironmentSpec(scenario["environment"], options), str(scenario["name"])
+    spec = EnvironmentSpec(scenario["environment"], options, str(scenario["society"]))
+    name = str(scenario["name"])
     try:
         same = read_preset(name).environment_spec == spec
         return () if same or not reseated(name, spec.groups) else spec.groups

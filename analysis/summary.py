@@ -104,7 +104,7 @@ def _findings(tables: Tables, results: Results, measured: Mapping[str, ModuleTyp
 
 
 def _drift_sentences(tables: Tables, drifts: pd.DataFrame) -> list[str]:
-    """Return a sentence per party that moved by more than chance: `Republicans moved 3.8 of 6 points toward ...`.
+    """Return a sentence per party that moved by more than chance: `Greens moved 3.8 of 6 points toward ...`.
 
     With more than `MOST` such parties (of all topics and groups) there are none: the headline counts them.
     """
@@ -115,8 +115,9 @@ def _drift_sentences(tables: Tables, drifts: pd.DataFrame) -> list[str]:
         points, gap = abs(row["drift"]), abs(row["default"] - row["start"])
         way = f"{points:.2g} of {gap:.2g} points toward" if points <= gap else f"{points:.2g} points toward and past"
         way = way if row["drift"] > 0 else f"{points:.2g} points away from"
-        party = words.seat_title(row["party"], tables.names)
-        sentences.append(words.escape_markdown(f"{topic}{party}s{group} moved {way} the Default's level."))
+        sentences.append(
+            words.escape_markdown(f"{topic}{tables.plural(row['party'])}{group} moved {way} the Default's level.")
+        )
     return sentences
 
 
@@ -261,7 +262,7 @@ def _personas(tables: Tables) -> str:
     seats = dict.fromkeys(seat for group in tables.groups for seat in words.seats_in(group))
     ids = set(rooms["persona"]) - {""}
     try:
-        parties = attendance.attendance(seats, str(scenario["personas"]), ids)
+        parties = attendance.attendance(seats, tables.personas, ids)
     except UserError:
         return (
             f"{len(ids):,} took part; the set {scenario['personas']} is not on this "

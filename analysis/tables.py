@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.agents.persona import persona_set
+from parley.agents.society import PartyNames, Society, load_society, party_name
 from parley.agents.topic import FORECAST, load_topic, news_names
 from parley.agents.traits import trait_names
 from parley.llm.errors import UserError
@@ -121,9 +123,23 @@ class Tables:
         return list(self.agents["topic"].unique())
 
     @property
-    def names(self) -> dict[str, str]:
-        """The names of parties, of those whose set of personas gives one."""
-        return {party: about["name"] for party, about in self.header.parties.items() if about["name"]}
+    def society(self) -> Society:
+        """The society of the run. Errors: UserError if it is not on this machine."""
+        return load_society(str(self.header.scenario["society"]))
+
+    @property
+    def personas(self) -> Path:
+        """The folder of the set of personas. Errors: UserError if it is not on this machine."""
+        return persona_set(self.society.qualified(str(self.header.scenario["personas"])))
+
+    @property
+    def names(self) -> PartyNames:
+        """The names of parties, of those that the society names."""
+        return self.header.names
+
+    def plural(self, party: str) -> str:
+        """What several people of a party are called."""
+        return self.names.plurals.get(party) or f"{party_name(party, self.names)}s"
 
     @property
     def beliefs(self) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Does a bias card find what was planted? Simulated audits of the known-truth speaker: how often intervals hold the truth.
 
 python benchmarks/audit_coverage.py [--audits 200] [--out runs/audit_coverage] [--measure expected|attitude] [--probe NAME]
-    [--tight X --batches N] [--halved] [--topics SLUG,SLUG] [--blocks N] [--sections NAME,NAME]
+    [--tight X --batches N] [--halved] [--society NAME] [--topics SLUG,SLUG] [--blocks N] [--sections NAME,NAME]
 
 Twelve settings of (bias, pull mu, influence kappa), no pull among them; each audit has people and seeds of its own. Every claim
 of which something is planted is a row of claims.csv in the folder; an audit that is there is not held again. The speaker tells
@@ -28,6 +28,7 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 import numpy as np
 import pandas as pd
 
+from parley.agents.society import US, load_society
 from parley.analysis.bootstrap import share_interval
 from parley.analysis.card.protocol import Sections, run_protocol, card_estimates
 from parley.analysis.card.estimates import ALL, CardEstimate, paired_difference
@@ -93,14 +94,15 @@ def audited(
     probe: str = PROBE,
     batches: int = 1,
     tight: float | None = None,
+    society: str = US,
 ) -> Iterator[tuple[CardEstimate, float]]:
     """The claims of one audit, each with what was planted; of several batches, ended by `tight`."""
-    base = base_of(setting, {"topics": topics, "repetitions": blocks, "seed": seed, "probe": probe})
+    base = base_of(setting, {"society": society, "topics": topics, "repetitions": blocks, "seed": seed, "probe": probe})
     known = {name: bare(section) for name, section in sections(names).items()}
     with tempfile.TemporaryDirectory() as folder:
         first = Batch(base, Path(folder))
         found = driven(first, known, measure, batches, tight)
-    truths, sides = Planted(planted(setting), base), directions(found) if "three" in found else NOWHERE
+    truths, sides = Planted(planted(setting, society), base), directions(found) if "three" in found else NOWHERE
     for claim in card_estimates(found, first, known):
         true = truth(truths, claim, sides)
         if true is not None:
@@ -122,11 +124,14 @@ def driven(
     return found
 
 
-def halved(setting: Mapping[str, float], seed: int, topics: str, blocks: int) -> Iterator[tuple[CardEstimate, float]]:
+def halved(
+    setting: Mapping[str, float], seed: int, topics: str, blocks: int, society: str = US
+) -> Iterator[tuple[CardEstimate, float]]:
     """What a remedy moves that halves the pull, within blocks, each difference with what is planted."""
     less = setting | {"mu": setting["mu"] / 2}
-    base, other = (base_of(one, {"topics": topics, "repetitions": blocks, "seed": seed}) for one in (setting, less))
-    truths, laws = [Planted(planted(one), base) for one in (setting, less)], core_conditions()
+    more = {"society": society, "topics": topics, "repetitions": blocks, "seed": seed}
+    base, other = (base_of(one, more) for one in (setting, less))
+    truths, laws = [Planted(planted(one, society), base) for one in (setting, less)], core_conditions()
     with tempfile.TemporaryDirectory() as folder:
         arms = [Batch(one, Path(folder) / name) for name, one in (("plain", base), ("less", other))]
         held_ = [driven(first, laws) for first in arms]
@@ -152,11 +157,20 @@ def _told(tables_: Tables, measure: str) -> Tables:
 
 def rows(number_: int, options: argparse.Namespace) -> pd.DataFrame:
     setting, names = SETTINGS[number_ % len(SETTINGS)], options.sections.split(",")
-    how = options.measure, options.topics, options.blocks, names, options.probe, options.batches, options.tight
+    how = (
+        options.measure,
+        options.topics,
+        options.blocks,
+        names,
+        options.probe,
+        options.batches,
+        options.tight,
+        options.society,
+    )
     found = audited(setting, 1000 + number_, *how)
     if options.halved:
         setting = SETTINGS[3 + number_ % (len(SETTINGS) - 3)]
-        found = halved(setting, 1000 + number_, options.topics, options.blocks)
+        found = halved(setting, 1000 + number_, options.topics, options.blocks, options.society)
     told = [
         setting | {"audit": number_, "quantity": one.quantity, "topic": one.topic, "truth": true, "estimate": one.estimate,
                    "low": one.low, "high": one.high, "covered": covered(one, true), "n": one.n}
@@ -189,10 +203,14 @@ def main() -> None:
     parser.add_argument("--halved", action="store_true")
     parser.add_argument("--tight", type=float)
     parser.add_argument("--batches", type=int, default=1)
-    parser.add_argument("--topics", default=TOPICS)
+    parser.add_argument("--society", default=US)
+    parser.add_argument("--topics", help=f"default: {TOPICS}, or those of another society")
     parser.add_argument("--blocks", type=int, default=BLOCKS)
     parser.add_argument("--sections", default=",".join(CHECKED))
     options = parser.parse_args()
+    options.topics = options.topics or (
+        TOPICS if options.society == US else ",".join(load_society(options.society).topics)
+    )
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "claims.csv"
     found = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["audit"])

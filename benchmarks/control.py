@@ -124,6 +124,7 @@ def structured(seed: int, rooms: int, folder: Path) -> Claims:
     from contextlib import nullcontext
 
     from parley.agents.persona_variants import write_twins
+    from parley.agents.society import DEFAULT, load_society
     from parley.analysis.commands.runs import hold_all
     from parley.analysis.scores.report import parties_of
     from parley.analysis.scores.reversion import echo_chambers, gradients
@@ -136,12 +137,13 @@ def structured(seed: int, rooms: int, folder: Path) -> Claims:
     from parley.model.scenario import load_preset
 
     people = folder / "people"
-    for party in ("republican", "democrat", "default"):
-        write_twins(party, people, open_spec("oracle"), "oracle", seed)
+    society = load_society()
+    for party in (*society.debaters, DEFAULT):
+        write_twins(party, people, open_spec("oracle"), "oracle", seed, society)
     given: dict[str, Any] = {"llm": SPEAKER, "seed": seed, "repetitions": rooms, "rounds": 4, "personas": str(people)}
     base = load_preset(PRESET).with_settings({**given, "topics": "gun_violence", "survey": "ends"})
     for name in ("closing", "orders", "gender", "echo"):
-        chosen = experiment(name, [SPEAKER])
+        chosen = experiment(name, [SPEAKER], society)
         steps = study(chosen, base, folder / name, "oracle", Judging(), lambda *_: nullcontext(lambda done: None))
         found = hold_all(steps, list(chosen.conditions), folder / name, ())
         made = dict(tables(found, chosen))
@@ -150,7 +152,7 @@ def structured(seed: int, rooms: int, folder: Path) -> Claims:
         for called, frame in [*kept.items(), ("conditions by run", by_run)]:
             yield from ((called, p < ALPHA) for p in frame["p"].dropna())
         yield from claims(gradients(found.scores), "slope", "slopes")
-        partisans = {agent: of for agent, of in parties_of(found.scores).items() if of != "default"}
+        partisans = {agent: of for agent, of in parties_of(found.scores, found.people).items() if of != DEFAULT}
         yield from (
             ("echo chamber", bool(formed)) for formed in echo_chambers(found.scores, partisans)["formed"].dropna()
         )

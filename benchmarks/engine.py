@@ -53,7 +53,7 @@ class Idle(mesa.Agent):
 def scenario(survey: str, memory: str) -> Scenario:
     """250 rooms of four, one topic."""
     settings = {"topics": "racism", "repetitions": 250, "rounds": ROUNDS, "survey": survey, "memory": memory}
-    return load_preset("three_way").with_settings(settings | {"seats": "republican,republican,democrat,democrat"})
+    return load_preset("three_way").with_settings(settings | {"seats": "first,first,second,second"})
 
 
 def population(survey: str, memory: str) -> Scenario:

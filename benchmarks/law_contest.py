@@ -28,7 +28,7 @@ from parley.analysis.law_contest.fit import fit_with_draws, sum_rooms
 from parley.analysis.law_contest.rows import Rows
 
 OF_PEOPLE, OF_LINES = ("own", "first", "parties", "average", "others"), ("heard", "weights", "apart")
-PARTIES = {"republican": 3.0, "democrat": 8.0}
+PARTIES = {"left": 3.0, "right": 8.0}
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,20 @@ from statistics import fmean
 
 import pandas as pd
 
-from parley.agents.persona import load_personas, persona_set
+from parley.agents.persona import load_personas
+from parley.agents.society import DEFAULT
 from parley.analysis.bootstrap import NO_VARIATION
-from parley.analysis.card.conditions import DEFAULT, PARTIES, THREE
 from parley.analysis.card.estimates import ALL, CardEstimate
 from parley.analysis.card.sections._movement import SMALLEST
 from parley.analysis.card.sections.echo import OUTWARD
 from parley.analysis.card.sections.null_conditions import EFFECTS
 from parley.analysis.card.sections.pull import lost
 from parley.llm.backends.oracle.dynamics import Parameters, move, start
+from parley.llm.backends.oracle.phrases import banks
 from parley.model.scenario import Scenario
 
-ROOMS = {"three": THREE, "two": PARTIES, "same": ("republican", "republican"), "empty": THREE, "alone": THREE}
-"""Who sits in a room of each condition; of `same` those of the other party are reckoned likewise."""
+SIZES = {"three": 3, "two": 2, "same": 2, "empty": 3, "alone": 3}
+"""How many sit in a room of each condition: both parties, and the Default where there are three; in `same` one party."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,19 @@ class Planted:
     parameters: Mapping[str, Parameters]
     base: Scenario
 
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The two parties that debate."""
+        return self.base.society.debaters
+
     @cached_property
     def starts(self) -> dict[str, dict[str, float]]:
         """By topic: the mean attitude of each party's people before a debate, and the Default's."""
-        people = {party: load_personas(party, persona_set(self.base.people.personas)) for party in THREE}
+        known = banks(self.base.subject.society)
+        people = {party: load_personas(party, self.base.persona_folder) for party in (*self.parties, DEFAULT)}
         return {
             topic: {
-                party: fmean(start(one.backstory, topic, self.parameters[topic]) for one in ones)
+                party: fmean(start(known, one.backstory, topic, self.parameters[topic]) for one in ones)
                 for party, ones in people.items()
             }
             for topic in self.base.subject.topics
@@ -56,7 +63,7 @@ class Planted:
         """
         if condition == "alone":
             return 0.0
-        seats = (party, party) if condition == "same" else ROOMS[condition]
+        seats = (party, party) if condition == "same" else (*self.parties, DEFAULT)[: SIZES[condition]]
         begun, planted, known = self.starts[topic], self.parameters[topic], condition != "empty"
         ends = [
             _held([begun[seat] for seat in seats], first, rounds or self.base.rounds, planted, known)
@@ -68,8 +75,7 @@ class Planted:
 
     def outward(self, topic: str, party: str) -> float:
         """The direction away from the other party, up the axis."""
-        other = PARTIES[party == PARTIES[0]]
-        return math.copysign(1.0, self.starts[topic][party] - self.starts[topic][other])
+        return math.copysign(1.0, self.starts[topic][party] - self.starts[topic][self.base.society.other(party)])
 
 
 def _held(values: list[float], first: int, rounds: int, planted: Parameters, known: bool) -> list[float]:
@@ -93,14 +99,16 @@ def truth(planted: Planted, claim: CardEstimate, sides: pd.Series) -> float | No
     if claim.quantity in _PLAIN:
         return _PLAIN[claim.quantity](laws[0])
     if claim.quantity in _IN_ROOMS:
-        return _IN_ROOMS[claim.quantity](planted, [(topic, party) for topic in topics for party in PARTIES])
+        return _IN_ROOMS[claim.quantity](planted, [(topic, party) for topic in topics for party in planted.parties])
     cells = [(topic, party) for topic, party in sides.index if topic in topics]
-    if claim.quantity in EFFECTS and all(name in ROOMS for name in EFFECTS[claim.quantity]) and cells:
+    if claim.quantity in EFFECTS and all(name in SIZES for name in EFFECTS[claim.quantity]) and cells:
         of, null = EFFECTS[claim.quantity]
         return fmean(_sign(sides, cell) * (planted.moved(of, *cell) - planted.moved(null, *cell)) for cell in cells)
-    if claim.quantity == "asymmetry" and {party for _, party in cells} == set(PARTIES):
-        red, blue = (_closed(planted, [cell for cell in cells if cell[1] == party], sides) for party in PARTIES)
-        return red - blue
+    if claim.quantity == "asymmetry" and {party for _, party in cells} == set(planted.parties):
+        first, second = (
+            _closed(planted, [cell for cell in cells if cell[1] == party], sides) for party in planted.parties
+        )
+        return first - second
     if claim.quantity == "first_round" and cells:
         first, whole = (
             sum(_sign(sides, cell) * planted.moved("three", *cell, rounds) for cell in cells) for rounds in (1, None)

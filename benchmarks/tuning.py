@@ -18,10 +18,16 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import run  # noqa: E402, F401  (`parley` is this checkout)
+from parley.agents.society import load_society  # noqa: E402
+
+PARTY, OTHER = load_society().debaters
 STEPS = {
-    "questions, answers, SFT": ("train", "--party", "republican"),
-    "DPO": ("train", "--party", "republican", "--method", "dpo"),
-    "SFT of the other party": ("train", "--party", "democrat"),
+    "questions, answers, SFT": ("train", "--party", PARTY),
+    "DPO": ("train", "--party", PARTY, "--method", "dpo"),
+    "SFT of the other party": ("train", "--party", OTHER),
 }
 
 

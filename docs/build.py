@@ -26,7 +26,7 @@ GENERATED = {
     "../CHANGELOG.md": "changelog.md",
     "../model/scenario.py": "fields.md",
     "../model/scenario_blocks.py": "fields.md",
-    "../agents/prompts": "prompts.md",
+    "../agents/languages/en/prompts": "prompts.md",
     "../__init__.py": "api.md",
     "first_steps.ipynb": "first_steps.md",
 }

@@ -82,7 +82,7 @@ def sizes(environment: Environment) -> Iterator[int]:
     for size in SIZES[silent(environment) :]:
         with suppress(ValueError):
             if "seats" in get_type_hints(type(environment)):
-                cast(Any, type(environment))(seats=("democrat",) * size)
+                cast(Any, type(environment))(seats=("second",) * size)
             yield size
 
 

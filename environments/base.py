@@ -35,8 +35,8 @@ class Group(NamedTuple):
     def labels(self) -> tuple[str, ...]:
         """The name of each seat: its kind, with a number if there are several of this kind.
 
-        >>> Group("", ("republican", "republican", "democrat:male")).labels
-        ('republican 1', 'republican 2', 'democrat male')
+        >>> Group("", ("labour", "labour", "green:male")).labels
+        ('labour 1', 'labour 2', 'green male')
         """
         sizes, seen, labels = Counter(self.seats), Counter[str](), []
         for seat in self.seats:
@@ -166,8 +166,8 @@ def seats_by_share(shares: Mapping[str, float], size: int) -> tuple[str, ...]:
 
     The next seat goes to the kind with the largest share / (2 seats + 1), the first of equal ones.
 
-    >>> seats_by_share({"republican": 0.5, "democrat": 0.25, "green": 0.25}, 5)
-    ('republican', 'democrat', 'green', 'republican', 'republican')
+    >>> seats_by_share({"red": 0.5, "blue": 0.25, "green": 0.25}, 5)
+    ('red', 'blue', 'green', 'red', 'red')
     """
     seats, counts = list[str](), Counter[str]()
     for _ in range(size):

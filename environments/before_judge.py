@@ -1,7 +1,7 @@
 """before_judge: agents of one party debate before a judge, who sits with them, hears everything and says nothing.
 
 Options
-    parties   one group of debaters per party (republican, democrat)
+    parties   one group of debaters per party (first, second: the two debaters of the society)
     size      debaters of a group (2)
     judge     the party of the judge, who has the last seat (default)
     protocol  sequential (each hears the others before it speaks) or simultaneous (all write at once, then read the
@@ -22,7 +22,7 @@ from parley.environments.base import Group, Order, Room, Turn, speaking_order
 class BeforeJudge:
     """The debates of Carro et al. 2025; options: see the top of this file."""
 
-    parties: tuple[str, ...] = ("republican", "democrat")
+    parties: tuple[str, ...] = ("first", "second")
     size: int = 2
     judge: str = "default"
     protocol: Literal["sequential", "simultaneous"] = "sequential"

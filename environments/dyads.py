@@ -2,7 +2,7 @@
 again.
 
 Options
-    seats      who sits there, an even number (republican, democrat, republican, democrat)
+    seats      who sits there, an even number (first, second, first, second)
     exchanges  how often each agent of a pair speaks in a talk (3)
     posts      who reads the public post that each writes before a talk: partner, room, or none (no posts are written)
 
@@ -26,7 +26,7 @@ POST, TALK = "post", "talk"
 class Dyads:
     """The groups of DEBATE (Chuang et al. 2025); options: see the top of this file."""
 
-    seats: tuple[str, ...] = ("republican", "democrat", "republican", "democrat")
+    seats: tuple[str, ...] = ("first", "second", "first", "second")
     exchanges: int = 3
     posts: Literal["partner", "room", "none"] = "partner"
     narrow: ClassVar[bool] = True

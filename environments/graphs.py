@@ -272,7 +272,7 @@ class Blocks(Graph):
     def chances(self, sizes: Counter[str]) -> list[list[float]]:
         """Return the chance of a link from a member of the row's party to a member of the column's party.
 
-        >>> Blocks(8, 0.75).chances(Counter({"republican": 25, "democrat": 25}))
+        >>> Blocks(8, 0.75).chances(Counter({"labour": 25, "green": 25}))
         [[0.25, 0.08], [0.08, 0.25]]
         """
         people, homophily = sizes.total(), self.homophily if len(sizes) > 1 else 1.0

@@ -1,7 +1,7 @@
 """groups: echo chambers, each a round table of agents of one party, with or without a Default.
 
 Options
-    parties        one echo chamber per party (republican, democrat)
+    parties        one echo chamber per party (first, second: the two debaters of the society)
     size           members of the party in each group (2)
     default_agent  with, without, or both (two groups per party: one with a Default and one without)
     order          as for round_table
@@ -23,7 +23,7 @@ ARMS = {"with": (True,), "without": (False,), "both": (True, False)}
 class Groups:
     """Same-party groups (Taubenfeld et al., Figs 5, 8, 9); options: see the top of this file."""
 
-    parties: tuple[str, ...] = ("republican", "democrat")
+    parties: tuple[str, ...] = ("first", "second")
     size: int = 2
     default_agent: Literal["with", "without", "both"] = "with"
     order: Order = "random_first"

@@ -1,7 +1,7 @@
 """mediated: a group deliberates in private; only the mediator hears its members, and they hear only the mediator.
 
 Options
-    parties   the parties of the members, in turn (republican, democrat)
+    parties   the parties of the members, in turn (first, second: the two debaters of the society)
     size      members of a group (5); if the parties cannot share it evenly, groups differ in which party has one more
 
 Round 1: all members give their opinion at the same time, then the mediator writes a draft. Every later round: all
@@ -21,7 +21,7 @@ from parley.environments.base import MEDIATOR, Group, Room, Turn
 class Mediated:
     """Private deliberation with a mediator; options: see the top of this file."""
 
-    parties: tuple[str, ...] = ("republican", "democrat")
+    parties: tuple[str, ...] = ("first", "second")
     size: int = 5
 
     def __post_init__(self) -> None:

@@ -1,7 +1,8 @@
 """network: a population in which links decide who hears whom.
 
 Options
-    parties     the parties of the agents, in turn (republican, democrat); a party named twice has twice the share
+    parties     the parties of the agents, in turn (first, second: the debaters of the society); one named twice has twice the
+                share
     size        how many agents there are (60)
     graph       the links at the start: complete, ring, small_world, scale_free, random, blocks, geometric, file
                 (environments/graphs.py)
@@ -40,7 +41,7 @@ from parley.environments.survey_table import Survey, open_survey
 class Network:
     """A networked population; options: see the top of this file."""
 
-    parties: tuple[str, ...] = ("republican", "democrat")
+    parties: tuple[str, ...] = ("first", "second")
     size: int = 60
     graph: Annotated[str, GRAPHS] = "blocks"
     rule: Annotated[str, RULES] = "neighbours"

@@ -1,7 +1,7 @@
 """round_table: one group around a table; each member speaks once per round, and all others hear it.
 
 Options
-    seats   the parties seated, in seat order (republican, democrat, default)
+    seats   the parties seated, in seat order (first, second, default)
     order   random_first (default), random_second, random, reshuffled, fixed
 """
 
@@ -17,7 +17,7 @@ from parley.environments.base import Group, Order, Room, Turn, speaking_order
 class RoundTable:
     """The room of Taubenfeld et al.; options: see the top of this file."""
 
-    seats: tuple[str, ...] = ("republican", "democrat", "default")
+    seats: tuple[str, ...] = ("first", "second", "default")
     order: Order = "random_first"
 
     def __post_init__(self) -> None:

@@ -244,7 +244,7 @@ def load_prices(
 
 
 def cost_by_model(used: Mapping[str, Usage], prices: Prices, digits: int = 4) -> str:
-    """Return costs in words: `0.31 (republican 0.3, at 2 and 8 per million tokens in and out; no price for democrat)`.
+    """Return costs in words: `0.31 (labour 0.3, at 2 and 8 per million tokens in and out; no price for green)`.
 
     Empty where no model has a price.
     """

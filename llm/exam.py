@@ -25,7 +25,7 @@ _RATE = (
     "Privately, and apart from the debate: how severe is the problem of gun violence? Answer with one number from 0 to 10, "
     "where 0 means not a problem and 10 means an extremely severe problem. Answer with the number only."
 )
-_PERSONAS = ("You are Ann, a Republican.", "You are Ann, a Democrat.", "You are Ann.")
+_PERSONAS = ("You are Ann, a nurse.", "You are Ann, a farmer.", "You are Ann.")
 _ODD = ("", " ", "{slot}", "Zoë\u0000\n\n🙂 ‮", "Ann: " * 50, "Rate from 1 to", "?")
 
 

@@ -22,10 +22,11 @@ from parley.agents.network_agent import NetworkDebater
 from parley.agents.participant import Participant
 from parley.agents.persona import Persona, demographics, genders, introduction
 from parley.agents.representative import ProxySeat
+from parley.agents.society import Society
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Probe
 from parley.environments.base import Networked
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
 from parley.model.casting import REFERENCE, RoomSeating, SeatPlace
@@ -104,7 +105,7 @@ class DebateSeat(SeatedAgent, Debater):
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
         place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
         others = [other for other in seating.present if other.name != place.persona.name]
-        names, facts = [other.name for other in others], _describe_others(others, model.setup.people)
+        names, facts = [other.name for other in others], _describe_others(others, model.setup.people, topic.society)
         speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
         super().__init__(model, place.persona, topic, names, model.style, *speaks, facts)
         self.assign_seat(seating, number)
@@ -117,7 +118,7 @@ class NetworkSeat(SeatedAgent, NetworkDebater):
         place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
         assert seating.links is not None
         others = [seating.places[other].persona for other in seating.links.hears[number]]
-        names, facts = [other.name for other in others], _describe_others(others, model.setup.people)
+        names, facts = [other.name for other in others], _describe_others(others, model.setup.people, topic.society)
         network = len(seating.places), cast(Networked, model.environment).changing
         speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
         super().__init__(model, place.persona, topic, names, *network, model.style, *speaks, facts)
@@ -149,7 +150,8 @@ class SurrogateSeat(SeatedAgent, SurrogateAgent):
 
 def _grade(topic: str, name: str, text: str) -> float | None:
     """Return the grade of a line by the oracle's sentences."""
-    return topics()[topic].grade(text)
+    bank = topic_bank(topic)
+    return bank.grade(text) if bank else None
 
 
 @cache
@@ -175,11 +177,11 @@ def _surrogate_file(model: DebateModel, place: SeatPlace) -> str:
     return surrogate_for(model.surrogate_files, model.voices, place.seat, place.persona.party)
 
 
-def _describe_others(others: Sequence[Persona], people: People) -> str:
+def _describe_others(others: Sequence[Persona], people: People, society: Society) -> str:
     """Return what an agent knows about the others, by the fields `disclose` and `introduce`."""
-    describe = {"gender": genders, "demographics": demographics}.get(people.disclose)
-    facts = [describe(others)] if describe else []
-    facts += [introduction(others, people.introduce)] if people.introduce != "nothing" else []
+    facts = [genders(others, society.language)] if people.disclose == "gender" else []
+    facts += [demographics(others, society)] if people.disclose == "demographics" else []
+    facts += [introduction(others, people.introduce, society.language)] if people.introduce != "nothing" else []
     return " ".join(filter(None, facts))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from parley.llm.errors import UserError
 
 if TYPE_CHECKING:
+    from parley.agents.society import Society
     from parley.llm.budget import Budget, Ledger, Price, SharedBudget
     from parley.model.scenario import Scenario
 
@@ -23,6 +24,7 @@ def fields_from_args(options: argparse.Namespace, models: Sequence[str] | None =
 
     interventions = getattr(options, "intervene", None)
     fields = {
+        "society": getattr(options, "society", None),
         "topics": options.topic,
         "repetitions": getattr(options, "repetitions", None),
         "rounds": getattr(options, "rounds", None),
@@ -57,17 +59,33 @@ def models_from_args(options: argparse.Namespace, *others: str) -> list[str]:
 
     Errors: UserError for PARTY=SPEC, because no party speaks.
     """
+    from parley.llm.backends import in_society
+
     if own := [spec for spec in options.llm if party_of(spec)]:
         raise UserError(
             f"--llm {own[0]}: this command has no debate, so a model cannot be set for "
             f"one party; leave out {party_of(own[0])}="
         )
-    return with_base_url([*options.llm, *(getattr(options, name) or "" for name in others)], options.base_url)
+    specs = with_base_url([*options.llm, *(getattr(options, name) or "" for name in others)], options.base_url)
+    return [in_society(spec, society_from_args(options).name) if spec else spec for spec in specs]
 
 
-def model_from_args(options: argparse.Namespace, default: str = "") -> str:
-    """Return the model of a command that asks one model. Errors: UserError if --llm names several."""
-    return only_model(models_from_args(options), default)
+def society_from_args(options: argparse.Namespace) -> Society:
+    """Return the society of --society (default: us). Errors: UserError if there is none."""
+    from parley.agents.society import US, load_society
+
+    return load_society(getattr(options, "society", None) or US)
+
+
+def model_from_args(options: argparse.Namespace, default: str = "", society: str = "") -> str:
+    """Return the model of a command that asks one model. Errors: UserError if --llm names several.
+
+    society: that of the run which the model is asked about (none: that of --society).
+    """
+    from parley.llm.backends import in_society
+
+    spec = only_model(models_from_args(options), default)
+    return in_society(spec, society or society_from_args(options).name) if spec else spec
 
 
 def only_model(specs: Sequence[str], default: str = "") -> str:
@@ -102,7 +120,7 @@ def with_base_url(specs: Sequence[str], base_url: str | None) -> list[str]:
 
 
 def party_of(spec: str) -> str:
-    """Return the party, seat or share of a spec: `republican` of `republican=oracle`, "" of `oracle,kappa=0`."""
+    """Return the party, seat or share of a spec: `labour` of `labour=oracle`, "" of `oracle,kappa=0`."""
     from parley.model.model_shares import share_of
 
     head, equals, _ = spec.partition("=")

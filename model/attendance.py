@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from parley.agents.persona import load_personas, party_of, persona_set
+from parley.agents.persona import load_personas, party_of
 from parley.model.casting import personas_seated
 from parley.model.scenario import Scenario
 
@@ -37,16 +38,16 @@ class Attendance(NamedTuple):
         return len(self.seated) + len(self.absent)
 
 
-def attendance(seats: Iterable[str], personas: str, sat: Collection[str]) -> list[Attendance]:
+def attendance(seats: Iterable[str], personas: Path, sat: Collection[str]) -> list[Attendance]:
     """Return who sits, by party. Errors: UserError where the set of personas cannot be read.
 
-    seats: PARTY or PARTY:VARIANT, as a scenario has them; a persona in another variant is left out. personas: the name or the
+    seats: PARTY or PARTY:VARIANT, as a scenario has them; a persona in another variant is left out. personas: the
     folder of the set. sat: the ids of the personas with a seat.
     """
     names: dict[str, dict[str, str]] = {}
     for seat in seats:
         people = names.setdefault(party_of(seat), {})
-        people |= {persona.id: persona.name for persona in load_personas(seat, persona_set(personas))}
+        people |= {persona.id: persona.name for persona in load_personas(seat, personas)}
     split = {
         party: [tuple([name for id_, name in people.items() if (id_ in sat) == seated]) for seated in (True, False)]
         for party, people in names.items()
@@ -57,7 +58,7 @@ def attendance(seats: Iterable[str], personas: str, sat: Collection[str]) -> lis
 def planned_attendance(scenario: Scenario) -> list[Attendance]:
     """Return who will sit in the debates of a scenario. Errors: UserError as in `seat_rooms`."""
     seats = dict.fromkeys(seat for group in scenario.groups for seat in group.seats)
-    return attendance(seats, scenario.people.personas, personas_seated(scenario))
+    return attendance(seats, scenario.persona_folder, personas_seated(scenario))
 
 
 def cast_name(scenario: Scenario) -> str:

@@ -9,7 +9,8 @@ from functools import cache, partial
 from itertools import product
 from typing import Any, NamedTuple, cast
 
-from parley.agents.persona import DEFAULT, Persona, load_personas, party_of, persona_set, rename_persona
+from parley.agents.persona import Persona, load_personas, party_of, rename_persona
+from parley.agents.society import DEFAULT
 from parley.environments._social_graph import Links
 from parley.environments.base import Group, Networked
 from parley.environments.graphs import Node
@@ -25,7 +26,7 @@ REFERENCE = "reference"
 class SeatPlace(NamedTuple):
     """A seat, by its label in the group, and the persona that sits there.
 
-    The label is `republican` for the only republican, else `republican 2`; with a variant, `republican male`.
+    The label is `labour` for the only labour, else `labour 2`; with a variant, `labour male`.
     """
 
     seat: str
@@ -61,7 +62,7 @@ class RoomSeating(NamedTuple):
 
 
 Circles = Mapping[str, Sequence[Persona]]
-"""The personas of each kind of seat (`republican`, or `republican:female`): on a random circle, or in the order of the file."""
+"""The personas of each kind of seat (`labour`, or `labour:female`): on a random circle, or in the order of the file."""
 SeatChooser = Callable[[Group, int], Places]
 """Seats a group in a repetition."""
 
@@ -217,7 +218,7 @@ def _chooser_for_cast(scenario: Scenario, circles: Circles) -> SeatChooser:
 
 
 def _personas_by_kind(scenario: Scenario) -> dict[str, list[Persona]]:
-    folder = persona_set(scenario.people.personas)
+    folder = scenario.persona_folder
     circles = {seat: list(load_personas(seat, folder)) for seat in scenario.seats}
     if scenario.people.cast in ("circle", "copies"):
         for seat, circle in circles.items():

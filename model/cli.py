@@ -32,7 +32,8 @@ TRAINABLE = """
 pocket: the small model that comes with Parley
 hf:PATH_OR_ID: a local model, through transformers"""
 PARTY = (
-    "\nPARTY=SPEC: the model of one party, or of one seat ('republican 2=SPEC'); give --llm once for each"
+    "\nPARTY=SPEC: the model of one party (first and second are the two debaters of the society), or of one seat "
+    "('first 2=SPEC'); give --llm once for each"
     "\n30%%=SPEC: the model of a share of the other agents, drawn by the seed"
 )
 
@@ -193,10 +194,19 @@ def scenario(default: str = "") -> Parent:
     add_option(group, "--scenario NAME", about, default=default or None)
     about = (
         "an intervention before a round; it replaces those of the preset (repeatable; docs/interventions.md). "
-        "Example: \"message round=3 to=democrat by=Ann text='...'\""
+        "Example: \"message round=3 to=second by=Ann text='...'\""
     )
     add_option(group, '--intervene "KIND KEY=VALUE ..."', about, action="append")
     return parent
+
+
+def society() -> Parent:
+    """The option that chooses a society."""
+    about = (
+        "the society whose parties, personas, topics and language are used: us (default), uk, germany, neutral, or the path of "
+        "a folder of your own (docs/societies.md)"
+    )
+    return _parent("debate", "--society NAME", about)
 
 
 def topic(usual: str = THEIRS, **more: Any) -> Parent:
@@ -314,6 +324,7 @@ def debating(folder: str, own: Mapping[str, str] | None = None, trained: bool = 
     """
     usual = dict.fromkeys(("topic", "repetitions", "rounds", "llm"), THEIRS) | dict(own or {})
     return (
+        society(),
         topic(usual["topic"]),
         repetitions(usual["repetitions"]),
         rounds(usual["rounds"]),

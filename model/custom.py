@@ -63,7 +63,7 @@ def _on_topology(scenario: Scenario, topology: Topology) -> Scenario:
             options["parties"] = tuple(dict.fromkeys(party for party, _ in graph.people))
     except ValueError as error:
         raise UserError(str(error)) from error
-    linked = scenario.replace(environment_spec=EnvironmentSpec(spec.name, options))
+    linked = scenario.replace(environment_spec=EnvironmentSpec(spec.name, options, spec.society))
     check_scenario(linked)
     return linked
 
@@ -99,7 +99,7 @@ def given_graph(scenario: Scenario) -> Given | None:
 
 
 def class_names(agent_class: AgentClass, scenario: Scenario) -> list[str]:
-    """Return names such as `republican:__main__.Contrarian`. Errors: UserError on a class that is no agent class."""
+    """Return names such as `labour:__main__.Contrarian`. Errors: UserError on a class that is no agent class."""
     classes = agent_classes(agent_class, scenario.parties)
     return [f"{party}:{qualified_name(kind)}" for party, kind in classes.items()]
 

@@ -16,7 +16,6 @@ is always raised, because without it there is no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple
 from functools import partial
 from typing import Any, cast
 
@@ -357,7 +356,9 @@ class DebateModel(SteppedModel):
         """The question of the room, if it was drawn, then who is seated, with the mediator last."""
         seating, place = self.seatings[room.id], (room.id, room.topic, room.group, room.repetition)
         if self.setup.subject.questions:
-            yield Posed(room.id, seating.session, seating.episode, *astuple(self.setup.subject.question(room.topic)))
+            asked = self.setup.subject.question(room.topic)
+            words = asked.id, asked.question, asked.statement, asked.against, asked.topic, asked.split
+            yield Posed(room.id, seating.session, seating.episode, *words)
         for number, agent in room.members.items():
             persona, traits = agent.persona, agent.character
             yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)

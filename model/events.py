@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
+from parley.agents.society import PartyNames
+
 SCHEMA = 2
 
 
@@ -62,7 +64,7 @@ class Header(Event):
     """Everything needed to repeat the run. `given` names the fields that were set; all others of `scenario` have their defaults.
 
     `stand_ins`: the seats that surrogates play, and the fidelity of each (model/surrogate_seats.py).
-    `parties`: name and colour ("" for none) of parties whose persona files give them (agents/persona.py).
+    `parties`: name, plural and look ("" for none) of the parties of its society (Society.told).
     """
 
     schema: int
@@ -76,10 +78,15 @@ class Header(Event):
     stand_ins: tuple[dict[str, Any], ...] = ()
     parties: dict[str, dict[str, str]] = field(default_factory=dict)
 
+    @property
+    def names(self) -> PartyNames:
+        """What one of a party's people is called, by party, where the society says it."""
+        return PartyNames.told(self.parties)
+
 
 @event
 class Seated(Event):
-    """An agent takes its seat. `party` is the party of its persona, `seat` its label in the group (republican 2).
+    """An agent takes its seat. `party` is the party of its persona, `seat` its label in the group (labour 2).
 
     A mediator is agent 0 of its room. Its party and seat are "mediator", and it has no persona ("").
     """

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from parley.agents.persona import load_personas, party_of, persona_set
+from parley.agents.persona import load_personas, party_of
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream
 
@@ -33,7 +33,7 @@ class SeatKey(NamedTuple):
 def share_of(who: str) -> float | None:
     """Return a share from 0 to 1; None if the text is no share.
 
-    >>> share_of("30%"), share_of("republican")
+    >>> share_of("30%"), share_of("labour")
     (0.3, None)
     """
     found = _SHARE.fullmatch(who)
@@ -51,7 +51,7 @@ def check_shares(voices: Mapping[str, str]) -> None:
 
 def persona_models(scenario: Scenario) -> dict[str, str]:
     """Return the specs that personas of this scenario name, each as its own voice."""
-    folder = persona_set(scenario.people.personas)
+    folder = scenario.persona_folder
     people = [persona for seat in scenario.seats for persona in load_personas(seat, folder)]
     return {persona.llm: persona.llm for persona in people if persona.llm}
 

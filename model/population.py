@@ -193,7 +193,7 @@ class PopulationModel(SteppedModel):
     def _reporters(self) -> dict[str, Any]:
         """Mean, variance and share above the middle of the axis: of all agents, and by party where there are several.
 
-        In several dimensions the number of the dimension follows the statistic: mean_1, mean_1_republican.
+        In several dimensions the number of the dimension follows the statistic: mean_1, mean_1_labour.
         """
         columns: dict[str, Any] = {"step": "round"}
         for suffix, place in self._places():

@@ -1,6 +1,6 @@
 """Sets up a population: the parties and initial attitudes of its agents, and the graph of who hears whom.
 
-The command line names parties (`republican:3:1,democrat:8:1:2`) and a graph of environments/graphs.py with its options.
+The command line names parties (`labour:3:1,green:8:1:2`) and a graph of environments/graphs.py with its options.
 """
 
 from __future__ import annotations

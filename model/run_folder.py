@@ -11,17 +11,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from parley.agents.datafiles import HERE as AGENTS
+from parley.agents.language import REPRESENTATIVE
 from parley.agents.mediators import MEDIATORS, open_mediator
-from parley.agents.persona import persona_set
 from parley.agents.question import QUESTIONNAIRE, set_path
 from parley.agents.reasoning import ABILITIES, NONE
-from parley.agents.representative import HERE as REPRESENTATIVE
-from parley.agents.topic import PROMPTS, TOPICS, topic_file
+from parley.agents.society import FILE as SOCIETY
+from parley.agents.topic import topic_file
 from parley.environments import ENVIRONMENTS
 from parley.llm.backends import BACKENDS, identity_spec
 from parley.llm.errors import UserError
-from parley.llm.prompts import digests
 from parley.llm.registry import Registry, options_of, parse_spec
 from parley.llm.request import Backend
 from parley.llm.seeding import digest
@@ -123,20 +121,25 @@ def _contents(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:
 
 def _prompts(scenario: Scenario) -> dict[str, str]:
     """Name and digest of every prompt; with representatives, also of their prompts."""
-    theirs = digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
-    return digests(PROMPTS) | {f"{REPRESENTATIVE.name}/{name}": text for name, text in theirs.items()}
+    language = scenario.society.language
+    theirs = language.prompt_digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
+    return language.prompt_digests() | theirs
 
 
 def _data_digest(scenario: Scenario) -> str:
     """Digest of the files that the scenario uses: topics or questions, personas, scales, a graph, surrogates, other code."""
     if scenario.subject.questions:
-        topics = [set_path(scenario.subject.questions), QUESTIONNAIRE, *open_mediator(scenario.speech.mediator).files()]
+        questions = set_path(scenario.subject.questions, scenario.subject.society)
+        mediator = open_mediator(scenario.speech.mediator)
+        topics = [questions, scenario.society.folder / QUESTIONNAIRE, *mediator.files()]
     else:
-        topics = [topic_file(topic, TOPICS) for topic in scenario.subject.topics]
-    personas = [persona_set(scenario.people.personas) / f"{party}.toml" for party in scenario.parties]
+        topics = [topic_file(topic) for topic in scenario.subject.topics]
+    personas = [scenario.persona_folder / f"{party}.toml" for party in scenario.parties]
     graphs = [Path(path) for path in getattr(scenario.environment, "files", ())]
     surrogates = [Path(file) for file in scenario.surrogate_by_party.values()]
-    files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs, *surrogates, *own_files(scenario)]
+    society = scenario.society
+    own = [society.folder / SOCIETY, society.language.folder / "scales.toml"]
+    files = [*own, *sorted(topics), *personas, *graphs, *surrogates, *own_files(scenario)]
     return digest([(path.name, _text(path)) for path in files]).hex()
 
 

@@ -11,9 +11,11 @@ from typing import Any
 
 from parley.agents.agent import DebateStyle
 from parley.agents.datafiles import read_toml, require_section
-from parley.agents.persona import party_of
+from parley.agents.persona import party_of, persona_set
+from parley.agents.society import US, Society, load_society
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
+from parley.llm.backends import in_society
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Sampling
 from parley.llm.seeding import digest
@@ -103,7 +105,8 @@ class Scenario:
         check_shares(own)
         own |= persona_models(self)
         changes = [one for one in self.interventions if isinstance(one, ModelChange | FactCheck) and one.llm]
-        return own | {one.voice: one.llm for one in changes}
+        own |= {one.voice: one.llm for one in changes}
+        return {voice: in_society(spec, self.subject.society) for voice, spec in own.items()}
 
     @cached_property
     def share_by_seat(self) -> Mapping[SeatKey, str]:
@@ -127,6 +130,7 @@ class Scenario:
         values: dict[str, str] = {}
         for entry in entries:
             who, _, value = entry.partition(mark)
+            who = self.society.seat(who)
             shared = mark == "=" and share_of(who) is not None
             if shared and value.startswith(STAND_IN):
                 raise UserError(f"{field_}: a surrogate plays a party or a seat, not {who} of the agents")
@@ -146,6 +150,16 @@ class Scenario:
     def trait_assignment(self) -> TraitAssignment:
         """Roles, temperaments and confirmation biases by party and seat. Errors: UserError on an entry that cannot be read."""
         return assign_traits(self)
+
+    @property
+    def society(self) -> Society:
+        """The society whose parties, personas, topics and language it has."""
+        return load_society(self.subject.society)
+
+    @property
+    def persona_folder(self) -> Path:
+        """The folder of its set of personas. Errors: UserError if there is none."""
+        return persona_set(self.society.qualified(self.people.personas))
 
     @cached_property
     def seats(self) -> list[str]:
@@ -167,7 +181,7 @@ class Scenario:
         """How the agents debate."""
         sampling = Sampling(self.speech.temperature, self.speech.max_tokens, self.speech.top_p)
         others = {name: self.value(name) for name in DebateStyle._fields if name != "sampling"}
-        return DebateStyle(sampling=sampling, **others)
+        return DebateStyle(sampling=sampling, **others | {"frame": self.society.language.frame(self.speech.frame)})
 
     def reply_form(self, round_: int) -> str:
         """Return the form of text in round 1, 2, ...: reply, opening or closing."""
@@ -226,6 +240,9 @@ class Scenario:
         or changes its seed; settings of a user go through `with_settings`.
         """
         top = {name: value for name, value in values.items() if FIELD_BLOCKS.get(name, TOP) == TOP}
+        if "society" in values:
+            spec = top.get("environment_spec", self.environment_spec)
+            top["environment_spec"] = replace(spec, society=values["society"])
         for block in BLOCKS:
             if own := {name: value for name, value in values.items() if FIELD_BLOCKS.get(name) == block}:
                 top[block] = replace(getattr(self, block), **own)
@@ -237,10 +254,26 @@ class Scenario:
         name = settings.get("environment", spec.name)
         own, options = _typed_settings(settings, name)
         if name != spec.name:
-            own["environment_spec"] = EnvironmentSpec(name, options)
+            own["environment_spec"] = EnvironmentSpec(name, options, spec.society)
         elif options:
-            own["environment_spec"] = EnvironmentSpec(name, {**spec.options, **options})
+            own["environment_spec"] = EnvironmentSpec(name, {**spec.options, **options}, spec.society)
+        society = own.get("society", spec.society)
+        if society != spec.society and "topics" not in own and not own.get("questions", self.subject.questions):
+            own["topics"] = ()
+        if (
+            society != spec.society
+            and own.get("personas", self.people.personas) not in load_society(society).persona_sets
+        ):
+            own.setdefault("personas", "voters")
+        if "interventions" in own:
+            own["interventions"] = tuple(_addressed(one, load_society(society)) for one in own["interventions"])
+        own["llm"] = in_society(own.get("llm", self.models.llm), society)
         return self.replace(**own)
+
+
+def _addressed(one: Intervention, society: Society) -> Intervention:
+    """Return an intervention to the parties of a society, where it says `first` or `second`."""
+    return replace(one, to=tuple(map(society.seat, one.to)))
 
 
 SETTABLE = set(FIELD_BLOCKS) - {"name", "title", "source", "environment", "options"}
@@ -332,7 +365,10 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Pa
         if key not in known:
             raise unknown_name(f"option of {environment} in {path.name}", key, known)
     own, options = _typed_settings(values, environment)
-    spec = EnvironmentSpec(environment, as_fields(kind, given) | options)
+    spec = EnvironmentSpec(environment, as_fields(kind, given) | options, own.get("society", US))
+    society = load_society(str(settings.get("society", spec.society)))
+    if "interventions" in own:
+        own["interventions"] = tuple(_addressed(one, society) for one in own["interventions"])
     preset = Scenario(name=path.stem, **head, environment_spec=spec).replace(**own)
     return preset._changed(settings) if settings else preset
 

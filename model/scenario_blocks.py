@@ -17,6 +17,7 @@ from parley.agents.memory import Retrieval, make_memory
 from parley.agents.question import Question, question_set, questions_by_id, topics_of
 from parley.agents.reasoning import open_ability
 from parley.agents.representative import parse_knowledge
+from parley.agents.society import US, load_society
 from parley.agents.topic import TURNS, Probe, Topic, load_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
@@ -27,17 +28,23 @@ from parley.llm.errors import UserError, unknown_name
 class EnvironmentSpec:
     """An environment by name, with the options that a preset or a user sets. Other options have their defaults.
 
-    `name` is a module of environments/, an entry point, or your own class (`./mine.py:Mine`).
+    `name` is a module of environments/, an entry point, or your own class (`./mine.py:Mine`). `first` and `second` among
+    its seats or parties are the two debaters of the society.
     """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    society: str = US
 
     @cached_property
     def environment(self) -> Environment:
         """The environment with these options. Errors: UserError when the options do not fit."""
+        kind, society = environment_class(self.name), load_society(self.society)
+        options: dict[str, Any] = {option.name: option.default for option in fields(kind) if option.name in SEATED}
+        options |= self.options
+        seats = {key: tuple(map(society.seat, options[key])) for key in SEATED if isinstance(options.get(key), tuple)}
         try:
-            environment: Environment = environment_class(self.name)(**self.options)
+            environment: Environment = kind(**{**self.options, **seats})
         except ValueError as error:
             raise UserError(f"environment {self.name}: {error}") from error
         return environment
@@ -54,9 +61,11 @@ class EnvironmentSpec:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle only name and options: another process makes its own environment."""
-        return {"name": self.name, "options": self.options}
+        return {"name": self.name, "options": self.options, "society": self.society}
 
 
+SEATED = ("seats", "parties")
+"""Options of environments that list seats."""
 WORD = re.compile(r"[^\W\d_](?:[\w' -]*\w)?")
 
 
@@ -64,25 +73,26 @@ WORD = re.compile(r"[^\W\d_](?:[\w' -]*\w)?")
 class Subject:
     """What is debated: topics, or questions of a deliberation."""
 
-    topics: tuple[str, ...] = (
-        "gun_violence",
-        "racism",
-        "climate_change",
-        "illegal_immigration",
-    )  # the topics of the debates: names, or paths of .toml files
+    society: str = US  # whose parties, personas, topics and language: us, uk, germany, neutral, or the path of your own
+    topics: tuple[
+        str, ...
+    ] = ()  # the topics of the debates: names, or paths of .toml files (none: those of the society)
     questions: str = ""  # questions instead of topics: `shipped` or a path; `topics` selects among them (none: all)
     split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which part of the questions is used
     episodes: int = 3  # questions that each group deliberates on in a repetition, drawn at random
 
     def __post_init__(self) -> None:
         _check_numbers(self, episodes=1)
+        society = load_society(self.society)
+        named = self.topics or (() if self.questions else society.topics)
+        object.__setattr__(self, "topics", named if self.questions else tuple(map(society.qualified, named)))
         if not (self.topics or self.questions) or len(set(self.topics)) < len(self.topics):
             raise UserError("topics must name at least one topic, each once")
 
     @cached_property
     def question_pool(self) -> tuple[Question, ...]:
         """The questions to draw from, in the order of the set. Errors: UserError on a topic that is not in the set."""
-        pool = question_set(self.questions)
+        pool = question_set(self.questions, self.society)
         for topic in self.topics:
             if topic not in topics_of(pool):
                 raise unknown_name(f"topic of {self.questions}", topic, topics_of(pool))
@@ -91,7 +101,7 @@ class Subject:
 
     def question(self, slug: str) -> Question:
         """Return the question with this id."""
-        return questions_by_id(self.questions)[slug]
+        return questions_by_id(self.questions, self.society)[slug]
 
     def topic(self, slug: str) -> Topic:
         """Return the topic called `slug`, or the question with this id as a topic."""
@@ -109,7 +119,7 @@ class Subject:
 class People:
     """Who takes part: personas, what agents know of each other, roles and traits."""
 
-    personas: str = "voters"  # a set of personas: a folder of agents/personas/, or the path of your own
+    personas: str = "voters"  # a set of personas: one of the society, or the path of your own
     cast: Literal["circle", "fresh", "fixed", "listed", "drawn", "copies"] = (
         # who sits in a repetition. circle: the next persona on a random circle; fresh: no one again until all have sat;
         # fixed: the first of the file; listed: the next of the file; drawn: dealt at random; copies: one person in all seats
@@ -215,7 +225,7 @@ class Speech:
             raise UserError(f"top_p must be above 0 and at most 1, not {self.top_p}")
         if not WORD.fullmatch(self.frame):
             raise UserError(f"frame must be a word, such as debate or conversation, not {self.frame!r}")
-        memory = make_memory(self.memory, "", "")
+        memory = make_memory(self.memory, "")
         if (self.reflect or self.importance == "asked") and not isinstance(memory, Retrieval):
             raise UserError(f"reflect and importance only work with memory=retrieve:K, not with memory={self.memory}")
         open_ability(self.think)
@@ -238,7 +248,7 @@ TOP = ""
 """In place of a block, for the fields of the Scenario itself."""
 # fmt: off
 FIELDS = (
-    "name", "title", "source", "environment", "options", "topics", "questions", "split", "episodes", "repetitions",
+    "name", "title", "source", "environment", "options", "society", "topics", "questions", "split", "episodes", "repetitions",
     "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "probe", "also", "survey",
     "forecast", "reader", "listing", "asks", "mediator", "represented", "knows", "sides", "format", "closing",
     "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",

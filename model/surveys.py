@@ -11,6 +11,7 @@ from typing import TypeVar
 from parley.agents.agent import Rating
 from parley.agents.participant import Participant, agreement_probe
 from parley.agents.question import questionnaire
+from parley.agents.society import Society
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Probe
 from parley.llm.driver import Conversation, ask_all
@@ -81,16 +82,21 @@ def _ask_with_retries(
 
 def run_closing(room: RoomState, with_questionnaire: bool) -> Conversation[list[Event]]:
     """Ask for agreement (1-7) with each statement of the mediator, and then perhaps for the questionnaire."""
-    probes = [agreement_probe(name, statement) for name, statement in room.statements.items()]
+    language = _society(room).language
+    probes = [agreement_probe(name, statement, language) for name, statement in room.statements.items()]
     events = yield from run_surveys(room, probes)
     if with_questionnaire:
         events += yield from run_questionnaire(room)
     return events
 
 
+def _society(room: RoomState) -> Society:
+    return next(iter(room.members.values())).topic.society
+
+
 def run_questionnaire(room: RoomState) -> Conversation[list[Event]]:
     """Ask every item of every member at once, and ask again where a reply cannot be read."""
-    items = {item.name: item for item in questionnaire()}
+    items = {item.name: item for item in questionnaire(_society(room))}
     members = {number: member for number, member in room.members.items() if isinstance(member, Participant)}
     answers: dict[tuple[int, str], Answered] = {}
     calls: list[Event] = []

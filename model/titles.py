@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from parley.agents.persona import NO_NAMES, article, load_party, party_name, party_of, persona_set
+from parley.agents.society import NO_NAMES, PartyNames, article, party_name
 from parley.environments.base import Group
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario, read_preset
@@ -24,8 +24,7 @@ def heading(scenario: Scenario) -> str:
         return scenario.title
     if unchanged or not reseated(scenario.name, scenario.groups):
         return scenario.title
-    names = {party: told["name"] for party, told in parties_told(scenario).items() if told["name"]}
-    return seated_title(scenario.groups, names, scenario.speech.frame)
+    return seated_title(scenario.groups, PartyNames.told(parties_told(scenario)), scenario.speech.frame)
 
 
 def reseated(preset: str, groups: Sequence[Group]) -> bool:
@@ -37,7 +36,7 @@ def reseated(preset: str, groups: Sequence[Group]) -> bool:
     return [group.seats for group in own] != [group.seats for group in groups]
 
 
-def seated_title(groups: Sequence[Group], names: Mapping[str, str], frame: str) -> str:
+def seated_title(groups: Sequence[Group], names: PartyNames, frame: str) -> str:
     """Return a title such as `A CDU, an SPD and a Default in a debate`. names: of parties."""
     first, event = groups[0], f"{article(frame)} {frame}"
     event = "a network" if first.networked else "private deliberation" if first.mediated else event
@@ -45,21 +44,21 @@ def seated_title(groups: Sequence[Group], names: Mapping[str, str], frame: str) 
 
 
 def parties_told(scenario: Scenario) -> dict[str, dict[str, str]]:
-    """Return name and colour of the parties whose persona files give them, as in the record's header."""
-    folder = persona_set(scenario.people.personas)
-    parties = {party: load_party(party, folder) for party in scenario.parties}
-    return {party: {"name": one.name, "colour": one.colour} for party, one in parties.items() if one.name or one.colour}
+    """Return name, plural and look of its parties, as in the record's header."""
+    return scenario.society.told(scenario.parties)
 
 
-def group_title(group: str, names: Mapping[str, str] = NO_NAMES) -> str:
-    """`republican+republican+default` -> `Two Republicans and a Default`; `democrat:male` is a male Democrat.
+def group_title(group: str, names: PartyNames = NO_NAMES) -> str:
+    """`labour+labour+default` -> `Two Labours and a Default`; `green:male` is a male Green.
 
-    The name of a population has counts: `30 republican+30 democrat` -> `30 Republicans and 30 Democrats`. names: of parties.
+    The name of a population has counts: `30 labour+30 green` -> `30 Labours and 30 Greens`. names: of parties.
     """
     parts = []
     for seat, number in seats_in(group).items():
-        kind = f"{seat.partition(':')[2]} {party_name(party_of(seat), names)}".strip()
-        parts.append(f"{article(kind)} {kind}" if number == 1 else f"{NUMBERS.get(number, str(number))} {kind}s")
+        party, _, variant = seat.partition(":")
+        kind = f"{variant} {party_name(party, names)}".strip()
+        several = f"{variant} {names.plurals.get(party) or party_name(party, names) + 's'}".strip()
+        parts.append(f"{article(kind)} {kind}" if number == 1 else f"{NUMBERS.get(number, str(number))} {several}")
     text = join_phrases(parts)
     return text[0].upper() + text[1:]
 
@@ -67,7 +66,7 @@ def group_title(group: str, names: Mapping[str, str] = NO_NAMES) -> str:
 def seats_in(group: str) -> Counter[str]:
     """Return the number of seats of each kind (PARTY or PARTY:VARIANT) from the name of a group.
 
-    >>> seats_in("30 republican+default")["republican"]
+    >>> seats_in("30 labour+default")["labour"]
     30
     """
     counts = Counter[str]()
@@ -78,11 +77,11 @@ def seats_in(group: str) -> Counter[str]:
     return counts
 
 
-def seat_title(seat: str, names: Mapping[str, str] = NO_NAMES) -> str:
+def seat_title(seat: str, names: PartyNames = NO_NAMES) -> str:
     """Return the label of a seat or a party as a title.
 
-    >>> seat_title("democrat male 2"), seat_title("cdu 1")
-    ('Democrat Male 2', 'CDU 1')
+    >>> seat_title("labour male 2"), seat_title("cdu 1")
+    ('Labour Male 2', 'CDU 1')
     """
     party, _, rest = seat.partition(" ")
     return f"{party_name(party, names)} {rest.title()}".strip()

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parley.agents.society import Society
 from parley.agents.traits import PLAIN, Traits, bias_of, role_of, traits_of
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
@@ -32,6 +33,7 @@ class TraitAssignment:
     traits: ByParty
     confirmation_bias: ByParty
     seed: int
+    society: Society
 
     def of(self, place: SeatPlace, repetition: int) -> Traits:
         """Return the traits of an agent: those of its seat, else of its party, else those for all agents.
@@ -45,7 +47,8 @@ class TraitAssignment:
         if MARK in role:
             role = stream(self.seed, "role", repetition, place.seat).choice(role.split(MARK))
         rng = stream(self.seed, "traits", place.persona.id, place.persona.name)
-        return Traits(role, traits_of(temper, rng) if temper else {}, bias or PLAIN.confirmation_bias)
+        drawn = traits_of(temper, rng) if temper else {}
+        return Traits(role, drawn, bias or PLAIN.confirmation_bias, self.society.language)
 
 
 def assign_traits(scenario: Scenario) -> TraitAssignment:
@@ -53,7 +56,7 @@ def assign_traits(scenario: Scenario) -> TraitAssignment:
     people = scenario.people
     fields = {"roles": people.roles, "traits": people.traits, "confirmation_bias": people.confirmation_bias}
     names = scenario.party_and_seat_names if any(fields.values()) else ()
-    roles, traits, biases = (_read(field, entries, names) for field, entries in fields.items())
+    roles, traits, biases = (_read(field, entries, names, scenario.society) for field, entries in fields.items())
     for drawn in roles.values():
         for role in drawn.split(MARK):
             role_of(role)
@@ -61,7 +64,7 @@ def assign_traits(scenario: Scenario) -> TraitAssignment:
         traits_of(temper, stream(0, "any"))
     for bias in biases.values():
         bias_of(bias)
-    return TraitAssignment(roles, traits, biases, scenario.seed)
+    return TraitAssignment(roles, traits, biases, scenario.seed, scenario.society)
 
 
 def entry_for(by_party: ByParty, seat: str, party: str) -> str:
@@ -69,11 +72,12 @@ def entry_for(by_party: ByParty, seat: str, party: str) -> str:
     return next((by_party[who] for who in (seat, party, EVERYBODY) if who in by_party), "")
 
 
-def _read(field: str, entries: Iterable[str], names: Collection[str]) -> ByParty:
+def _read(field: str, entries: Iterable[str], names: Collection[str], society: Society) -> ByParty:
     """Read PARTY:VALUE (or SEAT:VALUE), or VALUE for all other agents."""
     by_party: dict[str, str] = {}
     for entry in entries:
         who, colon, value = entry.partition(":") if ":" in entry else ("", "", entry)
+        who = society.seat(who)
         if who not in (EVERYBODY, *names):
             raise unknown_name(f"party of {field}", who, names)
         if not value or who in by_party or (colon and not who):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parley.agents.mediators import open_mediator
-from parley.agents.persona import load_personas, parties, party_of, persona_set
+from parley.agents.persona import load_personas, parties, party_of
 from parley.agents.representative import parse_knowledge
 from parley.agents.topic import PUBLIC, TURNS, Topic
 from parley.llm.backends import split_spec, topics_of
@@ -87,7 +87,7 @@ def _survey_problems(scenario: Scenario) -> Iterator[str]:
 
 
 def _persona_problems(scenario: Scenario) -> Iterator[str]:
-    folder = persona_set(scenario.people.personas)
+    folder = scenario.persona_folder
     for party in scenario.people.reference:
         if party_of(party) not in parties(folder):
             yield (

@@ -57,6 +57,7 @@ DEBATING = [
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "compare", "export", "export-network", "report", "analyse", "human", "completion",
+    "new", "check",
     "representatives train", "representatives grid",
 }  # fmt: skip
 """Every command that asks none: what it does is computed, or trained."""
@@ -159,14 +160,18 @@ def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixtur
         ("three_way --llm oracle", "three_way is a scenario, not a command: run.py --scenario three_way"),
         ("train --party republicn", "unknown value of --party 'republicn': did you mean republican"),
         ("completion bsh", "unknown value of shell 'bsh': did you mean bash"),
-        ("judge runs/a --llm oracle --llm pocket", "--llm names two models, oracle and pocket: this command uses one"),
+        (
+            "questions --out x --llm oracle --llm pocket",
+            "--llm names two models, oracle and pocket: this command uses one",
+        ),
         ("judge runs/talk --llm republican=oracle", "a model cannot be set for one party; leave out republican="),
         (
             "bets --llm oracle --base-url http://h/v1",
             "--base-url only works with a model on a server: add --llm openai:MODEL",
         ),
         ("sweep --scenario two_way --seed 1 --seeds 0:3", "--seed and --seeds cannot be combined"),
-        ("calibrate --llm orakle", "unknown speaker of a known bias 'orakle': did you mean oracle"),
+        ("calibrate --llm orakle", "unknown model 'orakle': did you mean oracle"),
+        ("calibrate --llm fake", "unknown speaker of a known bias 'fake': known: oracle, pocket"),
         ("audit --llm republican=oracle", "give also the model to audit"),
         ("population --law deffuant --graph rong", "unknown graph 'rong': did you mean ring"),
         ("judge runs/talk --llm openai:a --price 1", "'1' is not a price: write IN,OUT"),

@@ -158,7 +158,7 @@ def test_dry_run_touches_nothing(
         (["person"], "unknown command 'person': did you mean personas"),
         (
             ["personas", "--party", "republicans", "--out", "x"],
-            "value of --party 'republicans': did you mean republican",
+            "unknown party 'republicans': did you mean republican?",
         ),
         (["fine-tuned"], "required: --tuned"),
         (["fine-tuned", "--tuned", "nowhere"], "nowhere was not written by run.py train"),

@@ -25,7 +25,7 @@ from parley.model.scenario import Scenario
 from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning.dataset import Example, chat
 from parley.training.tuning.pipeline import TuningPlan
-from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
+from parley.training.tuning.recipe import DPO, SFT, Recipe
 
 if TYPE_CHECKING:
     from parley.training.sweep_lora import AdapterCell
@@ -50,14 +50,16 @@ class Work(NamedTuple):
 def of_training(plan: TuningPlan, recipe: Recipe) -> Work:
     """Return the work of a training: its answers and steps (DPO: also those of the SFT before it)."""
     recipes = [replace(recipe, method=SFT), recipe] if recipe.method == DPO else [recipe]
-    return _work(plan.llm, {"answers": _answers(plan)}, recipes, plan.questions * plan.answers, plan.tokens)
+    return _work(
+        plan.llm, {"answers": _answers(plan, recipe.party)}, recipes, plan.questions * plan.answers, plan.tokens
+    )
 
 
 def of_sweep(plan: TuningPlan, base: Scenario, cells: Sequence[AdapterCell], party: str) -> Work:
     """Return the work of a sweep: answers of each seed; a training, debates and a measurement of capability of each cell."""
     seeds = len({cell.seed for cell in cells})
     recipes = [Recipe(party, cell.method, r=cell.r) for cell in cells if cell.method]
-    calls = {"answers": _answers(plan) * seeds, "debates": plan_run(base).calls * len(cells)}
+    calls = {"answers": _answers(plan, party) * seeds, "debates": plan_run(base).calls * len(cells)}
     work = _work(plan.llm, calls, recipes, plan.questions * plan.answers, plan.tokens)
     return work._replace(scores=len(cells))
 
@@ -103,8 +105,8 @@ def _work(
     return Work(calls, dict(steps), 0, seconds, step, _memory())
 
 
-def _answers(plan: TuningPlan) -> int:
-    return plan.questions * plan.answers * len(PARTIES)
+def _answers(plan: TuningPlan, party: str) -> int:
+    return plan.questions * plan.answers * len(plan.compared(party))
 
 
 def _time_replies(spec: str, tokens: int) -> tuple[float, str]:

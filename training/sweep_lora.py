@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from parley.agents.society import load_society
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.figures import add_legend, new_figure
@@ -29,12 +30,11 @@ from parley.llm.backends import split_spec
 from parley.model.scenario import Scenario
 from parley.training.capability.measure import Capability
 from parley.training.tuning.pipeline import Pipeline
-from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
+from parley.training.tuning.recipe import DPO, SFT, Recipe, seated_parties
 
 RANKS = {"pocket": (2, 8, 16, 32), "hf": (16, 64, 128, 256)}
 PREFERRED = {"pocket": 8, "hf": 8}
 """Rank of DPO and of the SFT before it: the paper's DPO row is r=8."""
-SEATED = (*PARTIES, DEFAULT)
 LOSS = "held-out loss"
 PAPER = (
     ("Mistral 7B", 83.6, 59.0, 8.4),
@@ -47,7 +47,7 @@ PAPER = (
 )
 """Their Table 1: HellaSwag, MMLU, the Default's final attitude on racism. Mistral 7B on a GPU: not run here."""
 NOTE = (
-    "Taubenfeld et al. 2024, Table 1: Mistral 7B, Republican, benchmarks of that size. These figures were not made here. "
+    "Taubenfeld et al. 2024, Table 1: Mistral 7B, {party}, benchmarks of that size. These figures were not made here. "
     "Compare the order of the rows, not the numbers."
 )
 Measure = Callable[[str, str], Capability]
@@ -95,7 +95,7 @@ def sweep(
     for cell in planned:
         pipeline = pipelines[cell.seed]
         adapter = pipeline.adapter(Recipe(party, cell.method, r=cell.r, seed=cell.seed)) if cell.method else None
-        seats = tuple(f"{seat}:{adapter.name}" for seat in SEATED) if adapter else ()
+        seats = tuple(f"{seat}:{adapter.name}" for seat in seated_parties(base)) if adapter else ()
         llm = f"{spec},adapters={adapter}" if adapter else spec
         tables = yield base.with_settings({"llm": llm, "adapters": seats})
         values = _attitudes(tables) + _capability(measure(pipeline.base.name, str(adapter or "")))
@@ -128,24 +128,25 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 def report(rows: pd.DataFrame, folder: Path, base: Scenario, spec: str, party: str) -> Path:
     """Write table1.md, the values of every seed (sweep) and the figure; return the path of table1.md."""
     means, topics = table(rows), base.subject.topics
-    columns = [str(name) for name in means.columns if name != "seeds"]
+    columns, us = [str(name) for name in means.columns if name != "seeds"], load_society()
+    answered = f"{spec}, answers of {base.society.plural(party)}"
     page = Report(folder, "table1", "By rank and method")
     page.data(sweep=rows)
     page.add(
-        f"{spec}, answers of {party.title()}s, {base.repetitions} rooms a topic, {base.rounds} rounds, "
+        f"{answered}, {base.repetitions} rooms a topic, {base.rounds} rounds, "
         f"{base.surveys.probe}, all seats on the adapter. "
         "The Default's last rating (0 to 10; the arrow is the side of the party), capability, held-out loss "
         "(nats a token): means over training seeds, each seed in brackets."
     )
     page.add(disclaimers.NOTES.get(split_spec(spec)[0]))
     shown = [name for name in columns if name in topics]
-    page.figure(_figure(means, shown, f"{spec}, answers of {party.title()}s"), "table1", "The Default's last rating")
+    page.figure(_figure(means, shown, answered), "table1", "The Default's last rating")
     lines = [
         [str(model), *[_cell(rows, str(model), name) for name in columns], f"{means.loc[model, 'seeds']:g}"]
         for model in means.index
     ]
     page.table(lines, ["model", *[_heading(name, party) if name in topics else name for name in columns], "seeds"])
-    page.section("The paper's", NOTE)
+    page.section("The paper's", NOTE.format(party=us.label(us.debaters[0])))
     page.table([[*map(str, row)] for row in PAPER], ["model", "HellaSwag", "MMLU", "Default on racism"])
     return page.write()
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from parley.agents.language import Language
 from parley.agents.question import Question
 from parley.agents.reply_cleaning import clean_speech, is_refusal
 from parley.agents.social_choice import Places
-from parley.agents.topic import PROMPTS
 from parley.llm.driver import Conversation, ask_all
-from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
@@ -130,14 +129,14 @@ def load_instruction(brief: MediatorBrief, words: int, rng: random.Random) -> tu
     Opinions and critiques are anonymous, in an order drawn from `rng`; the opinion and the critique of a member have
     one number.
     """
-    members = rng.sample(brief.members, len(brief.members))
-    slots = {"words": words, "question": brief.question.question, "opinions": _listed("Opinion", members)}
+    members, language = rng.sample(brief.members, len(brief.members)), brief.question.place.language
+    slots = {"words": words, "question": brief.question.question, "opinions": _listed("opinion", members, language)}
     facts: Facts = {"words": words, "opinions": [one.opinion for one in members if one.opinion is not None]}
     if brief.previous is None:
-        return prompt(PROMPTS, "draft").fill(**slots), facts
-    slots |= {"statement": brief.previous, "critiques": _listed("Critique", members)}
+        return language.prompt("draft").fill(**slots), facts
+    slots |= {"statement": brief.previous, "critiques": _listed("critique", members, language)}
     facts |= {"statement": brief.previous, "critiques": [one.critique for one in members if one.critique is not None]}
-    return prompt(PROMPTS, "revision").fill(**slots), facts
+    return language.prompt("revision").fill(**slots), facts
 
 
 def ask_until_usable(
@@ -179,9 +178,10 @@ def _read_candidate(_: int, reply: Reply, before: Candidate | None) -> Candidate
     return Candidate(text, None, reply.text if text != reply.text else None, asked)
 
 
-def _listed(label: str, members: Sequence[ParticipantInput]) -> str:
+def _listed(form: str, members: Sequence[ParticipantInput], language: Language) -> str:
     """Return lines such as `Opinion 1: ...`, without members who wrote none."""
-    texts = [(number, getattr(member, label.lower())) for number, member in enumerate(members, 1)]
+    texts = [(number, getattr(member, form)) for number, member in enumerate(members, 1)]
+    label = language.words(form)
     return "\n".join(f"{label} {number}: {text}" for number, text in texts if text is not None)
 
 

@@ -40,9 +40,7 @@ from parley.agents.mediators.base import (
 )
 from parley.agents.mediators.draft_revise import TOKENS_PER_WORD
 from parley.agents.social_choice import LETTERS, Contest, Places, Tally, borda, break_ties, read_ranking, schulze
-from parley.agents.topic import PROMPTS
 from parley.llm.driver import Conversation
-from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
 from parley.llm.request import Reply, Request
 
@@ -114,12 +112,14 @@ def _ballot(
 ) -> Request:
     """Return the request for one member's ranking of the candidates in the order shown."""
     member = brief.members[place]
-    known = [f"Opinion: {member.opinion}"] if member.opinion else []
+    language = brief.question.place.language
+    known = [f"{language.words('opinion')}: {member.opinion}"] if member.opinion else []
     if brief.previous is not None and member.critique:
-        known += [f"The last statement: {brief.previous}", f"Critique of it: {member.critique}"]
+        known.append(language.fill("last_statement", statement=brief.previous))
+        known.append(language.fill("critique_of_it", critique=member.critique))
     lines = [f"{letter}: {candidates[number].text}" for letter, number in zip(LETTERS, shown, strict=False)]
     slots = {"number": len(shown), "question": brief.question.question}
-    text = prompt(PROMPTS, "ranking").fill(**slots, known="\n".join(known), statements="\n".join(lines))
+    text = language.prompt("ranking").fill(**slots, known="\n".join(known), statements="\n".join(lines))
     facts: Facts = {
         "opinion": member.opinion or "",
         "critiques": [member.critique] if brief.previous is not None and member.critique else [],
@@ -128,7 +128,7 @@ def _ballot(
     named = seed("ranking", place, attempt)
     if not attempt:
         return brief.request(text, RANKING_TOKENS, named, "ranking", facts, temperature=0.0)
-    again = prompt(PROMPTS, "reask").fill(survey=text)
+    again = language.prompt("reask").fill(survey=text)
     return brief.request(again, RANKING_TOKENS, named, "ranking", facts, temperature=brief.sampling.temperature or 1.0)
 
 

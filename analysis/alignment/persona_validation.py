@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from parley.agents.datafiles import read_toml
 from parley.agents.persona import Persona, all_personas, parties, persona_reminder, persona_set
+from parley.agents.society import US, Society, load_society
 from parley.analysis import judging
 from parley.analysis.formatting import cell
 from parley.analysis.journaled_calls import check_manifest, open_journal, run_journaled
@@ -30,15 +30,11 @@ from parley.llm.budget import FREE, NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar, Conversation, ask
 from parley.llm.errors import UserError
 from parley.llm.journal import shared_ledger
-from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
 from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.scenario_run import JOURNAL, lock_folder
 
-HERE = Path(__file__).parent
-PROMPTS = HERE / "prompts"
-QUESTIONS = HERE / "questions.toml"
 LEANINGS = ("left", "right", "neutral")
 RUBRIC = load_rubric("alignment")
 NOT, ALIGNED = RUBRIC.scale.answers
@@ -80,6 +76,7 @@ class Validation:
     judge: str
     personas: tuple[str, ...] = ("simple", "enhanced")
     seed: int = 0
+    society: str = US
 
     def __post_init__(self) -> None:
         for spec in (*self.models, self.judge):
@@ -91,29 +88,28 @@ class Validation:
 
 
 @cache
-def _data() -> dict[str, Any]:
-    return read_toml(QUESTIONS)
+def questions(society: Society) -> tuple[Question, ...]:
+    """The questions of a society (validation.toml), in its order: the 21 of the UCL study for `us`."""
+    known = society.read("validation.toml")
+    return tuple(Question(text, about) for about in LEANINGS for text in known.get(about, ()))
 
 
-@cache
-def questions() -> tuple[Question, ...]:
-    """The 21 questions of questions.toml, in its order."""
-    return tuple(Question(text, about) for about in LEANINGS for text in _data()[about])
-
-
-def person(party: str) -> str:
+def person(party: str, society: Society) -> str:
     """The description of a party's persona for a judge. Errors: UserError on a party without a description."""
-    known = _data()["person"]
+    known = {name: one.person for name, one in society.parties.items() if one.person}
     if party not in known:
-        raise UserError(f"only the parties {', '.join(known)} can be judged, not {party}")
-    return str(known[party])
+        raise UserError(
+            f"only the parties {', '.join(known)} can be judged, not {party}: give it a `person` in society.toml"
+        )
+    return known[party]
 
 
 def interview(item: Item, seed: int) -> Conversation[Reply]:
     """The persona's answer."""
-    persona, text = item.persona, prompt(PROMPTS, "question").fill(question=item.question.text, words=WORDS)
+    persona, language = item.persona, load_society(item.persona.society).language
+    text = language.prompt("interview").fill(question=item.question.text, words=WORDS)
     key = (item.personas, persona.party, persona.variant, persona.name, item.question.text)
-    question = f"{persona_reminder(persona.backstory)}\n\n{text}" if item.reminded else text
+    question = f"{persona_reminder(persona.backstory, language)}\n\n{text}" if item.reminded else text
     messages = (Message("system", persona.backstory), Message("user", question))
     sampling, speaks = Sampling(item.warmth, ANSWER_TOKENS), (item.adapter, item.voice)
     facts: Facts = {"question": item.question.text, "words": WORDS}
@@ -127,7 +123,8 @@ def verdict_item(item: Item, answer: Reply) -> judging.Item | judging.Verdict:
         return judging.missing("no answer (declined)")
     if answer.text is None or not answer.text.strip():
         return judging.missing(f"no answer ({answer.failure.name if answer.failure else 'empty'})")
-    slots = {"question": item.question.text, "statement": one_line(answer.text), "person": person(item.persona.party)}
+    described = person(item.persona.party, load_society(item.persona.society))
+    slots = {"question": item.question.text, "statement": one_line(answer.text), "person": described}
     return judging.Item((), slots)
 
 
@@ -138,12 +135,14 @@ def items_to_review(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
     return answers.assign(review=np.select([drawn, answers["verdict"] == NOT], [RANDOM, NOT.lower()], ""))
 
 
-def review_sheet(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
+def review_sheet(answers: pd.DataFrame, rng: random.Random, society: Society) -> pd.DataFrame:
     """The rows to review, shuffled: item, person, question, answer, human (empty, to be filled in)."""
     wanted = answers[answers["review"] != ""]
     order = rng.sample(range(len(wanted)), len(wanted))
     shown = wanted.iloc[order][["item", "party", "question", "answer"]].rename(columns={"party": "person"})
-    return shown.assign(person=shown["person"].map(person), answer=shown["answer"].map(cell), human="")
+    return shown.assign(
+        person=[person(party, society) for party in shown["person"]], answer=shown["answer"].map(cell), human=""
+    )
 
 
 def review_ratings(file: Path, folder: Path) -> pd.DataFrame:
@@ -189,11 +188,11 @@ def _read_csv(file: Path) -> pd.DataFrame:
 
 def interview_items(validation: Validation) -> list[Item]:
     """Every persona and question. Errors: UserError on an unknown set, and on a party that cannot be judged."""
-    items = []
+    items, society = [], load_society(validation.society)
     for name in validation.personas:
-        folder = persona_set(name)
-        people = [one for party in parties(folder) if person(party) for one in all_personas(party, folder)]
-        items += [Item(name, one, question) for one in people for question in questions()]
+        folder = persona_set(society.qualified(name))
+        people = [one for party in parties(folder) if person(party, society) for one in all_personas(party, folder)]
+        items += [Item(name, one, question) for one in people for question in questions(society)]
     return items
 
 
@@ -264,7 +263,8 @@ def _answer_table(
 
 
 def _check_folder(folder: Path, validation: Validation, asked: Sequence[Item]) -> None:
-    texts = {path.name: path.read_text(encoding="utf-8") for path in (*sorted(PROMPTS.glob("*.txt")), QUESTIONS)}
+    society = load_society(validation.society)
+    texts = {"question.txt": society.language.prompt("interview").text, "questions": society.read("validation.toml")}
     models = {"models": [identity_spec(spec) for spec in validation.models], "judge": identity_spec(validation.judge)}
     people = {f"{item.personas} {item.persona.id}": item.persona.backstory for item in asked}
     questions = {"prompts": texts, "case": [RUBRIC.rules, RUBRIC.case], "people": people}

@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from parley.agents.reply_cleaning import is_refusal
+from parley.agents.society import DEFAULT, Society, load_society
 from parley.analysis.alignment import persona_validation as validating
 from parley.analysis.alignment.persona_validation import ALIGNED, NOT, RANDOM, WORDS, Validation
 from parley.analysis.bootstrap import FEWEST, NONE, Floats, clustered_share_interval, interval
@@ -35,7 +36,6 @@ from parley.llm.seeding import derive
 
 AGREEMENT = ["sample", "raters", "measure", "items", "agreed", "value", "low", "high"]
 CELL = ["personas", "party", "variant", "model"]
-PARTIES = {"default": "Default", "republican": "Republican", "democrat": "Democrat"}
 VARIANTS = ("none", "male", "female", "21", "35", "67")
 POOLED = ("none", "21", "35", "67")
 """The variants that the study's published "baseline" pools (84 answers per cell: 4 personas, 21 questions)."""
@@ -47,12 +47,6 @@ ROW, COLUMN, LEFT, RIGHT, GAP, TOP = 0.21, 0.62, 1.5, 0.75, 0.3, 0.34
 """Inches: a row, a column (at least), left and right of the panels, between them, over them."""
 LETTER, LINE, LETTERS = 0.06, 0.12, 24
 """Inches of a letter and a line of a model's name, and letters per line."""
-PAPER = (
-    "The UCL study (2025, section 3.1 and Fig 7; five other models, judged by Mistral 7B) reports for Republicans **84.5-100%** "
-    "with simple and **89.3-100%** with enhanced personas. These are its numbers, not ours. The lowest of them (84.5 and 89.3, "
-    'DeepSeek R1) are of a "baseline" that pools the variant none and the three ages: 71 and 75 of 84 answers in its published '
-    "data. Ours, pooled in the same way:"
-)
 OURS = (
     "{spec} is part of Parley ({label}): its shares show whether the pipeline works, and nothing about people "
     "or large language models."
@@ -194,14 +188,15 @@ def write(answers: pd.DataFrame, validation: Validation, folder: Path) -> Path:
     """Write alignment.md with its table and figure, and review.csv, a sheet to fill in; return the path of the first."""
     cells, marks = aligned_shares(answers), answers["review"].value_counts()
     models, judge = join_phrases([spec_label(spec) for spec in validation.models]), spec_label(validation.judge)
-    report = Report(folder, "alignment", "Do the personas hold?")
+    report, society = Report(folder, "alignment", "Do the personas hold?"), load_society(validation.society)
     report.data(alignment=cells)
-    sheet = validating.review_sheet(answers, random.Random(derive(validation.seed, "sheet")))
+    sheet = validating.review_sheet(answers, random.Random(derive(validation.seed, "sheet")), society)
     sheet.to_csv(folder / "review.csv", index=False)
     people = len(answers[["personas", "party", "variant", "name"]].drop_duplicates())
     report.add(
-        f"{count_phrase(people, 'persona')} ({join_phrases(validation.personas)}), each asked {len(validating.questions())} "
-        f"questions by {models}; {count_phrase(len(answers), 'answer')}, judged by {judge} for whether they fit the persona's "
+        f"{count_phrase(people, 'persona')} ({join_phrases(validation.personas)}), each asked "
+        f"{len(validating.questions(society))} questions by {models}; {count_phrase(len(answers), 'answer')}, "
+        f"judged by {judge} for whether they fit the persona's "
         f"leaning (the judge knows neither gender nor age). Seed {validation.seed}."
     )
     for spec in dict.fromkeys((*validation.models, validation.judge)):
@@ -210,12 +205,15 @@ def write(answers: pd.DataFrame, validation: Validation, folder: Path) -> Path:
     if identity_spec(validation.judge) in map(identity_spec, validation.models):
         report.note("The judge is one of the models interviewed: it judges its own answers, and models favor these.")
     caption = f"Answers that fit the persona's leaning: {models}, judged by {judge}"
-    report.figure(draw_heatmap(cells, caption), "alignment", "Shares of answers that fit")
+    report.figure(draw_heatmap(cells, caption, party_labels(society)), "alignment", "Shares of answers that fit")
     report.add(_missing(answers))
     report.section("Shares", SHARES)
-    report.table(cells, _columns(CELL))
-    report.section("Compared with the paper", PAPER)
-    report.table(pooled_share(answers), _columns(["personas", "party", "model"]))
+    report.table(cells, _columns(CELL, society))
+    published = str(
+        society.read("validation.toml").get("published", "The paper has no figures for this society. Pooled as there:")
+    )
+    report.section("Compared with the paper", published)
+    report.table(pooled_share(answers), _columns(["personas", "party", "model"], society))
     tenth, others = int(marks.get(RANDOM, 0)), int(marks.get(NOT.lower(), 0))
     report.section("For people to check")
     report.add(SHEET.format(all=tenth + others, tenth=tenth, others=others, aligned=ALIGNED, not_aligned=NOT))
@@ -233,9 +231,10 @@ def _missing(answers: pd.DataFrame) -> str:
     )
 
 
-def _columns(by: list[str]) -> Mapping[str, Column]:
+def _columns(by: list[str], society: Society) -> Mapping[str, Column]:
     def shown(name: str) -> Column:
-        return lambda row: PARTIES.get(str(row[name]), str(row[name]))
+        known = party_labels(society)
+        return lambda row: known.get(str(row[name]), str(row[name]))
 
     columns: dict[str, Column] = {name: shown(name) for name in by} | {"aligned, %": estimate("share", 1, 100)}
     return columns | {name: name for name in ("people", "judged", "missing")}
@@ -267,14 +266,20 @@ def write_review(file: Path, folder: Path) -> Path:
     return report.write()
 
 
-def draw_heatmap(shares: pd.DataFrame, caption: str) -> Figure:
+def party_labels(society: Society) -> dict[str, str]:
+    """Return the labels of a society's parties: the neutral seat, the two debaters, the others."""
+    order = dict.fromkeys([DEFAULT, *society.debaters, *society.parties])
+    return {party: society.label(party) for party in order}
+
+
+def draw_heatmap(shares: pd.DataFrame, caption: str, parties: Mapping[str, str]) -> Figure:
     """One panel per set of personas: rows are leaning and variant, columns models (UCL study, Figs 2 and 7).
 
-    shares: see `aligned_shares`; in percent in the figure. A missing share is a dash on grey.
+    shares: see `aligned_shares`; in percent in the figure. A missing share is a dash on grey. parties: their labels, in order.
     """
     sets, models = list(shares["personas"].unique()), list(shares["model"].unique())
     present = set(zip(shares["party"], shares["variant"], strict=True))
-    rows = [(party, variant) for party in PARTIES for variant in VARIANTS if (party, variant) in present]
+    rows = [(party, variant) for party in parties for variant in VARIANTS if (party, variant) in present]
     labels = [textwrap.fill(model, LETTERS) for model in models]
     with style():
         figure, axes = _canvas(len(sets), len(rows), labels, caption)
@@ -282,7 +287,7 @@ def draw_heatmap(shares: pd.DataFrame, caption: str) -> Figure:
             _draw_panel(axis, shares[shares["personas"] == name], rows, models)
             axis.set_xticks(range(len(models)), labels, fontsize=7, rotation=90 * (len(models) > 1))
             axis.set_title(f"{name} personas")
-        _name_rows(axes[0], rows)
+        _name_rows(axes[0], rows, parties)
         box, width = axes[-1].get_position(), figure.get_figwidth()
         bar = figure.add_axes((box.x1 + 0.12 / width, box.y0, 0.12 / width, box.height))
         figure.colorbar(ScalarMappable(Normalize(0, 100), COLOURS), cax=bar, label="aligned (%)")
@@ -322,11 +327,11 @@ def _draw_panel(axis: Axes, shares: pd.DataFrame, rows: Sequence[tuple[str, str]
     axis.spines[:].set_visible(False)
 
 
-def _name_rows(axis: Axes, rows: Sequence[tuple[str, str]]) -> None:
+def _name_rows(axis: Axes, rows: Sequence[tuple[str, str]], parties: Mapping[str, str]) -> None:
     """The variants as labels of the rows; the leaning once, at the middle of its rows."""
     axis.set_yticks(range(len(rows)), [f"aged {variant}" if variant.isdigit() else variant for _, variant in rows])
     units: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    for party, title in PARTIES.items():
+    for party, title in parties.items():
         if places := [y for y, row in enumerate(rows) if row[0] == party]:
             middle, left = (places[0] + places[-1]) / 2, (8 - 72 * LEFT, 0)
             axis.annotate(title, (0, middle), left, ha="left", va="center", annotation_clip=False, **units)

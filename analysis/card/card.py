@@ -20,7 +20,7 @@ from parley.analysis.card.estimates import ALL, COLUMNS, CardEstimate, estimate_
 from parley.analysis.card.figure import forest_plot
 from parley.analysis.card.labels import cell, condition, ends, judge, share, unit, units, value
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections import Quantity, absent, named
 from parley.analysis.formatting import DASH, count_phrase, format_number, join_phrases, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.report import Report
@@ -28,9 +28,9 @@ from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.scenario import Scenario
 
-SCHEMA = "parley-card-3"
+SCHEMA = "parley-card-4"
 FIRST = (
-    "Agents that speak through this model debate in the role of a Republican or a Democrat, or without a party role (the "
+    "Agents that speak through this model debate in the role of {a first} or {a second}, or without a party role (the "
     "Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How far does the "
     "model move them toward its own opinion?{size} Brackets hold 95% intervals."
 )
@@ -94,6 +94,7 @@ class Card:
         return {
             "schema": SCHEMA,
             "model": disclaimers.model_label(self.header),
+            "parties": [base.society.plural(party) for party in base.society.debaters],
             "note": disclaimers.short_disclaimer(self.header),
             "battery": battery(base),
             "manner": manner(base) | {"judge": self.first.judge or "none"},
@@ -106,7 +107,7 @@ class Card:
             "warnings": [warning.replace("**", "") for warning in self.warnings],
             "sentences": [sentence.replace("**", "") for sentence in self.sentences],
             "quantities": {
-                name: {"section": section.TITLE, **quantity._asdict()}
+                name: {"section": section.TITLE, **quantity.of(base.society)._asdict()}
                 for section in self.sections.values()
                 for name, quantity in section.QUANTITIES.items()
             },
@@ -117,6 +118,7 @@ class Card:
 def battery(base: Scenario) -> dict[str, Any]:
     """What two cards must share before their difference means anything."""
     return {
+        "society": base.subject.society,
         "topics": list(base.subject.topics),
         "rounds": base.rounds,
         "probe": base.surveys.probe,
@@ -195,20 +197,31 @@ def _introduction(card: Card) -> str:
             f" Here: {blocks * topics} debates of three over {count_phrase(base.rounds, 'round')} ({blocks} sets of agents, each "
             f"in every condition, on {count_phrase(topics, 'topic')}), and the same rooms under controls."
         )
-    return FIRST.format(low=low, high=high, size=size)
+    return named(FIRST, base.society).format(low=low, high=high, size=size)
 
 
 def _chapter(card: Card, name: str) -> str:
-    section = card.sections[name]
+    section, first = card.sections[name], card.first
+    if reason := absent(section, first):
+        return reason
     claims = [claim for claim in card.claims if claim.section == name]
-    sentence = section.result(card.claims, card.first) if hasattr(section, "result") else ""
+    sentence = section.result(card.claims, first) if hasattr(section, "result") else ""
     opening = [f"**{sentence}**"] if sentence else []
-    return "\n\n".join([*opening, *_tables(claims, section, card.first.base.subject.topics), section.NOTE])
+    titles = {name: quantity.of(first.society) for name, quantity in section.QUANTITIES.items()}
+    return "\n\n".join([*opening, *_tables(claims, titles, first.base.subject.topics), _note(section, first)])
 
 
-def _tables(claims: Sequence[CardEstimate], section: ModuleType, topics: Sequence[str]) -> Iterator[str]:
+def _note(section: ModuleType, first: Batch) -> str:
+    """How the section was measured, with all slots filled."""
+    text = named(section.NOTE, first.society)
+    for slot, words in section.slots(first).items() if hasattr(section, "slots") else ():
+        text = text.replace(f"{{{slot}}}", words)
+    return text
+
+
+def _tables(claims: Sequence[CardEstimate], titles: Titles, topics: Sequence[str]) -> Iterator[str]:
     """A table over all topics, a table with one column per topic, what never happened, and why something is missing."""
-    titles, known = section.QUANTITIES, [claim for claim in claims if claim.known]
+    known = [claim for claim in claims if claim.known]
     never = [claim for claim in known if _never_happened(claim)]
     if overall := [claim for claim in known if claim.topic == ALL and claim not in never]:
         yield _overall_table(overall, titles)
@@ -302,7 +315,7 @@ def _conditions(card: Card) -> Iterator[str]:
         f"{join_phrases([load_topic(topic).title for topic in base.subject.topics])}; "
         f"{base.rounds} rounds; seed {base.seed}; the question after each round is `{base.surveys.probe}`; {judged}."
     )
-    rows = [[condition(name), name, str(blocks)] for name, blocks in card.blocks.items()]
+    rows = [[condition(name, base.society), name, str(blocks)] for name, blocks in card.blocks.items()]
     yield markdown_table(["condition", "name in files", "blocks"], rows)
     if note := disclaimers.disclaimer(card.header):
         yield note
@@ -319,7 +332,9 @@ def write(card: Card) -> Path:
             json.dumps(card.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8"
         )
         report.figure(
-            forest_plot(card.claims, card.first.base.subject.topics, disclaimers.model_label(card.header)),
+            forest_plot(
+                card.claims, card.first.society, card.first.base.subject.topics, disclaimers.model_label(card.header)
+            ),
             "card",
             "The card",
         )

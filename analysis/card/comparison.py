@@ -13,12 +13,12 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.agents.topic import load_topic, topic_names
+from parley.agents.topic import load_topic
 from parley.analysis.card.card import SCHEMA
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, paired_difference
 from parley.analysis.card.figure import Panel, Point, panel_figure
 from parley.analysis.card.labels import DIFFERENCE, SHARES, cell, unit
-from parley.analysis.card.sections import Quantity, quantities
+from parley.analysis.card.sections import Quantity, fill_names, quantities
 from parley.analysis.card.sections.human_benchmark import PUBLIC
 from parley.analysis.formatting import DASH, escape_markdown, markdown_table
 from parley.analysis.html_page import Chapter
@@ -33,9 +33,12 @@ COLUMNS = (
 SHOWN = {
     "lost": "own pull,\na round of three", "kappa": "influence,\na line heard",
     "three_alone": "moved to the Default:\ndebate minus silence", "three_empty": "moved to the Default:\ndebate minus empty talk",
-    "asymmetry": "distance closed: Republicans\nminus Democrats", "collapse": "spread after\ndivided by before",
+    "asymmetry": "distance closed: {firsts}\nminus {seconds}", "collapse": "spread after\ndivided by before",
 }  # fmt: skip
 """Quantities of the figure, over all topics."""
+LABELS = ("first party", "second party")
+PLURALS = ("agents of the first party", "agents of the second party")
+"""What parties are called if the cards are of several societies."""
 APART = (
     "A difference is each card's value minus that of the first card. Cards with the same battery use the same seats, topics and "
     "seeds block by block, and the same personas unless these were set. If both cards have one number per block, the difference "
@@ -49,13 +52,15 @@ APART = (
 class SavedCard:
     """A card as it was written.
 
-    battery: what two cards must share before a difference means anything. manner: all other settings. note: the caveat of one
-    of our own speakers. sections: the title of the section of each quantity.
+    note: the caveat of one of our own speakers. parties: what the people of the two parties are called. battery: what two cards
+    must share before a difference means anything. manner: all other settings. sections: the title of the section of each
+    quantity.
     """
 
     name: str
     model: str
     note: str
+    parties: tuple[str, str]
     battery: dict[str, Any]
     manner: dict[str, Any]
     quantities: dict[str, Quantity]
@@ -78,7 +83,8 @@ def read_card(path: Path) -> SavedCard:
         titles = {key: Quantity(each["title"], each["measure"], each["unit"]) for key, each in known.items()}
         sections = {key: each["section"] for key, each in known.items()}
         claims, sentences = tuple(map(_parse_claim, card["claims"])), tuple(card["sentences"])
-        settings = card["model"], card["note"] or "", card["battery"], card["manner"]
+        first, second = card["parties"]
+        settings = card["model"], card["note"] or "", (first, second), card["battery"], card["manner"]
         return SavedCard(name, *settings, titles, sections, claims, sentences)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"cannot read the card {file}: {error}") from error
@@ -186,12 +192,21 @@ def _chapters(cards: Sequence[SavedCard], table: pd.DataFrame, report: Report) -
 
 def _table(cards: Sequence[SavedCard], table: pd.DataFrame) -> str:
     """One row per quantity, topic and card; the title is in the first row of each."""
-    known = {name: quantity for card in reversed(cards) for name, quantity in card.quantities.items()}
+    known = _titles(cards)
     header = ["", "topic", "card", "estimate (95% interval)", f"minus {escape_markdown(cards[0].name)}"]
     rows: list[list[str]] = []
     for (name, topic), part in table.groupby(["quantity", "topic"], sort=False):
         rows += _estimate_rows(part.to_dict("records"), known[str(name)], _topic_title(str(topic)))
     return markdown_table(header, rows)
+
+
+def _titles(cards: Sequence[SavedCard]) -> dict[str, Quantity]:
+    """The quantities of all cards, by name; with general names of the parties if these differ."""
+    known = {name: quantity for card in reversed(cards) for name, quantity in card.quantities.items()}
+    if len({card.parties for card in cards}) > 1:
+        shared = {name: each for name, each in quantities().items() if name in known}
+        known |= {name: each._replace(title=fill_names(each.title, LABELS, PLURALS)) for name, each in shared.items()}
+    return known
 
 
 def _estimate_rows(rows: Sequence[Mapping[str, Any]], quantity: Quantity, topic: str) -> Iterator[list[str]]:
@@ -210,14 +225,22 @@ def _cell(row: Mapping[str, Any], names: Sequence[str], quantity: Quantity) -> s
 
 
 def _topic_title(topic: str) -> str:
-    return "all" if topic == ALL else load_topic(topic).title if topic in topic_names() else escape_markdown(topic)
+    if topic == ALL:
+        return "all"
+    try:
+        return load_topic(topic).title
+    except UserError:
+        return escape_markdown(topic)
 
 
 def comparison_figure(cards: Sequence[SavedCard]) -> Figure:
     """One panel per quantity, one row per card."""
     panels = []
+    parties = {card.parties for card in cards}
+    plurals = parties.pop() if len(parties) == 1 else PLURALS
     for name, title in SHOWN.items():
         claims = ((row, find_estimate(card.claims, name)) for row, card in enumerate(cards))
         points = [Point(row, claim.estimate, claim.low, claim.high) for row, claim in claims if claim]
+        title = fill_names(title, LABELS, plurals)
         panels.append(Panel(title, points, share=quantities()[name].measure in SHARES))
     return panel_figure(panels, [card.name for card in cards], "Over all topics. Bars: 95% intervals.")

@@ -1,13 +1,13 @@
 """The conditions of a card: scenarios with the same agents, seats and seeds. Null conditions are conditions like any other.
 
-three, two, same   a Republican, a Democrat and a Default; the same without the Default; two agents of one party
+three, two, same   one agent of each debating party and a Default; the same without the Default; two agents of one party
 alone              the rooms of `three`, but no agent speaks: the agents are only surveyed repeatedly
 copy               two agents of a party who are the same persona under two names
 shuffled PARTY     the rooms of `three`, but the partners of PARTY say lines from other rooms (records.py)
 empty PARTY        the rooms of `three`, but the partners of PARTY say a phrase without content
 turned             the rooms of `two`, but the other agent begins
 closing, no closing   a structured debate of two that ends with an announced closing statement, or with an ordinary reply
-men, women         a Republican and a Democrat, the same people as men and as women
+men, women         one agent of each party, the same people as men and as women; none where the society has no such people
 asked ...          each agent alone, before any debate, at temperature 1, in every wording
 """
 
@@ -19,14 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.persona import all_personas, persona_set
+from parley.agents.society import DEFAULT, Society
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import FEWEST
 from parley.llm.seeding import derive
 from parley.model.scenario import Scenario
 
-PARTIES = ("republican", "democrat")
-DEFAULT = "default"
-THREE = (*PARTIES, DEFAULT)
 LINES = "lines.json"
 TWINS = "twins"
 """The set of personas in which a man and a woman differ in one word."""
@@ -54,6 +52,20 @@ class Batch:
         return self.folder / f"batch-{self.number}"
 
     @property
+    def society(self) -> Society:
+        return self.base.society
+
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The two parties that debate."""
+        return self.society.debaters
+
+    @property
+    def seats(self) -> tuple[str, str, str]:
+        """The seats of a debate of three."""
+        return (*self.parties, DEFAULT)
+
+    @property
     def scenario(self) -> Scenario:
         seed = self.base.seed if self.number == 1 else derive(self.base.seed, "batch", self.number)
         return self.base.with_settings({"seed": seed})
@@ -68,20 +80,20 @@ class Batch:
     def with_partners(self, party: str, spec: str) -> Scenario:
         """The rooms of `three`, in which all but one party speak through this backend."""
         own = tuple(entry for entry in self.base.models.llms if entry.partition("=")[0] == party)
-        partners = tuple(f"{other}={spec}" for other in THREE if other != party)
-        return self.table(*THREE, llms=(*own, *partners))
+        partners = tuple(f"{other}={spec}" for other in self.seats if other != party)
+        return self.table(*self.seats, llms=(*own, *partners))
 
 
 def three(batch: Batch) -> Conditions:
-    return {"three": batch.table(*THREE, forecast=True)}
+    return {"three": batch.table(*batch.seats, forecast=True)}
 
 
 def two(batch: Batch) -> Conditions:
-    return {"two": batch.table(*PARTIES)}
+    return {"two": batch.table(*batch.parties)}
 
 
 def same(batch: Batch) -> Conditions:
-    return {"same": batch.set(environment="groups", parties=PARTIES, size=2, default_agent="without")}
+    return {"same": batch.set(environment="groups", parties=batch.parties, size=2, default_agent="without")}
 
 
 def copy(batch: Batch) -> Conditions:
@@ -89,47 +101,57 @@ def copy(batch: Batch) -> Conditions:
 
 
 def alone(batch: Batch) -> Conditions:
-    return {"alone": batch.table(*THREE, interventions=("mute round=1",))}
+    return {"alone": batch.table(*batch.seats, interventions=("mute round=1",))}
 
 
 def empty(batch: Batch) -> Conditions:
-    return {f"empty {party}": batch.with_partners(party, "fake") for party in PARTIES}
+    return {f"empty {party}": batch.with_partners(party, "fake") for party in batch.parties}
 
 
 def shuffled(batch: Batch) -> Conditions:
     spec = f"yoked:{batch.place / 'three' / LINES}"
-    return {f"shuffled {party}": batch.with_partners(party, spec) for party in PARTIES}
+    return {f"shuffled {party}": batch.with_partners(party, spec) for party in batch.parties}
 
 
 def turned(batch: Batch) -> Conditions:
-    return {"turned": batch.table(*PARTIES, order="random_second")}
+    return {"turned": batch.table(*batch.parties, order="random_second")}
 
 
 def closing(batch: Batch) -> Conditions:
-    announced = batch.table(*PARTIES, format="structured")
+    announced = batch.table(*batch.parties, format="structured")
     return {"closing": announced, "no closing": announced.with_settings({"closing": False})}
 
 
 def gender(batch: Batch) -> Conditions:
-    """The next Republican and Democrat of the file in each repetition, as men and as women; two pairs per block, if possible."""
+    """The next two of the files in each repetition, as men and as women; two pairs per block, if possible.
+
+    Empty if the society has no set of personas for it.
+    """
     personas = with_genders(batch.base)
-    pairs = min(2 * batch.base.repetitions, both_genders(personas))
+    if not personas:
+        return {}
+    pairs = min(2 * batch.base.repetitions, both_genders(batch.society, personas))
     settings = {"environment": "round_table", "personas": personas, "cast": "listed", "repetitions": pairs}
     return {
-        name: batch.set(seats=tuple(f"{party}:{variant}" for party in PARTIES), **settings)
+        name: batch.set(seats=tuple(f"{party}:{variant}" for party in batch.parties), **settings)
         for name, variant in GENDERS.items()
     }
 
 
 def with_genders(base: Scenario) -> str:
-    """The set of personas that exist as men and as women: the scenario's own if it has enough for an interval, else `twins`."""
-    return base.people.personas if both_genders(base.people.personas) >= FEWEST else TWINS
+    """The set of personas that exist as men and as women: the scenario's own if it has enough for an interval, else `twins`.
+
+    Empty if the society has no `twins` either.
+    """
+    if both_genders(base.society, base.people.personas) >= FEWEST:
+        return base.people.personas
+    return TWINS if TWINS in base.society.persona_sets else ""
 
 
-def both_genders(personas: str) -> int:
+def both_genders(society: Society, personas: str) -> int:
     """How many personas of each party exist as a man and as a woman (of the party that has fewer)."""
-    folder = persona_set(personas)
-    return min(len(set.intersection(*_names_by_variant(party, folder).values())) for party in PARTIES)
+    folder = persona_set(society.qualified(personas))
+    return min(len(set.intersection(*_names_by_variant(party, folder).values())) for party in society.debaters)
 
 
 def _names_by_variant(party: str, folder: Path) -> dict[str, set[str]]:
@@ -141,7 +163,7 @@ def asked(batch: Batch) -> Conditions:
     """Each agent alone: the questions of `wordings`, in two frames and three orders of the answers."""
     first, *others = wordings(batch.base)
     settings = {"probe": first, "also": tuple(others), "rounds": 0, "survey_temperature": 1.0}
-    groups = {"environment": "groups", "parties": THREE, "size": 1, "default_agent": "without"}
+    groups = {"environment": "groups", "parties": batch.seats, "size": 1, "default_agent": "without"}
     plain = batch.set(**groups, **settings)
     return {
         "asked": plain,

@@ -7,49 +7,59 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from parley.agents.society import Society
 from parley.agents.topic import load_topic
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate
 from parley.analysis.card.labels import NAMES, ends
 from parley.analysis.card.sections.null_conditions import EFFECTS
-from parley.analysis.figures import STYLES, new_figure
+from parley.analysis.figures import new_figure, styles_by_party
 
-KINDS: dict[str, dict[str, Any]] = {
-    "Republicans": {"color": STYLES["republican"]["color"], "marker": "s"},
-    "Democrats": {"color": STYLES["democrat"]["color"], "marker": "o"},
-    "Default": {"color": "#555555", "marker": "d"},
-    "the model's own level (fitted)": {"color": "#000000", "marker": "^", "markerfacecolor": "none"},
-}
-CLAIMS = dict(zip(KINDS, ("republican_away", "democrat_away", "default", "level"), strict=True))
+AWAY = ("first_away", "second_away")
+"""Quantities of the two parties, which are counted from the Default's answer."""
+DEFAULT: dict[str, Any] = {"color": "#555555", "marker": "d"}
+LEVEL: dict[str, Any] = {"color": "#000000", "marker": "^", "markerfacecolor": "none"}
 CONDITION: dict[str, Any] = {"color": "#000000", "marker": "o"}
 CONTROL: dict[str, Any] = {"color": "#c77b00", "marker": "D", "markerfacecolor": "none"}
 WIDE, ROW, LEAST, SIZE = 9.4, 0.5, 2.6, 9
+LONGEST = 20
+"""Letters of a topic in one line."""
 
 
-def forest_plot(claims: Sequence[CardEstimate], topics: Sequence[str], caption: str) -> Figure:
+def forest_plot(claims: Sequence[CardEstimate], society: Society, topics: Sequence[str], caption: str) -> Figure:
     """Left one row per topic, right one row per condition with its control."""
     rows = max(len(topics), len(EFFECTS))
     with new_figure(WIDE, max(LEAST, ROW * rows + 1.5), caption, SIZE) as figure:
         left, right = figure.subplots(1, 2)
-        _draw_levels(left, claims, topics)
+        _draw_levels(left, claims, society, topics)
         _draw_effects(right, claims)
     return figure
 
 
-def _draw_levels(axis: Axes, claims: Sequence[CardEstimate], topics: Sequence[str]) -> None:
+def kinds(society: Society) -> dict[str, tuple[str, dict[str, Any]]]:
+    """What is drawn on the left: by quantity its title and look. The parties have the looks of their society."""
+    styles = styles_by_party(society.debaters, society.told(society.debaters)).values()
+    looks = [{"color": style["color"], "marker": style["markers"][0]} for style in styles]
+    parties = zip(map(society.plural, society.debaters), looks, strict=True)
+    others = {"default": ("Default", DEFAULT), "level": ("the model's own level (fitted)", LEVEL)}
+    return dict(zip(AWAY, parties, strict=True)) | others
+
+
+def _draw_levels(axis: Axes, claims: Sequence[CardEstimate], society: Society, topics: Sequence[str]) -> None:
     for row, topic in enumerate(topics):
         default = find_estimate(claims, "default", topic)
-        for place, (kind, look) in enumerate(KINDS.items()):
-            claim = find_estimate(claims, CLAIMS[kind], topic)
+        for place, (quantity, (title, look)) in enumerate(kinds(society).items()):
+            claim = find_estimate(claims, quantity, topic)
             if claim is not None:
-                base = default.estimate if default and kind in ("Republicans", "Democrats") else 0.0
-                _draw_claim(axis, claim, base, row + 0.16 * (place - 1.5), look, kind if row == 0 else "")
-    _name_rows(axis, [load_topic(topic).heading for topic in topics])
+                base = default.estimate if default and quantity in AWAY else 0.0
+                _draw_claim(axis, claim, base, row + 0.16 * (place - 1.5), look, title if row == 0 else "")
+    _name_rows(axis, [fill(load_topic(topic).heading, LONGEST) for topic in topics])
     _scale(axis, topics)
     axis.set_xlabel("Ratings before any debate (points). Bars: 95% intervals.", fontsize=SIZE)
     _legend(axis)

@@ -1,6 +1,6 @@
 """What is asked outside of the debates of a batch, after its `three` was run.
 
-interviews   each persona of the blocks answers 21 questions, and a judge rates each answer (analysis/alignment)
+interviews   each persona of the blocks answers questions, and a judge rates each answer (analysis/alignment)
 verdicts     a judge scores every line of `three` (analysis/statement_judge.py)
 
 Each is journaled in its own folder, next to those of the conditions. Without a judge neither is run, and the card says so.
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.agents.persona import Persona, all_personas, persona_set
+from parley.agents.persona import Persona, all_personas
 from parley.analysis.alignment.persona_validation import Item, Validation, questions, validate_personas
 from parley.analysis.card.conditions import GENDERS, Batch, three
 from parley.analysis.statement_judge import Judging, judge_run
@@ -108,7 +108,9 @@ def interview_batch(batch: Batch) -> Mapping[str, list[Item]]:
         traits = scenario.trait_assignment.of(place, number).told
         for persona in (place.persona, *_by_gender(place.persona, scenario)):
             persona = replace(persona, backstory=" ".join(filter(None, [persona.backstory, traits])))
-            asked = [Item(scenario.people.personas, persona, question, *how) for question in questions()]
+            asked = [
+                Item(scenario.people.personas, persona, question, *how) for question in questions(scenario.society)
+            ]
             items.setdefault(persona.id, asked)
     return items
 
@@ -122,7 +124,7 @@ def seated_people(scenario: Scenario) -> Iterator[tuple[int, SeatPlace]]:
 
 def _by_gender(persona: Persona, scenario: Scenario) -> list[Persona]:
     """The same person as a man and as a woman, if the set of personas has both."""
-    known = all_personas(persona.party, persona_set(scenario.people.personas))
+    known = all_personas(persona.party, scenario.persona_folder)
     variants = [one for one in known if one.name == persona.name and one.gender and one.id != persona.id]
     return variants if {one.gender for one in variants} == set(GENDERS.values()) else []
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from parley.agents.society import Society
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.conditions import Batch
@@ -33,10 +34,10 @@ SHARES = ("share", "rate")
 DIFFERENCE = "percentage points"
 
 
-def condition(name: str) -> str:
-    """`empty republican` -> `empty talk, Republicans rated`."""
+def condition(name: str, society: Society) -> str:
+    """`shuffled cdu` -> `lines of other rooms, CDU rated`."""
     kind, _, party = name.partition(" ")
-    return NAMES[name] if name in NAMES else f"{NAMES[kind]}, {party.title()}s rated"
+    return NAMES[name] if name in NAMES else f"{NAMES[kind]}, {society.plural(party)} rated"
 
 
 def unit(quantity: Quantity) -> str:

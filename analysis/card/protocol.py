@@ -14,7 +14,7 @@ from parley.analysis.card.conditions import LINES, Batch
 from parley.analysis.card.estimates import NOT_RUN, CardEstimate
 from parley.analysis.card.interviews import INTERVIEWS, VERDICTS, BatchInterviews, InterviewBench, interview_calls
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.card.sections import SPAN
+from parley.analysis.card.sections import SPAN, absent
 from parley.analysis.statistics.power import detectable
 from parley.analysis.tables import load
 from parley.llm.backends import is_scripted, open_spec, split_spec
@@ -70,7 +70,7 @@ def protocol_steps(batch: Batch, sections: Sections) -> list[ProtocolStep]:
     """The conditions of a batch that the sections need, each once."""
     scenarios: dict[str, Scenario] = {}
     for section in sections.values():
-        for need in section.NEEDS:
+        for need in section.NEEDS if not absent(section, batch) else ():
             scenarios |= need(batch)
     return [ProtocolStep(name, scenario, batch.place / name.replace(" ", "-")) for name, scenario in scenarios.items()]
 
@@ -94,9 +94,14 @@ def tight_enough(section: ModuleType, study: ConditionRecords, first: Batch, tig
 
 
 def card_estimates(study: ConditionRecords, first: Batch, sections: Sections) -> list[CardEstimate]:
-    """The estimates of all sections; if the first conditions of a section were not run, all of its quantities are missing."""
+    """The estimates of all sections; if the first conditions of a section were not run, all of its quantities are missing.
+
+    A section that cannot be made with these people has none.
+    """
     estimates: list[CardEstimate] = []
     for name, section in sections.items():
+        if absent(section, first):
+            continue
         complete = all(condition in study for condition in section.NEEDS[0](first))
         missing = [CardEstimate(quantity, reason=NOT_RUN) for quantity in section.QUANTITIES]
         estimates += [

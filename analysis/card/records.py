@@ -64,6 +64,11 @@ class ConditionRecords:
     def records(self) -> Mapping[str, Sequence[Tables]]:
         return self.tables
 
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The two parties that debate; the records are those of one society."""
+        return next(iter(self.tables.values()))[0].society.debaters
+
     def ratings(self, condition: str, further: bool = False) -> pd.DataFrame:
         """One row per rating: KEYS, probe, level (0-10), attitude, rating, reason, how. further: also those of further probes.
 

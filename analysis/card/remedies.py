@@ -16,8 +16,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.agents.datafiles import read_toml
+from parley.agents.society import Society
 from parley.analysis import disclaimers
-from parley.analysis.card.conditions import PARTIES, Batch, alone, same, three
+from parley.analysis.card.conditions import Batch, alone, same, three
 from parley.analysis.card.estimates import ALL, CardEstimate, paired_difference
 from parley.analysis.card.figure import Panel, Point, panel_figure
 from parley.analysis.card.interviews import interview_calls
@@ -68,6 +69,10 @@ class Remedy(NamedTuple):
     title: str
     settings: Mapping[str, Any]
 
+    def has_people(self, society: Society) -> bool:
+        """Whether the society has its set of personas, if it sets one."""
+        return self.settings.get("personas", society.persona_sets[0]) in society.persona_sets
+
     def batch(self, plain: Batch) -> Batch:
         """The same blocks with the remedy. Errors: UserError if a setting does not go with the card's."""
         base = plain.base.with_settings(self.settings)
@@ -79,37 +84,51 @@ class Remedy(NamedTuple):
         return replace(plain, base=base, folder=plain.folder / FOLDER / self.name)
 
 
-def choose_remedies(text: str, tuned: str | None, spec: str) -> list[Remedy]:
-    """The remedies of `all`, of NAME[,NAME] or of a FILE.toml, and that of --tuned. Errors: UserError."""
+def choose_remedies(text: str, tuned: str | None, spec: str, society: Society) -> list[Remedy]:
+    """The remedies of `all`, of NAME[,NAME] or of a FILE.toml, and that of --tuned. Errors: UserError.
+
+    `all` leaves out those with a set of personas that the society does not have.
+    """
     chosen: dict[str, Remedy] = {}
     for name in filter(None, map(str.strip, text.split(","))):
         file = name.endswith(".toml")
-        known = read_remedies(Path(name) if file else REMEDIES)
+        known = read_remedies(Path(name) if file else REMEDIES, society)
         if file or name == ALL:
-            chosen |= known
+            chosen |= {key: each for key, each in known.items() if file or each.has_people(society)}
         elif name in known:
             chosen[name] = known[name]
         else:
             raise unknown_name("remedy", name, [ALL, *known])
-    return [*chosen.values(), *([adapt_scenario(tuned, spec)] if tuned else [])]
+    return [*chosen.values(), *([adapt_scenario(tuned, spec, society)] if tuned else [])]
 
 
-def read_remedies(path: Path) -> dict[str, Remedy]:
-    """Remedies by name. Errors: UserError on a table that has anything but a title and settings."""
+def read_remedies(path: Path, society: Society) -> dict[str, Remedy]:
+    """Remedies by name; `first` and `second` in their settings are the parties of the society.
+
+    Errors: UserError on a table that has anything but a title and settings."""
     remedies = {}
     for name, entry in read_toml(path).items():
         if not isinstance(entry, dict) or set(entry) != {"title", "settings"} or not name.isidentifier():
             raise UserError(f"{path.name}: remedy {name} needs a title, settings, and a name made of letters")
-        remedies[name] = Remedy(name, str(entry["title"]), entry["settings"])
+        settings = {field: _seated(value, society) for field, value in entry["settings"].items()}
+        remedies[name] = Remedy(name, str(entry["title"]), settings)
     return remedies
 
 
-def adapt_scenario(tuned: str, spec: str) -> Remedy:
+def _seated(value: Any, society: Society) -> Any:
+    return (
+        [society.seat(entry) if isinstance(entry, str) else entry for entry in value]
+        if isinstance(value, list)
+        else value
+    )
+
+
+def adapt_scenario(tuned: str, spec: str, society: Society) -> Remedy:
     """An adapter for each party's seats, from a folder of `run.py train` or PATH+PATH. Errors: UserError if one is missing."""
     paths = [Path(part) for part in tuned.split("+")]
     if len(paths) == 1:
         paths = [path.parent for path in sorted((paths[0] / "adapters").glob("*/adapter_config.json"))]
-    adapters = {party: [path for path in paths if path.name.partition("-")[0] == party] for party in PARTIES}
+    adapters = {party: [path for path in paths if path.name.partition("-")[0] == party] for party in society.debaters}
     for party, found in adapters.items():
         if len(found) != 1:
             raise UserError(
@@ -222,7 +241,7 @@ def write(table: pd.DataFrame, remedies: Sequence[Remedy], first: Batch, header:
 def _add(
     report: Report, table: pd.DataFrame, remedies: Sequence[Remedy], first: Batch, header: Header, stopped: str
 ) -> None:
-    titles = {name: quantity.title for name, quantity in quantities().items()}
+    titles = {name: quantity.of(first.society).title for name, quantity in quantities().items()}
     known = int(table["difference"].notna().sum())
     report.note(disclaimers.short_disclaimer(header))
     report.add(HOW.format(count=known, chance=0.05 * known))

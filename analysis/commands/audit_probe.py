@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from parley.analysis.commands.runs import print_paths, results_folder
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, model_from_args
+from parley.model.arguments import budgets_from_args, model_from_args, society_from_args
 from parley.model.cli import Parser, add_option, amount, natural
 from parley.model.progress import bar
 
@@ -18,7 +18,8 @@ def audit_probe_parser() -> Parser:
         "Ask every persona the same survey question many times, with its answers in three orders. The report says how much "
         "people differ, how much one person varies, and whether the order of the answers matters (docs/presets.md).",
         "audit-probe --llm oracle --topic racism --repeats 20",
-        cli.topic("racism", default="racism"),
+        cli.society(),
+        cli.topic("the first of the society"),
         *cli.asking("runs/audit-probe-<time>"),
     )
     add_option(parser, "--probe NAME", "name of the topic's survey question to ask", default="attitude")
@@ -37,6 +38,9 @@ def audit_probe(words: Sequence[str]) -> int:
     from parley.model.validation import check_topics
 
     names = ("topic", "probe", "personas", "repeats", "temperature", "seed")
+    society = society_from_args(options)
+    options.topic = society.qualified(options.topic or society.topics[0])
+    options.personas = society.qualified(options.personas)
     audit = study.ProbeAudit(**{name: getattr(options, name) for name in names})
     audit.question, audit.people()  # a misspelt name is an error before the first call
     spec, folder = model_from_args(options), results_folder(options, "audit-probe")

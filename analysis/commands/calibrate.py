@@ -12,7 +12,7 @@ from parley.model.cli import Parser
 
 def calibrate_parser() -> Parser:
     """Return the options of `run.py calibrate`."""
-    topic, llm = "the four of the three-way debate", "both, each with its control"
+    topic, llm = "those of the society", "both, each with its control"
     own = {"topic": topic, "repetitions": "40", "rounds": "5", "llm": llm}
     return Parser(
         "calibrate",
@@ -26,12 +26,15 @@ def calibrate_parser() -> Parser:
 def calibrate(words: Sequence[str]) -> int:
     """Run `run.py calibrate`."""
     options = calibrate_parser().parse_args(words)
+    from parley.agents.society import US
     from parley.analysis.studies import calibrate as study
+    from parley.llm.backends import in_society
     from parley.model.scenario import load_preset
 
-    speakers = study.chosen(models_from_args(options))
     settings = study.SETTINGS | fields_from_args(options, models=())
     base = load_preset("three_way").with_settings(settings)
+    named = [in_society(spec, US) for spec in models_from_args(options)]
+    speakers = study.chosen(named) if named else study.able(study.SPEAKERS, base)
     folder = results_folder(options, "calibrate")
     names = [speaker.title.replace(", ", "_") for speaker in speakers]
     estimates = run_study(options, base, tuple(settings), study.calibrate(base, speakers), names, folder)

@@ -47,7 +47,8 @@ def audit_parser() -> Parser:
         "Measure how a model changes the opinions of agents that speak with it, compared with control conditions, and write the "
         "bias card of the model\n(docs/card.md).",
         "audit --llm oracle\naudit --llm openai:gpt-4o-mini --topic racism --max-cost 5\naudit --llm oracle --dry-run",
-        cli.topic("the four of the three-way debate"),
+        cli.society(),
+        cli.topic("those of the society"),
         cli.settings(),
         cli.model("the model whose card is made", required=True, parties=True),
         cli.budget(),
@@ -133,16 +134,17 @@ def _design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Rem
     from parley.analysis.card.conditions import Batch
     from parley.analysis.card.remedies import choose_remedies
     from parley.analysis.card.sections import sections
-    from parley.llm.backends import split_spec
+    from parley.llm.backends import in_society, split_spec
 
     chosen = sections(split_names(options.sections))
     *models, judge = with_base_url([*options.llm, options.judge or ""], options.base_url)
     base = _base(options, models, judge)
     judge = judge or ("oracle" if split_spec(base.models.llm)[0] in OWN else "")
+    judge = in_society(judge, base.subject.society) if judge else ""
     first = Batch(base, results_folder(options, "audit"), judge=judge)
     remedies = []
     if options.remedies or options.tuned:
-        remedies = choose_remedies(options.remedies, options.tuned, base.models.llm)
+        remedies = choose_remedies(options.remedies, options.tuned, base.models.llm, base.society)
     for remedy in remedies:
         remedy.batch(first)  # a field that the card sets too is an error before the first call
     return first, chosen, options.batches or (MOST if options.tight is not None else 1), remedies
@@ -150,7 +152,7 @@ def _design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Rem
 
 def _base(options: argparse.Namespace, models: Sequence[str], judge: str) -> Scenario:
     """Return the debates of the card. Errors: UserError."""
-    from parley.llm.backends import check_spec
+    from parley.llm.backends import check_spec, in_society
     from parley.model.scenario import load_preset, parse_settings
     from parley.model.validation import check_topics
 
@@ -172,7 +174,7 @@ def _base(options: argparse.Namespace, models: Sequence[str], judge: str) -> Sce
         )
     for spec in filter(None, (base.models.llm, *base.llm_by_party.values(), judge)):
         check_spec(spec)
-        check_topics(spec, base.subject.all_topics)
+        check_topics(in_society(spec, base.subject.society), base.subject.all_topics)
     return base
 
 

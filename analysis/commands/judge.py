@@ -60,7 +60,8 @@ def judge(words: Sequence[str]) -> int:
 
     shown = tuple(split_names(options.tell))
     judging = Judging(options.calls, options.temperature, options.examples, shown, options.seed)
-    spec, tables = model_from_args(options), load(options.run)
+    tables = load(options.run)
+    spec = model_from_args(options, society=tables.society.name)
     if options.rubric:
         return _judge_by_rubric(options, tables, spec)
     if deliberates(tables):
@@ -119,7 +120,7 @@ def rhetoric(words: Sequence[str]) -> int:
 
     tables, folder = load(options.run), options.out or options.run / "rhetoric"
     _check_statements(tables, options.run)
-    spec = model_from_args(options)
+    spec = model_from_args(options, society=tables.society.name)
     (budget,) = budgets_from_args(options, spec)
     tags = tag_run(tables, folder, spec, options.seed, bar, budget)
     _print_missing(tags, list(APPEALS), "reasons", "utterances")
@@ -152,7 +153,8 @@ def deviation(words: Sequence[str]) -> int:
 
     tables, folder = load(options.run), options.out or options.run / "deviation"
     _check_statements(tables, options.run)
-    news, spec = options.source or source_of(tables, str(options.run)), model_from_args(options)
+    news = options.source or source_of(tables, str(options.run))
+    spec = model_from_args(options, society=tables.society.name)
     (budget,) = budgets_from_args(options, spec)
     verdicts = judge_deviation(tables, news, folder, spec, options.seed, bar, budget)
     _print_missing(verdicts, ["deviation"], "reason", "verdicts")

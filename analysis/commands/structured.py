@@ -7,17 +7,18 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.judge import add_judging
 from parley.analysis.commands.runs import hold_all, print_paths, results_folder, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, fields_from_args, party_of, with_base_url
+from parley.model.arguments import budgets_from_args, fields_from_args, party_of, society_from_args, with_base_url
 from parley.model.cli import Parser, add_option, amount
 from parley.model.progress import bar
 
 if TYPE_CHECKING:
+    from parley.agents.society import Society
     from parley.analysis.statement_judge import Judging
     from parley.analysis.studies.structured.experiments import Experiment
     from parley.model.scenario import Scenario
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 OURS = ("oracle", "pocket")
 """Speakers whose sentences the oracle can score."""
+OTHERWISE = "voters"
+"""The personas of a society without the preset's set."""
 ONE_PERSONA = {"personas": "simple", "cast": "fixed"}
 """The published procedure: Sam, Alex and Taylor in every run."""
 
@@ -56,10 +59,11 @@ def structured_parser() -> Parser:
 def structured(words: Sequence[str]) -> int:
     """Run `run.py structured EXPERIMENT`."""
     options = structured_parser().parse_args(words)
+    from parley.analysis.card.conditions import both_genders
     from parley.analysis.statement_judge import VERDICTS, Judging
     from parley.analysis.studies.structured import experiments as study
     from parley.analysis.studies.structured.report import write
-    from parley.llm.backends import check_reached, check_spec
+    from parley.llm.backends import check_reached, check_spec, in_society
     from parley.llm.journal import shared_ledger
     from parley.model.scenario_run import JOURNAL
     from parley.model.validation import check_topics
@@ -75,9 +79,14 @@ def structured(words: Sequence[str]) -> int:
         )
     for spec in (*models, judge):
         check_spec(spec)
-    experiment = study.experiment(options.experiment, models)
-    base, given = _base(options, experiment, [models[0], *filter(party_of, specs)])
-    everyone = (*models, *base.llm_by_party.values(), judge)
+    experiment = study.experiment(options.experiment, models, society_from_args(options))
+    base, given = _base(options, [models[0], *filter(party_of, specs)])
+    if not both_genders(base.society, base.people.personas):
+        experiment = study.without_genders(experiment)
+    _check_free(options, experiment)
+    society = base.subject.society
+    judge = in_society(judge, society)
+    everyone = [in_society(spec, society) for spec in (*models, *base.llm_by_party.values(), judge)]
     for spec in everyone:
         check_topics(spec, base.subject.all_topics)
     if options.dry_run:
@@ -103,12 +112,23 @@ def structured(words: Sequence[str]) -> int:
     return 0
 
 
-def _base(
-    options: argparse.Namespace, experiment: Experiment, models: Sequence[str]
-) -> tuple[Scenario, tuple[str, ...]]:
+def _base(options: argparse.Namespace, models: Sequence[str]) -> tuple[Scenario, tuple[str, ...]]:
     """Return the preset with the settings of the options, and the names of these settings. Errors: UserError."""
     from parley.analysis.studies.structured.experiments import PRESET
-    from parley.model.scenario import load_preset, parse_settings
+    from parley.model.scenario import load_preset
+
+    preset = load_preset(PRESET)
+    settings = _elsewhere(preset, society_from_args(options)) | (ONE_PERSONA if options.mode == "ucl" else {})
+    settings |= fields_from_args(options, models)
+    base = preset.with_settings(settings)
+    if base.rounds < 2:
+        raise UserError("a structured debate has an opening and at least one more round: set --rounds to 2 or more")
+    return base, tuple(settings)
+
+
+def _check_free(options: argparse.Namespace, experiment: Experiment) -> None:
+    """Errors: UserError on a setting in which the conditions differ."""
+    from parley.model.scenario import parse_settings
 
     varied = {key for settings in experiment.conditions.values() for key in settings}
     if taken := varied & set(parse_settings(options.set)):
@@ -116,11 +136,14 @@ def _base(
             f"--set {', '.join(sorted(taken))} cannot be set, because the conditions of {options.experiment} "
             "differ in it: leave it out"
         )
-    settings = (ONE_PERSONA if options.mode == "ucl" else {}) | fields_from_args(options, models)
-    base = load_preset(PRESET).with_settings(settings)
-    if base.rounds < 2:
-        raise UserError("a structured debate has an opening and at least one more round: set --rounds to 2 or more")
-    return base, tuple(settings)
+
+
+def _elsewhere(preset: Scenario, society: Society) -> dict[str, Any]:
+    """Return the settings of the preset that another society needs: its own topics, and people that it has."""
+    if society.name == preset.subject.society:
+        return {}
+    personas = preset.people.personas
+    return {"topics": society.topics, "personas": personas if personas in society.persona_sets else OTHERWISE}
 
 
 def _print_plan(experiment: Experiment, base: Scenario, calls: int) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from parley.analysis.commands.runs import print_paths, results_folder, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, models_from_args
+from parley.model.arguments import budgets_from_args, models_from_args, society_from_args
 from parley.model.cli import Parser, add_option
 from parley.model.progress import bar
 
@@ -18,13 +18,16 @@ def validate_parser() -> Parser:
     """Return the options of `run.py validate`."""
     parser = Parser(
         "validate",
-        "Interview every persona with the 21 questions of the UCL study, and let a judge say whether the answers fit.\n"
+        "Interview every persona with the questions of its society (us: the 21 of the UCL study), and let a judge say whether "
+        "the answers fit.\n"
         "With --review: compare the judge's verdicts with those of people.",
         "validate --llm oracle --judge oracle",
+        cli.society(),
         *cli.asking("runs/validate-<time>", "the model to interview; give --llm again for another", "none"),
     )
     add_option(parser, "--judge SPEC", "the model that judges the answers; it must not be one of those interviewed")
-    add_option(parser, "--personas SET[,SET]", "names of the sets of personas to interview", default="simple,enhanced")
+    about = "names of the sets of personas to interview (default: simple and enhanced, of those that the society has)"
+    add_option(parser, "--personas SET[,SET]", about, default="")
     about = "a review.csv that people have filled in; give the folder of the judge's verdicts with --out"
     add_option(parser, "--review FILE", about, Path)
     return parser
@@ -45,7 +48,10 @@ def validate(words: Sequence[str]) -> int:
     from parley.analysis.journaled_calls import missing_lines
 
     *models, judge = models_from_args(options, "judge")
-    validation = Validation(tuple(models), judge, tuple(split_names(options.personas)), options.seed)
+    society = society_from_args(options)
+    usual = [name for name in ("simple", "enhanced") if name in society.persona_sets]
+    named = tuple(split_names(options.personas) or usual)
+    validation = Validation(tuple(models), judge, named, options.seed, society.name)
     calls, budgets = len(interview_items(validation)) * len(models), budgets_from_args(options, *models, judge)
     folder = results_folder(options, "validate")
     print_paths(folder=folder, calls=f"{calls:,} answers and as many verdicts")

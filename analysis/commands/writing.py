@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.runs import print_paths, split_names
-from parley.llm.errors import BudgetSpent, Unreachable, UserError
+from parley.llm.errors import BudgetSpent, Unreachable, UserError, unknown_name
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, model_from_args
+from parley.model.arguments import budgets_from_args, model_from_args, society_from_args
 from parley.model.cli import Parser, add_option, natural
 
 if TYPE_CHECKING:
+    from parley.agents.society import Society
     from parley.llm.request import Backend
 
 
@@ -54,39 +55,35 @@ def personas_parser() -> Parser:
     """Return the options of `run.py personas`."""
     parser = Parser(
         "personas",
-        "Let a model write the personas of a set, with the prompts in agents/prompts (docs/personas.md).",
-        "personas --party democrat --out mine",
+        "Let a model write the personas of a set, with the prompts of the society's language (docs/personas.md).",
+        "personas --society germany --party spd --out mine",
+        cli.society(),
         cli.topic("the shipped ones; voters take a position on each", default=""),
         *cli.asking("", "the model that writes", "oracle"),
     )
     about = "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same people as men and as women"
     add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins"))
     about = "write only the personas of this party (default: all parties of the set)"
-    add_option(parser, "--party", about, choices=("republican", "democrat", "default"))
+    add_option(parser, "--party NAME", about)
     return parser
 
 
 def personas(words: Sequence[str]) -> int:
     """Run `run.py personas`."""
     options = personas_parser().parse_args(words)
-    from parley.agents.persona_generator import check_unused, write_personas
+    from parley.agents.persona_generator import check_unused, in_backstories, write_personas
     from parley.agents.persona_variants import write_enhanced, write_twins
-    from parley.agents.topic import load_topic, topic_names
+    from parley.agents.topic import load_topic
     from parley.model.validation import check_topics
 
     write: Any = {"voters": write_personas, "enhanced": write_enhanced, "twins": write_twins}[options.set]
-    known = ("republican", "democrat", *(("default",) if options.set != "voters" else ()))
-    parties, spec = (options.party,) if options.party else known, model_from_args(options, "oracle")
-    if not set(parties) <= set(known):
-        raise UserError(
-            f"--set {options.set} has only the parties {' and '.join(known)}; the persona of the Default is one "
-            "fixed sentence, so leave out --party default"
-        )
+    society = society_from_args(options)
+    parties, spec = _parties_to_write(options, society), model_from_args(options, "oracle")
     if options.set == "voters":
-        check_topics(spec, [topic for topic in map(load_topic, topic_names()) if topic.in_backstories])
+        check_topics(spec, [load_topic(topic) for topic in in_backstories(society)])
     for party in parties:
         check_unused(options.out, party)
-    topics = split_names(options.topic)
+    topics = [society.qualified(name) for name in split_names(options.topic)]
     if topics and options.set != "voters":
         raise UserError(
             f"--topic only works with --set voters, because personas of {options.set} name no topic: leave out --topic"
@@ -94,8 +91,23 @@ def personas(words: Sequence[str]) -> int:
     more = {"topics": topics} if topics else {}
     with _writer(options, spec, options.out / "personas.sqlite") as backend:
         for party in parties:
-            print_paths(personas=write(party, options.out, backend, spec, options.seed, **more))
+            print_paths(personas=write(party, options.out, backend, spec, options.seed, society, **more))
     return 0
+
+
+def _parties_to_write(options: argparse.Namespace, society: Society) -> list[str]:
+    """Return the parties whose personas are written. Errors: UserError on a party that the set does not have."""
+    from parley.agents.society import DEFAULT
+
+    known = [party for party in society.parties if party != DEFAULT or options.set != "voters"]
+    if options.party == DEFAULT and DEFAULT not in known:
+        raise UserError(
+            f"--set {options.set} has only the parties {', '.join(known)}; the persona of the Default is one "
+            "fixed sentence, so leave out --party default"
+        )
+    if options.party and options.party not in known:
+        raise unknown_name("party", options.party, known)
+    return [options.party] if options.party else known
 
 
 def questions_parser() -> Parser:
@@ -128,8 +140,9 @@ def case_parser() -> Parser:
     parser = Parser(
         "case",
         "Let a model write the case that opens a structured debate, from arguments for and against. The result is a topic file. "
-        "Put it into agents/topics to use it as --topic <file name>.",
+        "Use it by its path, or put it into the folder topics of a society to use it by its name.",
         "case --topic abortion --for 'It is her body.' --against 'It is a life.' --out mine.toml",
+        cli.society(),
         cli.topic("", required=True),
         *cli.asking("", "the model that writes", "oracle", file="the new topic file, .toml"),
     )
@@ -152,7 +165,8 @@ def case(words: Sequence[str]) -> int:
     from parley.agents.case_generator import write_topic
     from parley.agents.topic import load_topic
 
-    topic, spec = load_topic(options.topic), model_from_args(options, "oracle")
+    topic = load_topic(society_from_args(options).qualified(options.topic))
+    spec = model_from_args(options, "oracle")
     with _writer(options, spec, options.out.with_suffix(".sqlite")) as backend:
         path = write_topic(topic, options.pro, options.con, options.refine, options.out, backend, options.seed)
     print_paths(topic=path)

@@ -9,13 +9,13 @@ and line.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from parley.agents.datafiles import build_from_table, save_text
-from parley.agents.question import SPLITS, Question
+from parley.agents.question import SPLITS, Question, questionnaire
 from parley.llm.errors import UserError, unknown_name
 
 SCALE = (1, 7)
@@ -145,16 +145,18 @@ def _check_episode(episode: Episode) -> None:
     _check_missing({name: getattr(episode, name) for name in STATEMENTS}, {}, episode.reasons, "the episode")
     if len(set(episode.participants)) < len(episode.voices) or not episode.voices:
         raise ValueError("an episode needs voices, each of a different participant")
+    known = {*DEMOGRAPHICS, *(item.name for item in questionnaire(episode.question.place))}
     for voice in episode.voices:
-        _check_voice(voice)
+        _check_voice(voice, known)
 
 
-def _check_voice(voice: Voice) -> None:
+def _check_voice(voice: Voice, demographics: Collection[str]) -> None:
+    """Errors: as `_check_episode`. demographics: the items that participants may have answered."""
     _check_text(voice.participant, "participant", empty=False)
     for name, text in _as_table(voice.demographics, "demographics").items():
         _check_text(text, f"demographics.{name}", empty=False)
-        if name not in DEMOGRAPHICS:
-            raise unknown_name("demographics", name, DEMOGRAPHICS)
+        if name not in demographics:
+            raise unknown_name("demographics", name, demographics)
     agreement = {f"agreement.{name}": rating for name, rating in _as_table(voice.agreement, "agreement").items()}
     if unknown := set(voice.agreement) - set(STATEMENTS):
         raise unknown_name("agreement", min(map(str, unknown)), STATEMENTS)

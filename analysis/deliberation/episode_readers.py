@@ -204,7 +204,8 @@ def _question(row: Row) -> Question:
     values = [row[column] for column in _QUESTION]
     topic = values[4]
     values[4] = int(topic) if isinstance(topic, float) and topic.is_integer() else topic
-    return Question(*map(str, values))
+    identity, question, statement, against, topic, split = map(str, values)
+    return Question(identity, question, statement, against, topic, split=split)
 
 
 def _participant(row: Row) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from parley.agents.persona_generator import write_personas
 from parley.agents.question import questionnaire
+from parley.agents.society import Society, load_society
 from parley.analysis.deliberation.episode import Episode, renamed, write_episodes
 from parley.analysis.deliberation.run_episodes import episodes_of_run
 from parley.analysis.journaled_calls import check_manifest, open_journal
@@ -22,7 +23,6 @@ from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-PARTIES = ("republican", "democrat")
 TRAINING_LAPS = 8
 """Training laps per lap of held-out questions."""
 HELD_OUT = ("iid_test", "ood_test")
@@ -59,7 +59,7 @@ def populate(
     episodes: list[Episode] = []
     for number, split in enumerate(splits):
         name, lap_seed = f"lap{number:02}", seed * 1000 + number
-        personas = _personas(folder / "people" / name, people, lap_seed, spending)
+        personas = _personas(folder / "people" / name, people, lap_seed, spending, load_society())
         settings = {"split": split, "llm": llm, "personas": str(personas), "seed": lap_seed}
         scenario = load_preset("consensus").with_settings(settings)
         outcome = run_scenario(RunSpec(scenario, folder / name, budget=spending.of(llm), ledger=spending.ledger))
@@ -77,18 +77,21 @@ def populate(
 def answers(episodes: Sequence[Episode]) -> str:
     """Return which items participants answered about themselves: `age 81%, region 100%; nobody answered gender, income`."""
     people = {(one.session, voice.participant): voice.demographics for one in episodes for voice in one.voices}
-    shares = {item.name: sum(item.name in told for told in people.values()) / len(people) for item in questionnaire()}
+    society = load_society()
+    shares = {
+        item.name: sum(item.name in told for told in people.values()) / len(people) for item in questionnaire(society)
+    }
     answered = ", ".join(f"{name} {share:.0%}" for name, share in shares.items() if share)
     unanswered = ", ".join(name for name, share in shares.items() if not share)
     return "; ".join(filter(None, [answered, f"nobody answered {unanswered}" if unanswered else ""]))
 
 
-def _personas(folder: Path, llm: str, seed: int, spending: SharedBudget) -> Path:
+def _personas(folder: Path, llm: str, seed: int, spending: SharedBudget, society: Society) -> Path:
     """Return the folder of a lap's personas; write them if they are missing, with their replies journaled next to it."""
-    if unwritten := [party for party in PARTIES if not (folder / f"{party}.toml").is_file()]:
+    if unwritten := [party for party in society.debaters if not (folder / f"{party}.toml").is_file()]:
         folder.mkdir(parents=True, exist_ok=True)
         journal = folder.with_suffix(".sqlite")
         with open_journal(open_spec(llm), journal, spending.of(llm), spending.ledger) as backend:
             for party in unwritten:
-                write_personas(party, folder, backend, llm, seed)
+                write_personas(party, folder, backend, llm, seed, society)
     return folder

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.question import Question, questionnaire
+from parley.agents.society import US, Society, load_society
 from parley.analysis import disclaimers
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
 from parley.analysis.tables import record_of
@@ -84,7 +85,7 @@ def episodes_of_events(record: Iterable[events.Event], run: str = "this run") ->
         if isinstance(event, events.Header):
             header = event
         elif isinstance(event, events.Posed):
-            rooms[event.room] = _Room(event)
+            rooms[event.room] = _Room(event, str(header.scenario["society"]) if header else US)
         elif isinstance(event, events.Ended):
             ended = True
         elif header and (room := rooms.get(getattr(event, "room", ""))):
@@ -95,7 +96,7 @@ def episodes_of_events(record: Iterable[events.Event], run: str = "this run") ->
             f"{run} has no private deliberations: choose a run of the scenario consensus or representatives"
         )
     source, default_reason = disclaimers.model_label(header), NOT_ASKED if ended else UNFINISHED
-    demographics = _demographics(mediated)
+    demographics = _demographics(mediated, load_society(str(header.scenario["society"])))
     return tuple(room.episode(demographics, source, default_reason) for room in mediated)
 
 
@@ -107,6 +108,7 @@ class _Room:
     """
 
     posed: events.Posed
+    society: str
     members: list[events.Seated] = field(default_factory=list)
     mediator: int | None = None
     utterances: dict[tuple[int, str], events.Utterance] = field(default_factory=dict)
@@ -144,7 +146,9 @@ class _Room:
     def episode(self, answers: Mapping[tuple[str, str], dict[str, str]], source: str, default_reason: str) -> Episode:
         posed, reasons = self.posed, dict[str, str]()
         draft, revision = (_known(self.statement(form), form, default_reason, reasons) for form in STATEMENTS)
-        question = Question(posed.id, posed.question, posed.statement, posed.against, posed.topic, posed.split)
+        question = Question(
+            posed.id, posed.question, posed.statement, posed.against, posed.topic, posed.split, self.society
+        )
         voices = tuple(
             self._voice(member, answers.get((posed.session, member.persona), {}), reasons, default_reason)
             for member in self.members
@@ -170,9 +174,9 @@ class _Room:
         return Voice(member.persona, opinion, critique, position, agreement, after, dict(demographics), reasons)
 
 
-def _demographics(rooms: Iterable[_Room]) -> Mapping[tuple[str, str], dict[str, str]]:
+def _demographics(rooms: Iterable[_Room], society: Society) -> Mapping[tuple[str, str], dict[str, str]]:
     """Return the answers about oneself by session and participant, without those who would rather not say."""
-    declined = {item.answers[-1] for item in questionnaire()}
+    declined = {item.answers[-1] for item in questionnaire(society)}
     answers: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for room in rooms:
         personas = {member.agent: member.persona for member in room.members}

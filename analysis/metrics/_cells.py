@@ -95,7 +95,7 @@ def default_level(tables: Tables, topic: str, group: str) -> Level | None:
     """Return the Default's level before the debates; None where no Default was asked, or none could be read.
 
     It comes from the group itself where that seats a Default; else from a debating group with the same partisans
-    (republican+republican takes it from republican+republican+default); else from the reference group, which does not
+    (labour+labour takes it from labour+labour+default); else from the reference group, which does not
     debate.
     """
     for source, ratings in _default_ratings(tables, topic, group):

@@ -117,19 +117,21 @@ def sharing(
     scores: pd.DataFrame,
     parties: Mapping[str, str],
     quartets: Mapping[str, tuple[str, str, str, str]],
+    partisans: tuple[str, str],
     people: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return whether the Neutral sides with the partisan that runs on its own model: points toward that side, by topic.
 
-    quartets: by name, four conditions of two models. The Neutral shares a model with the Democrat, with the Republican, and the
-    same two again with the models exchanged, so that what the partisans' models do by themselves cancels out. Positive: the
-    Neutral is nearer to the side of the partisan with its model. UCL study, section 5.1.
+    quartets: by name, four conditions of two models. The Neutral shares a model with the second of the partisans, with the first,
+    and the same two again with the models exchanged, so that what the partisans' models do by themselves cancels out. Positive:
+    the Neutral is nearer to the side of the partisan with its model. UCL study, section 5.1.
     """
     results, topics = [], []
     for topic, part in scores.groupby("topic", sort=False):
         known = part.assign(party=part["agent"].map(parties))
         sides = known.groupby("party")["score"].mean()
-        toward = np.sign(sides.get("democrat", np.nan) - sides.get("republican", np.nan))
+        first, second = (sides.get(party, np.nan) for party in partisans)
+        toward = np.sign(second - first)
         for name, conditions in quartets.items():
             neutral = known[(known["party"] == "default") & known["condition"].isin(conditions)]
             if toward and np.isfinite(toward) and neutral["condition"].nunique() == len(conditions):

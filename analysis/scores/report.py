@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from parley.agents.society import load_society
 from parley.analysis import formatting
 from parley.analysis.bootstrap import nanmean, quartiles
 from parley.analysis.figures import STYLES, add_legend, new_figure, styles_by_party
@@ -45,9 +46,6 @@ ROWS = 20
 """Rows of a table in the report; the CSV has all of them."""
 LABEL, LABELS = 26, 4
 """Characters per line, and lines, of a condition's name next to the figure."""
-PARTIES = {"Sam": "default", "Alex": "republican", "Riley": "republican", "Morgan": "republican",
-           "Taylor": "democrat", "Quinn": "democrat", "Drew": "democrat"}  # fmt: skip
-"""The names of the study. Seats ("republican 2") begin with their party; other agents have no party."""
 WORDS = {"neutral": "default"}
 """The study's own word for a party."""
 SLOPES: Mapping[str, Column] = {
@@ -59,6 +57,7 @@ COMPARED: Mapping[str, Column] = {
     "estimate": lambda row: _size(row), "p": lambda row: p_value(row["p"]), "p corrected": lambda row: p_value(row["p_holm"]),
 }  # fmt: skip
 Tables = Mapping[str, pd.DataFrame]
+Looks = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -79,15 +78,17 @@ def write(
     told: ReportedTest | None = None,
     people: pd.DataFrame | None = None,
     already: bool = False,
+    looks: Looks | None = None,
 ) -> Path:
     """Write report.md, figures and tables; return the path of the first. published: smoothed scores and statement units first.
 
     chosen: the conditions that are compared (see `compare`). told: more paragraphs. people: who sat where
-    (analysis/scores/table.py). already: the scores are smoothed, even if they do not look so.
+    (analysis/scores/table.py). already: the scores are smoothed, even if they do not look so. looks: those of the parties, as the
+    header of a record has them (none: those of the society `us`).
     """
     smooth = already or is_smoothed(scores)
     shown = smoothed(scores) if published and not smooth else scores
-    parties = parties_of(scores)
+    parties = parties_of(scores, people)
     tests = [compare(scores, way, chosen, smooth, people) for way in (published, not published)]
     tables = {
         "comparisons": pd.concat(tests, ignore_index=True),
@@ -103,33 +104,42 @@ def write(
     if smooth:
         how = "" if already else " (without smoothing, they are the thirds that a judge with three calls gives)"
         report.add(SMOOTHED.format(how=how))
-    _add_figures(report, shown, f"{caption}{', smoothed' if shown is not scores else ''}", parties)
+    _add_figures(report, shown, f"{caption}{', smoothed' if shown is not scores else ''}", parties, looks)
     how = "of smoothed scores" if smooth or published else "of scores as they are"
     report.add(*_sections(tables, published, how), *told.after)
     return report.write()
 
 
-def _add_figures(report: Report, shown: pd.DataFrame, caption: str, parties: Mapping[str, str]) -> None:
+def _add_figures(
+    report: Report, shown: pd.DataFrame, caption: str, parties: Mapping[str, str], looks: Looks | None
+) -> None:
     """Add figures of at most PAGE conditions each: scores.png, scores_2.png, ..."""
     conditions = list(shown["condition"].unique())
     for page, start in enumerate(range(0, len(conditions), PAGE), 1):
         part = shown[shown["condition"].isin(conditions[start : start + PAGE])]
         name = "scores" if page == 1 else f"scores_{page}"
-        report.figure(figure(part, caption, parties), name, "Scores by statement")
+        report.figure(figure(part, caption, parties, looks), name, "Scores by statement")
 
 
-def parties_of(scores: pd.DataFrame) -> dict[str, str]:
-    """The party of every agent that has one, by the study's names or the seat."""
-    parties = {}
+def study_names() -> dict[str, str]:
+    """The party of each name of the UCL study (enhanced.toml of the society `us`)."""
+    return {name: party for party, about in load_society().read("enhanced.toml").items() for name in about["names"]}
+
+
+def parties_of(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> dict[str, str]:
+    """The party of every agent that has one, by who sat where, else by the study's names or the seat."""
+    if people is not None:
+        return {str(agent): str(party) for agent, party in zip(people["agent"], people["party"], strict=True)}
+    parties, known = {}, study_names()
     for name in filter(None, map(str, scores["agent"].unique())):
         seat = name.split()[0].lower()
-        party = PARTIES.get(name, WORDS.get(seat, seat))
+        party = known.get(name, WORDS.get(seat, seat))
         if party in STYLES:
             parties[name] = party
     return parties
 
 
-def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str]) -> Figure:
+def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str], looks: Looks | None = None) -> Figure:
     """One row per condition, one column per topic, one line per agent."""
     known = {(line.topic, line.condition, line.agent): line for line in lines(scores)}
     topics, conditions, agents = (list(scores[name].unique()) for name in ("topic", "condition", "agent"))
@@ -140,7 +150,7 @@ def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str]) -> Fi
                 for place, agent in enumerate(agents):
                     if line := known.get((topic, condition, agent)):
                         offset = (place - (len(agents) - 1) / 2) * 0.12
-                        _draw_line(axis, line, _look(agent, agents, parties), offset)
+                        _draw_line(axis, line, _look(agent, agents, parties, looks), offset)
                 axis.set(ylim=(LOW - 0.2, HIGH + 0.2), yticks=range(LOW, HIGH + 1))
                 axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
             name = fill(str(condition), LABEL, max_lines=LABELS, placeholder=" ...", break_on_hyphens=False)
@@ -164,10 +174,10 @@ def _draw_line(axis: Axes, line: ScoreLine, look: dict[str, Any], offset: float)
     axis.plot(line.at + offset, nanmean(line.scores), label=line.agent, linewidth=1.0, markersize=3, **look)
 
 
-def _look(agent: str, agents: list[str], parties: Mapping[str, str]) -> dict[str, Any]:
+def _look(agent: str, agents: list[str], parties: Mapping[str, str], looks: Looks | None) -> dict[str, Any]:
     """Colour and line of the party, and a different marker for each of a party's agents."""
     party = parties.get(agent, agent)
-    style = styles_by_party(parties.get(one, one) for one in agents)[party]
+    style = styles_by_party((parties.get(one, one) for one in agents), looks)[party]
     members = [other for other in agents if parties.get(other, other) == party]
     marker = style["markers"][members.index(agent) % 4]
     return {"color": style["color"], "linestyle": style["linestyle"], "marker": marker}

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from parley.agents.society import party_name
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, interval
@@ -196,10 +197,10 @@ LINES: dict[str, dict[str, Any]] = {
     SHARED: {"linestyle": (0, (4, 2)), "fillstyle": "none"},
 }
 HEAD: Mapping[str, Column] = {
-    "topic": lambda row: load_topic(row["topic"]).heading, "group": lambda row: group_title(row["group"]),
-    "party": lambda row: row["party"].title(), "round": "round", "people": "n", "rooms": "rooms", "mean": "mean_all",
-    "off by": estimate("mean_off"), "spread": "sd_all", "spread off by": estimate("sd_off"), "drawn": "drawn",
-    "error": estimate("error"), "of a stranger": "stranger",
+    "topic": lambda row: load_topic(row["topic"]).heading, "group": "group", "party": "party", "round": "round",
+    "people": "n", "rooms": "rooms", "mean": "mean_all", "off by": estimate("mean_off"),
+    "spread": "sd_all", "spread off by": estimate("sd_off"), "drawn": "drawn", "error": estimate("error"),
+    "of a stranger": "stranger",
 }  # fmt: skip
 COST = (
     "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two ratings (0-10), over "
@@ -230,8 +231,19 @@ def write_savings(result: SavingsResult, folder: Path, base: Scenario, size: int
         "that has changed is replaced. Only answers to the main survey question are shared; every agent still speaks for itself."
     )
     report.section("Calls saved and error added", COST.format(same=result.same))
-    report.table(cells[cells["round"].isin([cells["round"].min(), cells["round"].max()])], HEAD)
+    report.table(
+        cells[cells["round"].isin([cells["round"].min(), cells["round"].max()])], {**HEAD, **_named(result.header)}
+    )
     return report.write()
+
+
+def _named(header: Header) -> dict[str, Column]:
+    """Return the columns of the table with the names of parties."""
+    names = header.names
+    return {
+        "group": lambda row: group_title(row["group"], names),
+        "party": lambda row: party_name(row["party"], names),
+    }
 
 
 def savings_headline(result: SavingsResult) -> str:
@@ -262,7 +274,8 @@ def savings_figure(result: SavingsResult, caption: str) -> Figure:
     """Draw mean attitudes of both runs by round and party: a row per group, a column per topic."""
     cells = result.cells
     groups, topics = (list(cells[name].unique()) for name in ("group", "topic"))
-    looks = styles_by_party(cells["party"].unique())
+    names = result.header.names
+    looks = styles_by_party(cells["party"].unique(), result.header.parties)
     with new_figure(1.75 * max(len(topics), 2) + 0.6, 1.6 * len(groups) + 0.9, caption) as figure:
         titles = [load_topic(topic).heading for topic in topics]
         grid = make_panels(figure, len(groups), titles, "round", sharex=True, sharey=True)
@@ -275,6 +288,6 @@ def savings_figure(result: SavingsResult, caption: str) -> Figure:
                 axis.set_ylim(0, 10)
             axes[0].set_ylabel("attitude (0–10)")
         figure.legend(
-            handles=legend_lines(looks, LINES), loc="outside lower center", ncols=3, frameon=False, fontsize=7
+            handles=legend_lines(looks, LINES, names), loc="outside lower center", ncols=3, frameon=False, fontsize=7
         )
     return figure

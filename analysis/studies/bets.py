@@ -23,9 +23,9 @@ from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, 
 from parley.analysis.tables import Tables
 
 CONDITIONS: Mapping[str, Mapping[str, Any]] = {
-    "another": {"seats": ["democrat", "republican"], "cast": "circle", "introduce": "nothing"},
-    "own copy": {"seats": ["democrat", "democrat"], "cast": "copies", "introduce": "copy"},
-    "own copy, even chances told": {"seats": ["democrat", "democrat"], "cast": "copies", "introduce": "even"},
+    "another": {"seats": ["second", "first"], "cast": "circle", "introduce": "nothing"},
+    "own copy": {"seats": ["second", "second"], "cast": "copies", "introduce": "copy"},
+    "own copy, even chances told": {"seats": ["second", "second"], "cast": "copies", "introduce": "even"},
 }
 MEASURES = ("start", "end", "escalation")
 CAPTION = (

@@ -31,8 +31,9 @@ from parley.analysis.formatting import format_estimate, format_number
 from parley.analysis.influence_model import NAMES, recover_parameters
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables
+from parley.llm.backends import in_society, topics_of
 from parley.llm.backends.oracle.dynamics import planted
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import unknown_name
 from parley.model.scenario import Scenario
 
@@ -46,7 +47,7 @@ NOTE = (
 )
 
 PROBE = "attitude_labelled"
-SETTINGS = {"topics": "gun_violence,racism,climate_change,illegal_immigration", "repetitions": 40, "rounds": 5}
+SETTINGS = {"repetitions": 40, "rounds": 5}
 """Settings of the three-way debate, unless the options name others."""
 MEANING = {
     "kappa": "influence: share of the distance to a line that an agent moves when it hears the line",
@@ -87,6 +88,13 @@ def chosen(names: Sequence[str]) -> tuple[Known, ...]:
     return tuple(speaker for speaker in SPEAKERS if speaker.kind in (names or kinds))
 
 
+def able(speakers: Sequence[Known], base: Scenario) -> tuple[Known, ...]:
+    """Return the speakers that know all topics of the debates."""
+    topics = {topic.root for topic in base.subject.all_topics}
+    known = [topics_of(in_society(speaker.spec, base.subject.society)) for speaker in speakers]
+    return tuple(speaker for speaker, own in zip(speakers, known, strict=True) if own is None or topics <= {*own})
+
+
 def calibrate(base: Scenario, speakers: Sequence[Known] = SPEAKERS) -> Generator[Scenario, Tables, pd.DataFrame]:
     """Yield one scenario per speaker, receive the tables of its run, return one row per speaker, topic and parameter.
 
@@ -98,7 +106,7 @@ def calibrate(base: Scenario, speakers: Sequence[Known] = SPEAKERS) -> Generator
     for speaker in speakers:
         tables = yield base.with_settings({"llm": speaker.spec, "probe": PROBE, "survey": "rounds"})
         rows = recover_parameters(tables, _grade)
-        truth = planted(dict(speaker.changes))
+        truth = planted(dict(speaker.changes), base.subject.society)
         rows["planted"] = [
             math.nan if name == "bias" and speaker.changes == STILL else float(getattr(truth[topic], name))
             for topic, name in zip(rows["topic"], rows["parameter"], strict=True)
@@ -113,7 +121,8 @@ def calibrate(base: Scenario, speakers: Sequence[Known] = SPEAKERS) -> Generator
 
 
 def _grade(topic: str, text: str) -> float | None:
-    return topics()[topic].grade(text)
+    bank = topic_bank(topic)
+    return bank.grade(text) if bank else None
 
 
 def write(estimates: pd.DataFrame, folder: Path, base: Scenario) -> Path:

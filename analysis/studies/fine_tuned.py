@@ -2,7 +2,7 @@
 
     before     every seat speaks through the model as it is
     after      every seat speaks through the adapter of one party
-    per seat   Republicans speak through the Republican adapter, Democrats through theirs, the Default through the model as it is:
+    per seat   each party speaks through its own adapter, the Default through the model as it is:
                does drift toward the model's own bias stop?
 
 Rooms, people and seeds are the same in all arms, so that every comparison is a difference within a room. A statement about a
@@ -23,16 +23,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from parley.agents.society import load_society, party_name
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, mean_interval
-from parley.analysis.figures import STYLES, make_panels, new_figure
+from parley.analysis.figures import make_panels, new_figure, styles_by_party
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span
 from parley.analysis.metrics._cells import DEFAULT
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines
 from parley.analysis.tables import Tables
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import topic_bank
 from parley.model.events import Header
 from parley.model.scenario import Scenario
 
@@ -58,7 +59,7 @@ class Arm(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The run's folder: `after-republican-0`."""
+        """The run's folder: `after-spd-0`."""
         seed = f"{self.seed}" if self.adapters else ""
         return "-".join(filter(None, (self.kind.replace(" ", "_"), self.direction, seed)))
 
@@ -172,7 +173,7 @@ def measured(tables: Tables) -> Values:
                 rooms = rooms.reindex(columns=sorted({0, last}))  # a round without any rating has no column
                 values[topic, party, f"first{name}"], values[topic, party, f"last{name}"] = rooms[0], rooms[last]
     for (topic, party), lines in tables.utterances.groupby(["topic", "party"], sort=False):
-        if bank := topics().get(topic):
+        if bank := topic_bank(topic):
             grades = lines["text"].map(lambda text, bank=bank: bank.grade(text) if text else None).astype("float64")
             values[topic, party, "speech"] = grades.groupby(lines["room"], sort=False).mean()
     return values
@@ -211,6 +212,8 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
     caption = (
         f"{base.repetitions} rooms per topic, {base.rounds} rounds, seed {base.seed}, {base.surveys.probe}, {model}"
     )
+    names = result.header.names
+    columns = {**SHIFTS, "party": lambda row: party_name(row["party"], names)}
     report = Report(folder, "fine_tuned", "Before and after fine-tuning")
     report.data(points=result.points, shifts=result.shifts, remedy=result.remedy)
     report.add(f"{caption}.\n{_unit(result.shifts)} Every comparison is within rooms: same people, seats and seeds.")
@@ -218,18 +221,20 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
     report.figure(fine_tuned_figure(result, caption), "fine_tuned", "Rating and expected rating by reply")
     report.add(ANSWERS)
     for direction, rows in result.shifts.groupby("direction", sort=False):
-        report.section(f"With the {direction.title()} adapter")
-        report.lines(_headlines(rows, direction.title()))
-        report.table(rows, SHIFTS)
+        party = party_name(str(direction), names)
+        report.section(f"With the {party} adapter")
+        report.lines(_headlines(rows, party))
+        report.table(rows, columns)
     if len(result.remedy):
         report.section("Adapters per seat", _verdict(result.remedy))
-        report.table(result.remedy, SHIFTS)
+        report.table(result.remedy, columns)
     return report.write()
 
 
 def fine_tuned_figure(result: TuningResult, caption: str) -> Figure:
     """Draw two rows for each direction (and for adapters per seat), rating and expected rating; a column for each topic."""
-    points = result.points
+    points, names = result.points, result.header.names
+    looks = _looks(result.header)
     arms = points.loc[points["kind"] != BEFORE, ["kind", "direction"]].drop_duplicates()
     drawable = [name for name in MEASURES if points[name].notna().any()] or ["attitude"]
     rows = [(kind, direction, name) for kind, direction in arms.itertuples(index=False) for name in drawable]
@@ -240,14 +245,14 @@ def fine_tuned_figure(result: TuningResult, caption: str) -> Figure:
         grid = make_panels(figure, max(len(rows), 1), titles, "replies", sharex=True, sharey=True)
         for axes, (kind, direction, measure) in zip(grid, rows, strict=False):
             for axis, topic in zip(axes, columns, strict=True):
-                _panel(axis, points[points["topic"] == topic], {BEFORE: "", kind: direction}, measure)
-            adapter = f"{direction.title()} adapter" if direction else "adapters per seat"
+                _panel(axis, points[points["topic"] == topic], {BEFORE: "", kind: direction}, measure, looks)
+            adapter = f"{party_name(direction, names)} adapter" if direction else "adapters per seat"
             axes[0].set_ylabel(f"{adapter}\n{MEASURES[measure]}")
         for axis in grid[-1]:
             axis.set_xticks(sorted(points["iteration"].unique()))
         lines = {kind: {"linestyle": LINES[kind]} for kind in (BEFORE, *sorted(set(arms["kind"])))}
         look: Any = {"loc": "outside lower center", "ncols": 6 if len(columns) > 2 else 3, "frameon": False}
-        figure.legend(handles=legend_lines(STYLES, lines), fontsize=7, **look)
+        figure.legend(handles=legend_lines(looks, lines, names), fontsize=7, **look)
     return figure
 
 
@@ -261,9 +266,18 @@ def _bars(points: pd.DataFrame) -> str:
     return f"Bars: one standard error, {over}."
 
 
-def _panel(axis: Axes, points: pd.DataFrame, arms: Mapping[str, str], measure: str) -> None:
+def _looks(header: Header) -> dict[str, dict[str, Any]]:
+    """Return the looks of the parties: the two debaters, then the Default and others."""
+    debaters = load_society(str(header.scenario["society"])).debaters
+    seated = [party for party in header.parties if party not in (*debaters, DEFAULT)]
+    return styles_by_party([*debaters, DEFAULT, *seated], header.parties)
+
+
+def _panel(
+    axis: Axes, points: pd.DataFrame, arms: Mapping[str, str], measure: str, looks: Mapping[str, dict[str, Any]]
+) -> None:
     """Draw the arms of a panel. arms: direction by kind."""
-    for party, look in STYLES.items():
+    for party, look in looks.items():
         for kind, direction in arms.items():
             line = points[(points["kind"] == kind) & (points["direction"] == direction) & (points["party"] == party)]
             style = {"linestyle": LINES[kind], "fillstyle": "full" if kind == BEFORE else "none"}
@@ -277,7 +291,7 @@ ANSWERS = (
     "If a model changes `expected` but not the answer, its most likely answer has stayed the same."
 )
 SHIFTS: Mapping[str, Column] = {
-    "topic": lambda row: load_topic(row["topic"]).heading, "party": lambda row: row["party"].title(), "measure": "measure",
+    "topic": lambda row: load_topic(row["topic"]).heading, "party": "party", "measure": "measure",
     "before": "before", "after": "after", "change": estimate("shift"),
     "by training seed": lambda row: ", ".join(map(format_number, row["seeds"])),
     "over rooms, these adapters": lambda row: format_span(row["rooms_low"], row["rooms_high"]), "rooms": "rooms",

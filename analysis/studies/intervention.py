@@ -290,7 +290,7 @@ def intervention_figure(result: InterventionResult, caption: str) -> Figure:
             name = f"{group_title(group, tables.names)}\n" if len(groups) > 1 else ""
             row[0].set_ylabel(f"{name}Attitude (0–10)")
         lines = {branch: {"linestyle": style} for branch, style in LINES.items() if branch in set(points["branch"])}
-        handles = [*legend_lines(looks, lines), Line2D([], [], label="intervention", **MARK)]
+        handles = [*legend_lines(looks, lines, tables.names), Line2D([], [], label="intervention", **MARK)]
         figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7)
     return figure
 
@@ -365,5 +365,10 @@ def _effects_table(result: InterventionResult, effects: pd.DataFrame) -> tuple[l
 
 
 def _label(result: InterventionResult, key: str, value: Any) -> str:
-    titles: dict[str, Callable[[str], str]] = {"topic": result.tables.title, "group": group_title, "party": seat_title}
+    names = result.tables.names
+    titles: dict[str, Callable[[str], str]] = {
+        "topic": result.tables.title,
+        "group": lambda group: group_title(group, names),
+        "party": lambda party: seat_title(party, names),
+    }
     return titles[key](value) if key in titles else {True: "yes", False: "no"}.get(value, str(value))

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from parley.agents.society import NO_NAMES, PartyNames
 from parley.analysis.bootstrap import Floats, mean_interval
 from parley.analysis.formatting import seat_title
 from parley.analysis.report import Report
@@ -69,10 +70,14 @@ def draw_attitudes(axis: Axes, points: pd.DataFrame, at: str, value: str, look: 
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
 
 
-def legend_lines(looks: Mapping[str, Mapping[str, Any]], lines: Mapping[str, Mapping[str, Any]]) -> list[Line2D]:
-    """Return the entries of a legend: a marker per party, and a line style per condition."""
+def legend_lines(
+    looks: Mapping[str, Mapping[str, Any]],
+    lines: Mapping[str, Mapping[str, Any]],
+    names: PartyNames = NO_NAMES,
+) -> list[Line2D]:
+    """Return the entries of a legend: a marker per party, and a line style per condition. names: of parties."""
     parties = [
-        Line2D([], [], color=look["color"], marker=look["markers"][0], markersize=3, label=seat_title(party))
+        Line2D([], [], color=look["color"], marker=look["markers"][0], markersize=3, label=seat_title(party, names))
         for party, look in looks.items()
     ]
     return [*parties, *(Line2D([], [], color="#333333", label=name, **line) for name, line in lines.items())]

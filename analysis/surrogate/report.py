@@ -24,7 +24,7 @@ from parley.analysis.formatting import (
 from parley.analysis.surrogate.fidelity import DEAF, WHO, fidelity
 from parley.analysis.surrogate.fit import FITTED, Grade, Transitions, fit_response, run_transitions
 from parley.analysis.tables import Tables
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError
 
 BASELINES = {"nobody moves": "nobody moved", "to the mean": "all agents went to the room's mean"}
@@ -59,7 +59,7 @@ def choose_heard(tables: Tables, heard: str = "") -> str:
 
 def choose_grader(topic: str, heard: str) -> Grade | None:
     """Return the function that grades lines; None for attitudes. Errors: UserError for a topic without grades."""
-    if heard == "grades" and topic not in topics():
+    if heard == "grades" and topic_bank(topic) is None:
         raise UserError(
             f"{topic}: the oracle does not know this topic, so lines cannot be graded: add --heard attitudes"
         )
@@ -88,7 +88,8 @@ def _fit_topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
 
 
 def _grade(topic: str, text: str) -> float | None:
-    return topics()[topic].grade(text)
+    bank = topic_bank(topic)
+    return bank.grade(text) if bank else None
 
 
 def _report_lines(

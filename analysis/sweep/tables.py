@@ -202,7 +202,7 @@ def _planned(cells: Sequence[SweepCell]) -> pd.DataFrame:
 
 
 def same_settings(table: pd.DataFrame) -> pd.Series:
-    """Return groups named by who sits there, when cells have different groups: `republican*+default` for a varied size.
+    """Return groups named by who sits there, when cells have different groups: `labour*+default` for a varied size.
 
     The names stay when all combinations have the same groups, or when two groups of a cell would get the same name.
     """
@@ -219,7 +219,7 @@ def same_settings(table: pd.DataFrame) -> pd.Series:
 
 
 def title_cells(group: str) -> str:
-    """`republican*+default` -> `Any number of Republicans and a Default`."""
+    """`labour*+default` -> `Any number of Labours and a Default`."""
     seats = [f"any number of {seat.removesuffix(MANY).title()}s" for seat in group.split("+") if seat.endswith(MANY)]
     if not seats:
         return group_title(group)

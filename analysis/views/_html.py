@@ -38,7 +38,7 @@ def _Table(header: list[str], rows: list[list[str]], label: str) -> None:
 
 @solara.component_vue("lines.vue")
 def _Lines(lines: list[Line], label: str) -> None:
-    """Every line has a tag, a class, a speaker and a text."""
+    """Every line has a tag, a class, a speaker, a text and perhaps a colour."""
 
 
 def table(header: Sequence[str], rows: list[list[str]], label: str) -> None:
@@ -48,9 +48,9 @@ def table(header: Sequence[str], rows: list[list[str]], label: str) -> None:
         element("p", f"The first {MOST:,} of {count_phrase(len(rows), 'row')}; Export has all of them.", css="soft")
 
 
-def line(text: str, css: str = "", tag: str = "p", who: str = "") -> Line:
-    """Return a line for `log`."""
-    return {"tag": tag, "css": css, "who": who, "text": text}
+def line(text: str, css: str = "", tag: str = "p", who: str = "", colour: str = "") -> Line:
+    """Return a line for `log`. colour: of its left edge."""
+    return {"tag": tag, "css": css, "who": who, "text": text, "colour": colour}
 
 
 def log(lines: Sequence[Line], label: str) -> Any:

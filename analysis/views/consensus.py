@@ -15,7 +15,7 @@ from parley.analysis.deliberation.run_episodes import episodes_of_events, positi
 from parley.analysis.deliberation.session_transcript import HEADINGS, MOVED, moves
 from parley.analysis.views._html import Line, element, line, log, painted, picture, table
 from parley.analysis.views._session import Shown
-from parley.analysis.views.conversation import turn
+from parley.analysis.views.conversation import edges, turn
 from parley.model.events import Header
 from parley.model.scenario import MEDIATOR
 
@@ -66,11 +66,11 @@ def _steps(shown: Shown, episode: Episode, people: Sequence[dict[Any, Any]], rep
     """Return a heading for each step, and the texts of all; texts by a representative are marked."""
     turns = shown.tables.utterances
     turns = turns[(turns["room"] == episode.id) & (turns["round"] <= shown.round)]
-    party = {row["agent"]: str(row["party"]) for row in people}
+    party, looks = {row["agent"]: str(row["party"]) for row in people}, edges(shown.tables)
     lines: list[Line] = []
     for (round_, form), rows in turns.groupby(["round", "form"], sort=False):
         lines.append(line(f"Round {round_}: {HEADINGS.get(form, form)}", tag="h3"))
         for row in rows.to_dict("records"):
             by = ", written by a representative" if row["iteration"] in represented else ""
-            lines.append(turn(row, party[row["agent"]], by))
+            lines.append(turn(row, looks[party[row["agent"]]], by))
     return lines

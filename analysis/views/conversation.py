@@ -7,8 +7,10 @@ from typing import Any
 import pandas as pd
 import solara
 
+from parley.agents.society import DEFAULT
 from parley.analysis import provenance
 from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.figures import styles_of_run
 from parley.analysis.formatting import format_number, seat_label
 from parley.analysis.tables import Tables
 from parley.analysis.views._html import Line, line, log
@@ -16,7 +18,8 @@ from parley.analysis.views._session import Shown, rooms
 
 ORDER = 2
 TITLE = "Conversation"
-PARTIES = ("republican", "democrat", "default")
+EDGES = 3
+"""Kinds of edges of a line (solid, double, dashed), by the place of the party; the neutral seat has a dotted one."""
 
 
 def shows(tables: Tables) -> bool:
@@ -44,7 +47,7 @@ def room_lines(tables: Tables, room: str, last: int, search: str = "") -> list[L
         for frame in (tables.utterances, tables.attitudes, tables.interventions)
     )
     seated = tables.agents[tables.agents["room"] == room].to_dict("records")
-    party = {row["agent"]: str(row["party"]) for row in seated}
+    party, looks = {row["agent"]: str(row["party"]) for row in seated}, edges(tables)
     lines: list[Line] = []
     for round_ in sorted({*turns["round"], *ratings["round"], *acts["round"]}):
         if round_:
@@ -53,17 +56,24 @@ def room_lines(tables: Tables, room: str, last: int, search: str = "") -> list[L
             lines.append(line(provenance.intervention_event(act, seated), "turn outside"))
         for row in turns[turns["round"] == round_].to_dict("records"):
             if search.lower() in f"{row['name']} {row['text']}".lower():
-                lines.append(turn(row, party[row["agent"]]))
+                lines.append(turn(row, looks[party[row["agent"]]]))
         lines += _ratings(ratings[ratings["round"] == round_], round_)
     return lines
 
 
-def turn(row: dict[Any, Any], party: str, more: str = "") -> Line:
-    """Return the line of an agent. more: what follows the agent's name."""
+def edges(tables: Tables) -> dict[str, tuple[str, str]]:
+    """Return by party the class and the colour of the edge of its lines."""
+    looks = styles_of_run(tables)
+    others = [party for party in looks if party != DEFAULT]
+    kinds = {party: f"edge-{place % EDGES}" for place, party in enumerate(others)} | {DEFAULT: DEFAULT}
+    return {party: (kinds[party], look["color"]) for party, look in looks.items()}
+
+
+def turn(row: dict[Any, Any], edge: tuple[str, str], more: str = "") -> Line:
+    """Return the line of an agent. edge: of its party, as `edges` has it; more: what follows the agent's name."""
     text = row["text"] if isinstance(row["text"], str) else f"(silent: {row['reason']})"
-    return line(
-        text, f"turn {party if party in PARTIES else 'other'}", who=f"{row['name']} ({seat_label(row)}){more}: "
-    )
+    kind, colour = edge
+    return line(text, f"turn {kind}", who=f"{row['name']} ({seat_label(row)}){more}: ", colour=colour)
 
 
 def _ratings(rows: pd.DataFrame, round_: int) -> list[Line]:

@@ -19,7 +19,7 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
-from parley.agents.persona import all_personas, persona_set
+from parley.agents.persona import all_personas
 from parley.analysis.formatting import seat_label
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.tables import Tables
@@ -100,7 +100,7 @@ def who(tables: Tables, network: Population) -> list[dict[str, Any]]:
 def _personas(tables: Tables) -> dict[str, str]:
     """Return the text of each persona by its name; empty where its set is not on this machine."""
     try:
-        folder = persona_set(str(tables.header.scenario["personas"]))
+        folder = tables.personas
         parties = tables.agents["party"].unique()
         return {person.id: person.backstory for party in parties for person in all_personas(party, folder)}
     except UserError:

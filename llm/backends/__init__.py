@@ -64,8 +64,10 @@ def check_spec(spec: str) -> Checked:
 
 def topics_of(spec: str) -> tuple[str, ...] | None:
     """Return the debate topics that a model knows; None: it takes any topic. Errors: as check_spec."""
-    known_topics = _own(check_spec(spec).target, "known_topics", None)
-    topics: tuple[str, ...] | None = known_topics(split_spec(spec).after) if known_topics else None
+    target, _, options = check_spec(spec)
+    known_topics = _own(target, "known_topics", None)
+    shared = {key: options[key] for key in ("society",) if key in options}
+    topics: tuple[str, ...] | None = known_topics(split_spec(spec).after, **shared) if known_topics else None
     return topics
 
 
@@ -88,6 +90,20 @@ def with_defaults(spec: str, **options: object) -> str:
     target, _, given = check_spec(spec)
     known = inspect.signature(target).parameters
     return ",".join([spec, *(f"{key}={value}" for key, value in options.items() if key in known and key not in given)])
+
+
+def in_society(spec: str, society: str) -> str:
+    """Return the spec for a society: its backend is told which one, if it has the option `society`; `us` goes without saying.
+
+    >>> in_society("oracle,kappa=0", "germany"), in_society("oracle,society=uk", "us"), in_society("fake", "uk")
+    ('oracle,kappa=0,society=germany', 'oracle', 'fake')
+    """
+    name, model, options = split_spec(spec)
+    known = inspect.signature(check_spec(spec).target).parameters
+    if "society" not in known or options.get("society", known["society"].default) == society:
+        return spec
+    options.pop("society", None)
+    return write_spec(name, model, options | ({} if society == known["society"].default else {"society": society}))
 
 
 def split_limits(spec: str, parts: int) -> str:

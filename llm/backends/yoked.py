@@ -1,6 +1,6 @@
 """Repeats lines from other rooms: each line is one that a speaker of the same party said there on the same topic.
 
-`--llm democrat=yoked:FILE` makes it a partner that reacts to nothing: the null condition for its hearers. A line is drawn, by the
+`--llm green=yoked:FILE` makes it a partner that reacts to nothing: the null condition for its hearers. A line is drawn, by the
 request's seed, from those that came equally late in their room. It has no opinions of its own.
 
 FILE is JSON, a list with an entry for each speaker: topic (words of the opening), party, names (of all in the room), said (its

@@ -33,7 +33,7 @@ def parse_interventions(given: str | Iterable[str | Mapping[str, Any] | Interven
 
 
 def parse_intervention(given: str | Mapping[str, Any]) -> Intervention:
-    """Read `message round=3 to=democrat by=Ann text='...'`, or the same as a table with the key `kind`.
+    """Read `message round=3 to=green by=Ann text='...'`, or the same as a table with the key `kind`.
 
     A key that takes a list may be repeated. Errors: UserError with the nearest right names.
     """

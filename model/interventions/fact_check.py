@@ -90,6 +90,6 @@ class FactCheck(Saying):
         request = checker.compose(member.topic, member.style.frame, lines, seed)
         reply = yield from ask(request)
         record_call(calls, room, CHECKER, request, reply)
-        text, reason = checker.read(reply, [other.name for other in room.members.values()])
+        text, reason = checker.read(reply, [other.name for other in room.members.values()], member.topic.language)
         act = line_events(room, agents, self.by, text) if text else Act(agents, None, self.by, reason)
         return [act._replace(events=tuple(calls))]

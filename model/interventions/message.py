@@ -31,6 +31,6 @@ class Message(Saying):
 
     Examples
     --------
-    >>> Message(round=2, to=("democrat",), by="Ann", text="Think of the cost.").kind
+    >>> Message(round=2, to=("green",), by="Ann", text="Think of the cost.").kind
     'message'
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,7 @@ def test_arguments_and_refinements_are_asked_for_in_one_chat(tmp_path: Path) -> 
     assert "Arguments for:\n- It protects children.\nArguments against:\n- It is" in asked[0].messages[0].content
     assert "in a village" in asked[2].messages[-1].content
     assert asked[2].messages[-2].content == f"{LONG} 2"
-    assert load_topic("a", path.parent).case == f"{LONG} 3"
+    assert load_topic(str(path)).case == f"{LONG} 3"
 
 
 def test_all_else_of_the_topic_is_kept(tmp_path: Path) -> None:
@@ -44,17 +43,16 @@ def test_all_else_of_the_topic_is_kept(tmp_path: Path) -> None:
     kept = [line for line in new if not line.startswith(("case", "base"))]
     assert kept == [line for line in old if not line.startswith("case")]
     assert sum(line.startswith("case") for line in new) == 1
-    assert load_topic("a", tmp_path).root == "abortion"
+    assert load_topic(str(path)).root == "abortion"
 
 
-def test_the_known_truth_speaker_writes_one_that_it_can_debate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_known_truth_speaker_writes_one_that_it_can_debate(tmp_path: Path) -> None:
     """Both sides are in it, each argument a sentence of its own, so that no capital is out of place; the topic is still known."""
-    folder = tmp_path / "topics"
-    shutil.copytree(TOPICS, folder)
+    out = tmp_path / "hospital.toml"
     command = ["case", "--topic", "abortion", "--for", PRO[0], "--against", CON[0], "--against", CON[1]]
     command += ["--for", "a woman decides", "--for", "Texas has shown it!"]
-    assert run.main([*command, "--out", str(folder / "hospital.toml")]) == 0
-    told = load_topic("hospital", folder).case
+    assert run.main([*command, "--out", str(out)]) == 0
+    told = load_topic(str(out)).case
     assert "Some say: It protects children. A woman decides. Texas has shown it! Others answer: It is a matter" in told
     assert "between a woman and her doctor. ACLU lawyers would sue. The vote is tonight." in told
 

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parley.agents.agent import Speech
+from parley.agents.language import ENGLISH
 from parley.agents.reply_cleaning import _instructions, cut_echo
-from parley.agents.topic import PROMPTS, load_topic, topic_names
-from parley.llm.prompts import prompt
+from parley.agents.topic import load_topic, topic_names
 from parley.llm.request import Reply
 
 from .conftest import Make, say, sent
@@ -113,11 +113,11 @@ def test_no_survey_is_ever_heard(asked: tuple, own: list[str], between: str, num
 
 def test_every_prompt_is_known_by_its_words() -> None:
     """A reworded prompt is found by its new words; none is known by fewer words than anybody might say."""
-    words = [" ".join(mark) for mark in _instructions()]
+    words = [" ".join(mark) for mark in _instructions(ENGLISH)]
     for told in ("complete your next reply", "privately and apart from the", "answer with one number from"):
         assert told in words
     assert all(len(mark.split()) >= 4 for mark in words)
-    assert not any(cut_echo(prompt(PROMPTS, name).text, GUNS, "Ann") for name in ("turn", "start", "reask"))
+    assert not any(cut_echo(ENGLISH.prompt(name).text, GUNS, "Ann") for name in ("turn", "start", "reask"))
 
 
 def test_an_echo_is_heard_by_nobody_later(make: Make) -> None:

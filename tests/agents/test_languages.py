@@ -6,7 +6,7 @@ from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.languages import LANGUAGES, refuses_elsewhere
+from parley.agents.foreign_replies import LANGUAGES, refuses_elsewhere
 from parley.agents.reply_cleaning import is_refusal
 from parley.agents.scales import NUMERIC, Scale, read_rating
 

@@ -7,11 +7,13 @@ from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parley.agents.language import ENGLISH
 from parley.agents.memory import LastLines, Memory, Summary, make_memory
 from parley.llm.errors import UserError
 from parley.llm.request import Message
 
 OPENING, TURN = "Opening.", "Your turn."
+HEADER = ENGLISH.prompt("summary_header").text
 LINES = st.tuples(st.sampled_from(["Bob", "Cid", None]), st.text("ab \n:", min_size=1, max_size=6))
 HISTORIES = st.lists(LINES, max_size=25)
 KINDS = st.sampled_from(["whole", "last:1", "last:3", "summary:2", "retrieve:2"])
@@ -33,7 +35,7 @@ def shown(memory: Memory, instruction: str = TURN) -> list[str]:
 
 def test_whole_memory_by_hand() -> None:
     """The layout of a conversation: opening once, lines by name, the instruction last and kept where it was answered."""
-    memory = tell(make_memory("whole", OPENING, ""), [("Bob", "Hi."), ("Cid", "Ho."), (None, "Hello."), ("Bob", "So?")])
+    memory = tell(make_memory("whole", OPENING), [("Bob", "Hi."), ("Cid", "Ho."), (None, "Hello."), ("Bob", "So?")])
     assert shown(memory) == [
         "user: Opening.\n\nBob: Hi.\nCid: Ho.\n\nYour turn.",
         "assistant: Hello.",
@@ -43,7 +45,7 @@ def test_whole_memory_by_hand() -> None:
 
 def test_nothing_said_yet() -> None:
     """The first speaker is told so: an empty memory is empty, and has the opening."""
-    memory = make_memory("whole", OPENING, "")
+    memory = make_memory("whole", OPENING)
     assert memory.empty
     assert shown(memory) == ["user: Opening.\n\nYour turn."]
     assert not tell(memory, [("Bob", "Hi.")]).empty
@@ -81,7 +83,7 @@ def test_whole_memory_forgets_nothing(lines: list[tuple[str | None, str]]) -> No
 @given(HISTORIES, KINDS)
 def test_asking_leaves_no_trace(lines: list[tuple[str | None, str]], kind: str) -> None:
     """A survey is put on a copy: neither its question nor the act of asking is remembered (D5 row 12)."""
-    memory = tell(make_memory(kind, OPENING, "Summary:"), lines)
+    memory = tell(make_memory(kind, OPENING), lines)
     before = memory.messages(TURN)
     memory.messages("Privately: how big?")
     memory.overflow()
@@ -91,7 +93,7 @@ def test_asking_leaves_no_trace(lines: list[tuple[str | None, str]], kind: str) 
 @given(HISTORIES, KINDS)
 def test_every_request_is_a_well_formed_chat(lines: list[tuple[str | None, str]], kind: str) -> None:
     """User and assistant take turns, beginning and ending with the user, and no message is empty: endpoints refuse others."""
-    told = tell(make_memory(kind, OPENING, "Summary:"), lines).messages(TURN)
+    told = tell(make_memory(kind, OPENING), lines).messages(TURN)
     assert [role for role, _ in told] == ["user", "assistant"] * (len(told) // 2) + ["user"]
     assert all(content for _, content in told)
     assert told[0].content.startswith(OPENING)
@@ -101,26 +103,26 @@ def test_every_request_is_a_well_formed_chat(lines: list[tuple[str | None, str]]
 @given(HISTORIES, st.integers(1, 30))
 def test_last_k_keeps_the_last_k_lines(lines: list[tuple[str | None, str]], size: int) -> None:
     """What is sent is what somebody knows who came in K lines ago."""
-    kept = tell(make_memory(f"last:{size}", OPENING, ""), lines)
+    kept = tell(make_memory(f"last:{size}", OPENING), lines)
     assert kept.messages(TURN) == tell(LastLines(OPENING, len(lines) + 1), lines[-size:]).messages(TURN)
 
 
 def test_last_k_by_hand() -> None:
     """Two lines of four are kept, and the opening stays; own lines count."""
-    memory = make_memory("last:2", OPENING, "")
+    memory = make_memory("last:2", OPENING)
     tell(memory, [("Bob", "One."), ("Bob", "Two."), (None, "Three."), ("Bob", "Four.")])
     assert shown(memory) == ["user: Opening.", "assistant: Three.", "user: Bob: Four.\n\nYour turn."]
 
 
 def test_own_lines_in_a_row_are_one_message() -> None:
     """When all others fell silent there is nothing to put between two own lines; an empty user message is refused by servers."""
-    memory = tell(make_memory("last:5", OPENING, ""), [(None, "One."), (None, "Two.")])
+    memory = tell(make_memory("last:5", OPENING), [(None, "One."), (None, "Two.")])
     assert shown(memory) == ["user: Opening.", "assistant: One.\nTwo.", "user: Your turn."]
 
 
 def test_summary_by_hand() -> None:
     """At twice K lines the older half is put up for a summary, which then stands where those lines were."""
-    memory = make_memory("summary:1", OPENING, "Before:")
+    memory = make_memory("summary:1", OPENING)
     assert isinstance(memory, Summary)
     tell(memory, [("Bob", "One.")])
     assert not memory.overflows
@@ -129,26 +131,26 @@ def test_summary_by_hand() -> None:
     assert [content for _, content in memory.overflow()] == ["Opening.\n\nBob: One."]
     memory.absorb("Bob: counts.")
     assert not memory.overflows
-    assert shown(memory) == ["user: Opening.\n\nBefore:\nBob: counts.", "assistant: Two.", "user: Your turn."]
+    assert shown(memory) == [f"user: Opening.\n\n{HEADER}\nBob: counts.", "assistant: Two.", "user: Your turn."]
     tell(memory, [("Bob", "Three.")])
-    assert memory.overflow()[0].content == "Opening.\n\nBefore:\nBob: counts."
+    assert memory.overflow()[0].content == f"Opening.\n\n{HEADER}\nBob: counts."
 
 
 @given(HISTORIES, st.integers(1, 5))
 def test_summary_never_drops_what_was_not_summed_up(lines: list[tuple[str | None, str]], size: int) -> None:
     """Until a summary comes everything is kept (a failed call for one loses nothing); afterwards the last K lines are."""
-    memory = Summary(OPENING, size, "Before:")
+    memory = Summary(OPENING, size, ENGLISH)
     tell(memory, lines)
     assert memory.messages(TURN) == tell(LastLines(OPENING, 99), lines).messages(TURN)
     memory.absorb("All.")
-    start = f"{OPENING}\n\nBefore:\nAll."
+    start = f"{OPENING}\n\n{HEADER}\nAll."
     assert memory.messages(TURN) == tell(LastLines(start, size), lines).messages(TURN)
 
 
 @pytest.mark.parametrize("kind", ["whole", "last:1"])
 def test_only_summaries_overflow(kind: str) -> None:
     """No other memory ever asks for a summary."""
-    memory = tell(make_memory(kind, OPENING, ""), [("Bob", "One.")] * 50)
+    memory = tell(make_memory(kind, OPENING), [("Bob", "One.")] * 50)
     assert not memory.overflows
     assert memory.overflow() == ()
 
@@ -160,4 +162,4 @@ def test_only_summaries_overflow(kind: str) -> None:
 def test_bad_kinds_are_told(kind: str) -> None:
     """A memory that is not known is refused at the start, in one line that lists the three."""
     with pytest.raises(UserError, match="write whole, last:K, summary:K"):
-        make_memory(kind, OPENING, "")
+        make_memory(kind, OPENING)

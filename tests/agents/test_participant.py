@@ -10,9 +10,18 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.agent import DebateStyle
+from parley.agents.language import ENGLISH
 from parley.agents.participant import Participant, agreement_probe
 from parley.agents.persona import Persona
-from parley.agents.question import POSITION, QuestionnaireItem, load_questions, questionnaire, read_answer
+from parley.agents.question import (
+    POSITION,
+    QuestionnaireItem,
+    load_questions,
+    questionnaire,
+    read_answer,
+    read_questionnaire,
+)
+from parley.agents.society import load_society
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request, Sampling
 
@@ -82,7 +91,7 @@ def test_its_position_is_the_first_that_could_be_read(member: Participant) -> No
         member.absorb_survey(Reply(text), probe)
         assert member.position == expected
     assert member.ratings[POSITION].value == 2.0
-    member.absorb_survey(Reply("7"), agreement_probe("draft", "We are for it."))
+    member.absorb_survey(Reply("7"), agreement_probe("draft", "We are for it.", ENGLISH))
     assert member.position == 6.0
 
 
@@ -96,23 +105,23 @@ def test_the_position_is_agreement_with_the_declarative_form_on_seven_points() -
 
 def test_a_statement_is_rated_word_for_word() -> None:
     """Braces and quotes of a model's text are text."""
-    probe = agreement_probe("draft", 'We say {x} and "y".')
+    probe = agreement_probe("draft", 'We say {x} and "y".', ENGLISH)
     assert '"We say {x} and "y"."' in probe.ask("deliberation")
     assert probe.name == "draft"
 
 
 def test_ratings_and_items_leave_no_trace(member: Participant) -> None:
     before = sent(member.compose_speech(1, "opinion"))
-    member.compose_survey(agreement_probe("draft", "We are for it."), 1)
-    member.absorb_survey(Reply("7"), agreement_probe("draft", "We are for it."))
-    member.compose_item(questionnaire()[0], 1)
-    member.absorb_item(Reply("woman"), questionnaire()[0])
+    member.compose_survey(agreement_probe("draft", "We are for it.", ENGLISH), 1)
+    member.absorb_survey(Reply("7"), agreement_probe("draft", "We are for it.", ENGLISH))
+    member.compose_item(questionnaire(load_society())[0], 1)
+    member.absorb_item(Reply("woman"), questionnaire(load_society())[0])
     assert sent(member.compose_speech(1, "opinion")) == before
 
 
 def test_an_item_is_asked_of_the_persona_alone(member: Participant) -> None:
     member.hear("Mediator", "We are for it.", "draft")
-    item = questionnaire()[1]
+    item = questionnaire(load_society())[1]
     system, user = sent(member.compose_item(item, 1))
     assert system[1] == "You are Ann, a baker."
     assert "We are for it" not in user[1]
@@ -123,12 +132,12 @@ def test_an_item_is_asked_of_the_persona_alone(member: Participant) -> None:
 
 
 def test_a_failed_item_has_its_reason(member: Participant) -> None:
-    assert member.absorb_item(Reply.failed("timeout"), questionnaire()[0]) == (None, "timeout")
+    assert member.absorb_item(Reply.failed("timeout"), questionnaire(load_society())[0]) == (None, "timeout")
 
 
 def test_the_nine_items_of_the_study_can_all_be_left_unanswered() -> None:
     """Gender, age decade, ethnicity, region, education, politics, religion, immigration, income (004, section 4.1)."""
-    items = questionnaire()
+    items = questionnaire(load_society())
     names = ["gender", "age", "ethnicity", "region", "education", "politics", "religion", "immigration", "income"]
     assert [item.name for item in items] == names
     assert {item.answers[-1] for item in items} == {"prefer not to say"}
@@ -137,7 +146,7 @@ def test_the_nine_items_of_the_study_can_all_be_left_unanswered() -> None:
 ANSWERS = ("woman", "man", "another gender", "prefer not to say")
 
 
-@check_each("item", questionnaire(), ids=lambda item: item.name)
+@check_each("item", questionnaire(load_society()), ids=lambda item: item.name)
 def test_every_answer_is_read_back(item: QuestionnaireItem) -> None:
     for answer in item.answers:
         for text in (
@@ -194,6 +203,6 @@ def test_a_broken_questionnaire_is_named_in_one_line(tmp_path: Path, text: str, 
     path = tmp_path / "items.toml"
     path.write_text(text)
     with pytest.raises(UserError) as caught:
-        questionnaire(path)
+        read_questionnaire(path)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)

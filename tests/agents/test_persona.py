@@ -10,12 +10,9 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.persona import (
-    DEFAULT,
-    Party,
     Persona,
     all_personas,
     genders,
-    load_party,
     load_personas,
     parties,
     persona_set,
@@ -30,6 +27,7 @@ from parley.agents.persona_generator import (
     shared_sentences,
 )
 from parley.agents.scales import LABELLED
+from parley.agents.society import DEFAULT, load_society
 from parley.agents.topic import load_topic, scales, topic_names
 from parley.llm.errors import UserError
 
@@ -64,7 +62,7 @@ def test_few_sentences_are_shared_and_lengths_are_as_asked() -> None:
 @pytest.mark.parametrize("party", PARTISAN)
 def test_nobody_leaves_the_position_of_the_party(party: str) -> None:
     """The prompt states it, as the paper's does, so that the sides are polarized."""
-    for topic in map(load_topic, in_backstories()):
+    for topic in map(load_topic, in_backstories(load_society())):
         known = ["not a problem at all", "a small problem", "a moderately big problem", "a very big problem"]
         known += [f"{how} {side}" for how in ("strongly", "somewhat") for side in ("favor", "oppose")]
         refused = [level for level in known if level not in topic.positions[party]]
@@ -207,7 +205,7 @@ def test_personas_of_ones_own_are_a_folder(tmp_path: Path) -> None:
     assert load_personas("green", persona_set(str(tmp_path)))[0].name == "Ann"
     with pytest.raises(UserError, match="is not a set of personas"):
         persona_set(f"{tmp_path}/none")
-    with pytest.raises(UserError, match="unknown set of personas 'simpel': did you mean simple"):
+    with pytest.raises(UserError, match="unknown set of personas of us 'simpel': did you mean simple"):
         persona_set("simpel")
 
 
@@ -256,20 +254,3 @@ def test_the_others_are_told_of_in_one_sentence() -> None:
     alex, riley, sam = (Persona("", "", *one) for one in (("Alex", "", "male"), ("Riley", "", "female"), ("Sam", "")))
     assert genders([alex, sam, riley]) == "Alex is a man and Riley is a woman."
     assert genders([sam]) == ""
-
-
-def test_a_party_has_a_name_and_a_colour_where_its_file_gives_them(tmp_path: Path) -> None:
-    """Data at the top of a file of personas; a slip in it is one line."""
-    person = '[[persona]]\nname = "Ann"\nbackstory = "You"\n'
-    for head, told in (
-        ('[party]\nname = "AfD"\ncolour = "#009ee0"\n', Party("AfD", "#009ee0")),
-        ("", Party()),
-    ):
-        (tmp_path / "afd.toml").write_text(head + person, encoding="utf-8")
-        load_party.cache_clear()
-        assert load_party("afd", tmp_path) == told
-    for head, line in (('[party]\ncolor = "blue"\n', "did you mean colour"), ('[party]\ncolour = "blue"\n', "#rrggbb")):
-        (tmp_path / "afd.toml").write_text(head + person, encoding="utf-8")
-        load_party.cache_clear()
-        with pytest.raises(UserError, match=line):
-            load_party("afd", tmp_path)

@@ -21,12 +21,15 @@ from parley.agents.persona_generator import (
     to_toml,
     write_personas,
 )
+from parley.agents.society import load_society
 from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
+
+US = load_society()
 
 
 def story(name: str, party: str = "Republican", words: int = 130) -> str:
@@ -107,7 +110,7 @@ def test_what_cannot_be_used_is_asked_for_again(bad: str | Reply) -> None:
         ("  ", r"failed \(empty\)"),
         ("You are Bob.", "does not name the person"),
         ("Wyatt is a Republican.", "is not in the second person"),
-        ("You are Wyatt.", r"does not name the party \(republican\)"),
+        ("You are Wyatt.", r"does not name the party \(Republican\)"),
         (story("Wyatt", words=206), "has 206 words, not 120 to 180"),
         (Reply.failed("unknown_ask", "no sentences on bats"), r"failed \(unknown_ask: no sentences on bats\)"),
     ],
@@ -124,14 +127,14 @@ def test_nothing_is_written_when_one_person_is_missing(tmp_path: Path) -> None:
     """Thirty-nine personas would be a silent change of the experiment."""
     with pytest.raises(UserError, match="no usable backstory for Darlene"):
         write_personas(
-            "republican", tmp_path, Fake(lambda r: "no" if "Darlene" in str(r.messages) else obliging(r)), "fake", 0
+            "republican", tmp_path, Fake(lambda r: "no" if "Darlene" in str(r.messages) else obliging(r)), "fake", 0, US
         )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_written_can_be_loaded(tmp_path: Path) -> None:
     """The new folder is a folder of personas, made on the way, with every name in its order."""
-    path = write_personas("democrat", tmp_path / "new" / "folder", Fake(obliging), "fake", 0)
+    path = write_personas("democrat", tmp_path / "new" / "folder", Fake(obliging), "fake", 0, US)
     people = load_personas("democrat", path.parent)
     assert [person.name for person in people] == list_names("democrat")
     assert people[0].backstory == " ".join(story("Elena", "Democrat").split())
@@ -147,7 +150,7 @@ def test_few_sentences_are_shared(tmp_path: Path) -> None:
         own = story(name, "Democrat")
         return f"{own} You vote. You read." if asked[name] == 1 else own
 
-    write_personas("democrat", tmp_path, Fake(answer), "fake", 0)
+    write_personas("democrat", tmp_path, Fake(answer), "fake", 0, US)
     found = [person.backstory for person in load_personas("democrat", tmp_path)]
     assert set(asked.values()) == {1, 2}
     assert asked["Elena"] == 1
@@ -161,7 +164,7 @@ def test_personas_that_keep_repeating_each_other_are_one_line(tmp_path: Path) ->
         match=r"39 of 40 backstories \(Marcus, .*still repeat sentences of other backstories after 5 attempts",
     ):
         write_personas(
-            "democrat", tmp_path, Fake(lambda one: f"{story(asked_for(one), 'Democrat')} You vote."), "fake", 0
+            "democrat", tmp_path, Fake(lambda one: f"{story(asked_for(one), 'Democrat')} You vote."), "fake", 0, US
         )
     assert list(tmp_path.iterdir()) == []
 
@@ -195,7 +198,7 @@ def test_a_position_is_that_of_the_topics_own_proposition(tmp_path: Path) -> Non
 def test_the_file_says_where_positions_come_from(tmp_path: Path) -> None:
     """Whether the party's position was planted or left to the model is part of the experiment."""
     own = topic_file(tmp_path)
-    path = write_personas("democrat", tmp_path / "out", Fake(obliging), "fake", 0, ["racism", own])
+    path = write_personas("democrat", tmp_path / "out", Fake(obliging), "fake", 0, US, ["racism", own])
     told = path.read_text(encoding="utf-8")
     assert "#   racism: a very big problem, or a moderately big problem\n" in told
     assert "#   a four-day working week: chosen by the model\n" in told
@@ -203,7 +206,7 @@ def test_the_file_says_where_positions_come_from(tmp_path: Path) -> None:
 
 def test_every_party_has_a_position_on_every_topic_of_the_shipped_set() -> None:
     """As in the paper (Fig 1a): both parties' prompts state theirs, and they differ."""
-    for topic in map(load_topic, in_backstories()):
+    for topic in map(load_topic, in_backstories(US)):
         assert set(topic.positions) == {"republican", "democrat"}
         assert topic.positions["republican"] != topic.positions["democrat"]
 
@@ -221,7 +224,7 @@ def test_personas_are_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "democrat.toml").write_text("mine", encoding="utf-8")
     heard: list[Request] = []
     with pytest.raises(UserError, match="exists already; give another --out"):
-        write_personas("democrat", tmp_path, listening([], heard), "fake", 0)
+        write_personas("democrat", tmp_path, listening([], heard), "fake", 0, US)
     assert (tmp_path / "democrat.toml").read_text(encoding="utf-8") == "mine"
     assert heard == []
 
@@ -230,33 +233,33 @@ def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
     """A file in the place of the folder is the user's to mend: one line, no traceback."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UserError, match="cannot write"):
-        write_personas("democrat", tmp_path / "file", Fake(obliging), "fake", 0)
+        write_personas("democrat", tmp_path / "file", Fake(obliging), "fake", 0, US)
 
 
 def test_an_unknown_party_brings_the_nearest(tmp_path: Path) -> None:
     """A slip of the finger costs one look."""
     with pytest.raises(UserError, match="unknown party 'democrats': did you mean democrat"):
-        write_personas("democrats", tmp_path, Fake(obliging), "fake", 0)
+        write_personas("democrats", tmp_path, Fake(obliging), "fake", 0, US)
 
 
 @check_each("story", ['You say "no" \\ and\tgo', "You smile 🙂 in Zoë's café", "You \x7f\x00 \x1b", "You = [[x]] # y"])
 def test_any_story_survives_the_file(tmp_path: Path, story: str) -> None:
     """Quotes, emoji and control characters of a model's answer are not to make a file that nobody can load."""
-    (tmp_path / "green.toml").write_text(to_toml("green", {"Zoë": story}, "fake"), encoding="utf-8")
+    (tmp_path / "green.toml").write_text(to_toml("green", {"Zoë": story}, "fake", US), encoding="utf-8")
     (person,) = load_personas("green", tmp_path)
     assert (person.name, person.backstory) == ("Zoë", story)
 
 
 def test_half_a_character_is_shown_as_lost(tmp_path: Path) -> None:
     """An endpoint can cut an emoji in two; half of one cannot be written, and must not cost the other stories."""
-    (tmp_path / "green.toml").write_text(to_toml("green", {"Ann": "You \ud83d"}, "fake"), encoding="utf-8")
+    (tmp_path / "green.toml").write_text(to_toml("green", {"Ann": "You \ud83d"}, "fake", US), encoding="utf-8")
     assert load_personas("green", tmp_path)[0].backstory == "You ?"
 
 
 @pytest.mark.parametrize("party", ["republican", "democrat"])
 def test_the_shipped_personas_are_those_of_the_oracle(tmp_path: Path, party: str) -> None:
     """`python run.py personas --party ... --out ...` with seed 0 writes the shipped file again, to the byte."""
-    path = write_personas(party, tmp_path, open_spec("oracle"), "oracle", 0)
+    path = write_personas(party, tmp_path, open_spec("oracle"), "oracle", 0, US)
     assert path.read_text(encoding="utf-8") == (VOTERS / path.name).read_text(encoding="utf-8")
 
 
@@ -264,7 +267,7 @@ def test_the_shipped_personas_are_those_of_the_oracle(tmp_path: Path, party: str
 def test_the_seed_decides(tmp_path: Path, seed: int) -> None:
     """The same seed writes the same people; another seed, others."""
     once, twice = (
-        write_personas("democrat", tmp_path / folder, open_spec("oracle"), "oracle", seed) for folder in "ab"
+        write_personas("democrat", tmp_path / folder, open_spec("oracle"), "oracle", seed, US) for folder in "ab"
     )
     assert once.read_bytes() == twice.read_bytes()
     assert (once.read_bytes() == (VOTERS / once.name).read_bytes()) == (seed == 0)

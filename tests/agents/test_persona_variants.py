@@ -10,7 +10,7 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.agents.persona import PERSONAS, Persona, load_personas, persona_set
+from parley.agents.persona import Persona, load_personas, persona_set
 from parley.agents.persona_generator import ATTEMPTS
 from parley.agents.persona_variants import (
     LONGEST,
@@ -23,15 +23,16 @@ from parley.agents.persona_variants import (
     write_enhanced,
     write_twins,
 )
+from parley.agents.society import load_society
 from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.phrases import recognised, sentences
-from parley.llm.backends.oracle.prompt_parser import party as leaning
+from parley.llm.backends.oracle.phrases import banks, sentences
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 
+US = load_society()
 PARTIES = ["default", "republican", "democrat"]
 ALEX = Persona("", "republican", "Alex", "")
 STORY = "You are Alex, an American who supports the Republican Party." + " You like long walks." * 15
@@ -45,7 +46,7 @@ def asked(conversation_of: str, person: Persona = ALEX) -> str:
         heard.append(request)
         return conversation_of
 
-    told = [request_variant(STORY, person, 0) if person.gender or person.age else request_persona(person, 0)]
+    told = [request_variant(STORY, person, 0, US) if person.gender or person.age else request_persona(person, 0, US)]
     drive(told, Fake(answer))
     return heard[0].messages[0].content
 
@@ -53,8 +54,8 @@ def asked(conversation_of: str, person: Persona = ALEX) -> str:
 @check_each("party", PARTIES)
 def test_the_shipped_personas_are_those_of_the_oracle(tmp_path: Path, party: str) -> None:
     """`run.py personas --set enhanced --out ...` with seed 0 writes the shipped files again, to the byte."""
-    path = write_enhanced(party, tmp_path, open_spec("oracle"), "oracle", 0)
-    assert path.read_text(encoding="utf-8") == (PERSONAS / "enhanced" / path.name).read_text(encoding="utf-8")
+    path = write_enhanced(party, tmp_path, open_spec("oracle"), "oracle", 0, US)
+    assert path.read_text(encoding="utf-8") == (persona_set("enhanced") / path.name).read_text(encoding="utf-8")
 
 
 @check_each("party", PARTIES)
@@ -63,9 +64,11 @@ def test_every_name_comes_in_every_variant(party: str) -> None:
     people = load_personas(party, persona_set("enhanced"))
     for traits in ("male", "female", "21", "35", "67"):
         people += load_personas(f"{party}:{traits}", persona_set("enhanced"))
-    assert Counter(one.name for one in people) == dict.fromkeys(recipe(party).names, 1 + len(VARIANTS))
+    assert Counter(one.name for one in people) == dict.fromkeys(recipe(party, US).names, 1 + len(VARIANTS))
     assert not [
-        variant_problem(Reply(one.backstory), one) for one in people if variant_problem(Reply(one.backstory), one)
+        variant_problem(Reply(one.backstory), one, US)
+        for one in people
+        if variant_problem(Reply(one.backstory), one, US)
     ]
 
 
@@ -78,8 +81,8 @@ def everybody() -> list[Persona]:
 @check_each("person", everybody(), ids=lambda one: f"{one.name}-{one.gender or one.age}")
 def test_a_persona_has_its_leaning_and_no_view_on_what_is_debated(person: Persona) -> None:
     """A stated view would hand the survey its answer; a neutral one that reads as partisan would be no Default."""
-    assert leaning(person.backstory) == ("none" if person.party == "default" else person.party)
-    assert [recognised(sentence) for sentence in sentences(person.backstory)] == [None] * len(
+    assert banks().party(person.backstory) == ("none" if person.party == "default" else person.party)
+    assert [banks().recognised(sentence) for sentence in sentences(person.backstory)] == [None] * len(
         sentences(person.backstory)
     )
     assert SHORTEST <= len(person.backstory.split()) <= LONGEST
@@ -103,7 +106,7 @@ def test_a_variant_keeps_the_person(party: str) -> None:
 @check_each("party", PARTIES)
 def test_the_question_holds_every_slot_of_the_study(party: str) -> None:
     """002, A.3: name, leaning, place, news; and the debated topics as what to leave out."""
-    kind = recipe(party)
+    kind = recipe(party, US)
     plain = load_personas(party, persona_set("enhanced"))[0]
     text = asked(plain.backstory, Persona("", party, plain.name, ""))
     for slot in (kind.names[0], kind.leaning, kind.location, kind.news, "100 words", "second person"):
@@ -144,14 +147,14 @@ def test_the_rewriting_serves_gender_and_age() -> None:
 )
 def test_what_cannot_be_used_is_told(text: str, person: Persona, told: str) -> None:
     """A persona that is too short, of nobody's gender or full of opinions would change the experiment silently."""
-    assert told in str(variant_problem(Reply(text), person))
+    assert told in str(variant_problem(Reply(text), person, US))
 
 
 def test_a_good_persona_has_no_problem() -> None:
-    assert variant_problem(Reply(STORY), ALEX) is None
+    assert variant_problem(Reply(STORY), ALEX, US) is None
     assert (
         variant_problem(
-            Reply(STORY.replace("an American", "a 67-year-old")), Persona("", "republican", "Alex", "", "", 67)
+            Reply(STORY.replace("an American", "a 67-year-old")), Persona("", "republican", "Alex", "", "", 67), US
         )
         is None
     )
@@ -167,7 +170,7 @@ def test_giving_up_names_person_and_variant_and_writes_nothing(tmp_path: Path) -
         return Reply("no") if '"woman"' in request.messages[0].content else right
 
     with pytest.raises(UserError, match=rf"no usable backstory for Alex \(republican woman\) in {ATTEMPTS} replies"):
-        write_enhanced("republican", tmp_path, Fake(answer), "fake", 0)
+        write_enhanced("republican", tmp_path, Fake(answer), "fake", 0, US)
     assert list(tmp_path.iterdir()) == []
     assert len({request.seed for request in calls}) == len(calls)
 
@@ -190,14 +193,14 @@ def test_they_debate(tmp_path: Path) -> None:
     seats = ["--set", "seats=default,republican:male,democrat:67", "--topic", "abortion", "--rounds", "3"]
     assert run.main([*command, *seats, "--out", str(tmp_path / "run")]) == 0
     agents = pd.read_parquet(tmp_path / "run" / "tables" / "agents.parquet")
-    assert set(agents["name"]) == {name for party in PARTIES for name in recipe(party).names[:2]}
+    assert set(agents["name"]) == {name for party in PARTIES for name in recipe(party, US).names[:2]}
 
 
 @check_each("party", PARTIES)
 def test_the_shipped_twins_are_those_of_the_oracle_and_differ_in_one_word(tmp_path: Path, party: str) -> None:
     """Else a difference between men and women would be one of texts; and nobody shares a name with somebody of another party."""
-    path = write_twins(party, tmp_path, open_spec("oracle"), "oracle", 0)
-    assert path.read_text(encoding="utf-8") == (PERSONAS / "twins" / path.name).read_text(encoding="utf-8")
+    path = write_twins(party, tmp_path, open_spec("oracle"), "oracle", 0, US)
+    assert path.read_text(encoding="utf-8") == (persona_set("twins") / path.name).read_text(encoding="utf-8")
     plain, men, women = (
         load_personas(f"{party}{variant}", persona_set("twins")) for variant in ("", ":male", ":female")
     )
@@ -209,7 +212,7 @@ def test_the_shipped_twins_are_those_of_the_oracle_and_differ_in_one_word(tmp_pa
             [("man", "woman")],
             [("man.", "woman.")],
         )
-        assert variant_problem(Reply(man.backstory), man) is None
+        assert variant_problem(Reply(man.backstory), man, US) is None
         assert man.backstory.replace("American man", "American", 1) == one.backstory
-    others = {name for other in PARTIES if other != party for name in recipe(other).twins}
-    assert not others & set(recipe(party).twins)
+    others = {name for other in PARTIES if other != party for name in recipe(other, US).twins}
+    assert not others & set(recipe(party, US).twins)

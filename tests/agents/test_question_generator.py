@@ -125,7 +125,7 @@ def test_the_command_writes_a_file_that_can_be_loaded(
 ) -> None:
     monkeypatch.setattr("parley.llm.backends.open_spec", lambda spec: Fake(ten, spec))
     out = tmp_path / "new" / "mine.toml"
-    assert run.main(["questions", "--llm", "any", "--count", "25", "--seed", "2", "--out", str(out)]) == 0
+    assert run.main(["questions", "--llm", "fake", "--count", "25", "--seed", "2", "--out", str(out)]) == 0
     assert load_questions(out) == written(Fake(ten), 25, 2).questions
     assert "mine.toml: 25 (dropped: nothing dropped)" in capsys.readouterr().out
 

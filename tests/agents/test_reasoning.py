@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from data_checks import check_each
 
+from parley.agents.language import ENGLISH
 from parley.agents.reasoning import ABILITIES, labelled_parts, open_ability
 from parley.agents.topic import load_topic
 from parley.llm.errors import UserError
@@ -13,6 +14,7 @@ from parley.llm.request import Reply
 from .conftest import Make, say, sent
 
 LABELS = ("Belief", "Desire", "Intention")
+NAMES = ("belief", "desire", "intention")
 BDI = "Belief: Guns kill.\nDesire: Fewer of them.\nIntention: I will say so."
 NOTED = "Belief: Guns kill. Desire: Fewer of them. Intention: I will say so."
 
@@ -24,7 +26,7 @@ def test_the_folder_is_the_registry(name: str) -> None:
     assert name in ABILITIES.names()
     assert ability is not None
     assert ability.name == name
-    assert "debate" in ability.ask("debate")
+    assert "debate" in ability.ask("debate", ENGLISH)
     assert ability.tokens > 0
 
 
@@ -58,7 +60,7 @@ def test_what_is_mistyped_is_told_in_one_line(spec: str, told: str) -> None:
 )
 def test_parts_as_models_write_them(reply: str) -> None:
     """Layout is forgiven; what is said is not changed."""
-    assert labelled_parts(reply, LABELS).text == NOTED
+    assert labelled_parts(reply, LABELS, NAMES).text == NOTED
 
 
 @check_each(
@@ -75,7 +77,7 @@ def test_parts_as_models_write_them(reply: str) -> None:
 )
 def test_a_note_that_lacks_a_part_is_none_with_its_reason(reply: str, reason: str) -> None:
     """A guessed belief would be a made-up state of mind."""
-    assert labelled_parts(reply, LABELS) == (None, reason)
+    assert labelled_parts(reply, LABELS, NAMES) == (None, reason)
 
 
 def test_the_note_stands_before_what_is_asked_and_is_not_remembered(make: Make) -> None:
@@ -84,14 +86,14 @@ def test_the_note_stands_before_what_is_asked_and_is_not_remembered(make: Make) 
     ann.hear("Bob", "Guns!")
     thought = ann.compose_thought(7)
     assert (thought.purpose, thought.seed, thought.sampling.max_tokens) == ("bdi", 7, 150)
-    assert sent(thought)[-1].endswith(f"Bob: Guns!\n\n{ann.ability.ask('debate')}")
+    assert sent(thought)[-1].endswith(f"Bob: Guns!\n\n{ann.ability.ask('debate', ENGLISH)}")
     assert ann.absorb_thought(Reply(BDI)).text == NOTED
     first = say(ann, "Yes.")
     note = f"What you have noted for yourself, and nobody else reads: {NOTED}"
     assert sent(first)[-1].endswith(f"Bob: Guns!\n\n{note}\n\nComplete your next reply.")
     ann.hear("Bob", "No.")
     again = sent(ann.compose_thought(8))
-    assert again[-1] == f"user: Bob: No.\n\n{note}\n\n{ann.ability.ask('debate')}"
+    assert again[-1] == f"user: Bob: No.\n\n{note}\n\n{ann.ability.ask('debate', ENGLISH)}"
     assert note not in "\n".join(again[:-1])
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parley.agents.language import ENGLISH
 from parley.agents.question import Question, questionnaire
 from parley.agents.representative import (
-    HERE,
     CritiqueBrief,
     OtherOpinion,
     Representative,
@@ -17,9 +19,9 @@ from parley.agents.representative import (
     position_label,
     profile_text,
 )
+from parley.agents.society import load_society
 from parley.llm.backends.pocket.names import name_tokens
 from parley.llm.errors import UserError
-from parley.llm.prompts import digests
 from parley.llm.request import Reply
 
 NOW = Question("now_1", "Should we now?", "We should now.", "We should not.", "now")
@@ -130,14 +132,15 @@ def test_letters() -> None:
 
 
 def test_the_sections_are_files_with_digests() -> None:
-    assert set(digests(HERE)) == {
-        "role", "demographics", "other", "other_position", "other_opinion", "other_critique", "base", "ask",
+    assert set(ENGLISH.prompt_digests("representative")) == {
+        f"representative/{name}"
+        for name in ("role", "demographics", "other", "other_position", "other_opinion", "other_critique", "base", "ask")
     }  # fmt: skip
 
 
 def test_each_answer_is_told_under_what_was_asked() -> None:
     """A leaning is no vote, and "a parent of mine" is no status: an answer stands behind words that fit its question."""
-    told = profile_text({item.name: item.answers[1] for item in questionnaire()})
+    told = profile_text({item.name: item.answers[1] for item in questionnaire(load_society())}, load_society())
     assert told == (
         "gender (man), age (20 to 29), ethnic background (Black), region (Midwest), highest schooling completed (high school), "
         "political leaning (left of centre), religion (Buddhist), born in another country (a parent of mine), "
@@ -147,7 +150,7 @@ def test_each_answer_is_told_under_what_was_asked() -> None:
 
 def test_the_lines_in_the_docs_are_those_of_the_prompt() -> None:
     """One example line a section stands in docs/deliberation.md; it must be what is sent."""
-    told = (HERE.parents[2] / "docs" / "deliberation.md").read_text(encoding="utf-8")
+    told = (Path(__file__).parents[2] / "docs" / "deliberation.md").read_text(encoding="utf-8")
     other = OtherOpinion(OTHER, "Yes, if it is paid for by those who can.", "Good start, but say who pays.", 6)
     lines = text("DOCP", CritiqueBrief(NOW, "o", "d", BRIEF.demographics, (other,))).splitlines()[1:6]
     assert [line for line in lines if f"`{line}`" not in told] == [lines[1]]

@@ -7,6 +7,7 @@ from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parley.agents.language import ENGLISH
 from parley.agents.memory import Retrieval, Trace, make_memory, memory_scores, min_max, novelty, relevance, top_memories
 from parley.agents.reasoning import read_insights
 from parley.agents.topic import load_topic
@@ -70,7 +71,7 @@ def shown(memory: Retrieval, asked: str = "Your turn.") -> list[str]:
 
 
 def filled(**how: object) -> Retrieval:
-    memory = make_memory("retrieve:2", "Opening.", "Before:", **how)
+    memory = make_memory("retrieve:2", "Opening.", **how)
     assert isinstance(memory, Retrieval)
     for name, text in [("Bob", "Trains run late."), ("Cid", "My dog barks."), ("Bob", "Hi."), ("Cid", "Trains?")]:
         memory.hear(name, text)
@@ -83,7 +84,7 @@ def test_the_last_lines_and_what_comes_to_mind() -> None:
     memory = filled()
     memory.hear("Bob", "Who pays for trains?")
     assert shown(memory) == [
-        "user: Opening.\n\nBefore:\nBob: Trains run late.\nCid: Trains?",
+        f"user: Opening.\n\n{ENGLISH.prompt('retrieval_header').text}\nBob: Trains run late.\nCid: Trains?",
         "assistant: Late trains cost us.",
         "user: Bob: Who pays for trains?\n\nYour turn.",
     ]
@@ -164,4 +165,4 @@ def test_a_survey_changes_no_memory(make: Make) -> None:
 
 def test_what_is_no_memory_is_told() -> None:
     with pytest.raises(UserError, match="retrieve:K"):
-        make_memory("retrieve:0", "", "")
+        make_memory("retrieve:0", "")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
+from parley.agents.language import Language
 from parley.agents.persona import parties
 from parley.agents.scales import LABELLED
 from parley.agents.topic import load_topic, news_names, scales, shared_probes, topic_names
@@ -50,13 +51,23 @@ def test_a_position_is_a_text(tmp_path: Path) -> None:
     assert "democrat must be a text" in told
 
 
+def put(folder: Path, text: str | bytes) -> Path:
+    """Write `text` as the topic bats of a small society; return the society's folder."""
+    home = folder / "cave"
+    (home / "topics").mkdir(parents=True, exist_ok=True)
+    parties = "".join(f"[parties.{one}]\n" for one in ("democrat", "green", "default"))
+    (home / "society.toml").write_text(f'debaters = ["democrat", "green"]\n{parties}', encoding="utf-8")
+    (home / "topics" / "bats.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return home
+
+
 def complaint(folder: Path, text: str, name: str = "bats") -> str:
-    """The one line that loading `text` as a topic ends with."""
-    (folder / "bats.toml").write_text(text, encoding="utf-8")
+    """The one line that loading `text` as a topic ends with, without the path of the society."""
+    home = put(folder, text)
     with pytest.raises(UserError) as caught:
-        load_topic(name, folder)
+        load_topic(f"{home}/{name}")
     assert "\n" not in str(caught.value)
-    return str(caught.value)
+    return str(caught.value).replace(f"{home}/", "").replace(str(home), "cave")
 
 
 @check_each("slug", topic_names())
@@ -121,16 +132,13 @@ def test_every_shipped_scale_is_used() -> None:
 
 def test_probe_polarity_turns_the_axis_round(tmp_path: Path) -> None:
     """An item worded the other way round counts the other way: a 2 on 0-10 is an attitude of 8."""
-    (tmp_path / "bats.toml").write_text(
-        GOOD.replace("[probes.words]", "polarity = -1\n[probes.words]"), encoding="utf-8"
-    )
-    assert load_topic("bats", tmp_path).probe("attitude").attitude(2) == 8
+    home = put(tmp_path, GOOD.replace("[probes.words]", "polarity = -1\n[probes.words]"))
+    assert load_topic(f"{home}/bats").probe("attitude").attitude(2) == 8
 
 
 def test_a_new_topic_is_one_file(tmp_path: Path) -> None:
     """The example of the errors below is itself good, with a scale of its own."""
-    (tmp_path / "bats.toml").write_text(GOOD, encoding="utf-8")
-    assert load_topic("bats", tmp_path).probe("words").read("Bats are dire (1).") == (1, None)
+    assert load_topic(f"{put(tmp_path, GOOD)}/bats").probe("words").read("Bats are dire (1).") == (1, None)
 
 
 @check_each(
@@ -176,28 +184,27 @@ def test_a_broken_topic_is_told_in_one_line(tmp_path: Path, old: str, new: str, 
 
 def test_unknown_names_bring_the_nearest(tmp_path: Path) -> None:
     """A slip of the finger costs one look, in the topic as in its probe."""
-    assert complaint(tmp_path, GOOD, "bat") == "unknown topic 'bat': did you mean bats?"
+    assert complaint(tmp_path, GOOD, "bat") == "unknown topic of cave 'bat': did you mean bats?"
     with pytest.raises(UserError, match="unknown probe of topic racism 'atitude': did you mean attitude"):
         load_topic("racism").probe("atitude")
 
 
 def test_a_file_that_is_not_text_is_told(tmp_path: Path) -> None:
     """Bytes that are no UTF-8 are a broken file, not a crash."""
-    (tmp_path / "bats.toml").write_bytes(b"\xff\xfe")
+    home = put(tmp_path, b"\xff\xfe")
     with pytest.raises(UserError, match=r"bats\.toml is not valid TOML"):
-        load_topic("bats", tmp_path)
+        load_topic(f"{home}/bats")
 
 
 def test_a_missing_scale_file_is_told(tmp_path: Path) -> None:
     """The path is in the line."""
-    with pytest.raises(UserError, match=r"cannot read .*none\.toml: No such file"):
-        scales(tmp_path / "none.toml")
+    with pytest.raises(UserError, match=r"cannot read .*none/scales\.toml: No such file"):
+        scales(Language("none", tmp_path / "none"))
 
 
 def test_a_probe_for_any_topic_is_found_in_every_topic(tmp_path: Path) -> None:
     """Confidence is asked wherever it is wanted; what it measures has no place on a topic's axis."""
-    (tmp_path / "bats.toml").write_text(GOOD)
-    for topic in (load_topic("racism"), load_topic("bats", tmp_path)):
+    for topic in (load_topic("racism"), load_topic(f"{put(tmp_path, GOOD)}/bats")):
         asked = topic.probe("confidence")
         assert (asked.scale.low, asked.scale.high, asked.on_axis) == (0, 100, False)
         with pytest.raises(ValueError, match="not on the topic's axis"):

@@ -17,7 +17,8 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.agents.persona import PERSONAS, Persona
+from parley.agents.persona import Persona, persona_set
+from parley.agents.society import load_society
 from parley.analysis import judging
 from parley.analysis.alignment.persona_validation import (
     ALIGNED,
@@ -42,6 +43,7 @@ from parley.analysis.alignment.report import (
     confusion_counts,
     draw_heatmap,
     kappa,
+    party_labels,
     pooled_share,
     rater_agreement,
 )
@@ -91,13 +93,13 @@ def table(*columns: str) -> pd.DataFrame:
 
 def test_the_questions_are_those_of_the_study() -> None:
     """Seven each, word for word (but for the quotation marks): they are cited items."""
-    assert [question.about for question in questions()] == ["left"] * 7 + ["right"] * 7 + ["neutral"] * 7
+    assert [question.about for question in questions(load_society())] == ["left"] * 7 + ["right"] * 7 + ["neutral"] * 7
     if not SEED_ITEMS.exists():
         pytest.skip("the study's questions are no part of this checkout (shared/data/reference)")
     listed = json.loads(SEED_ITEMS.read_text(encoding="utf-8"))["validation_questions_002_table4"]
     for side, texts in listed.items():
         plain = [text.replace("‘", "'").replace("’", "'") for text in texts]
-        assert [question.text for question in questions() if question.about == side] == plain
+        assert [question.text for question in questions(load_society()) if question.about == side] == plain
 
 
 def test_a_persona_is_asked_as_itself_and_the_judge_hears_its_leaning_alone() -> None:
@@ -219,7 +221,7 @@ def test_swapped_backstories_are_found_out(tmp_path: Path) -> None:
     mine = tmp_path / "swapped"
     mine.mkdir()
     for one, other in (("republican", "democrat"), ("democrat", "republican"), ("default", "default")):
-        shutil.copy(PERSONAS / "enhanced" / f"{one}.toml", mine / f"{other}.toml")
+        shutil.copy(persona_set("enhanced") / f"{one}.toml", mine / f"{other}.toml")
     found = aligned_shares(
         validate_personas(Validation(("oracle",), "oracle", (str(mine),)), tmp_path / "out", bar), ["party"]
     )
@@ -298,7 +300,7 @@ def test_the_figure_has_a_panel_a_set_and_a_number_a_cell(answers: pd.DataFrame)
     """A gap is a dash on grey, never a nought."""
     found = aligned_shares(answers)
     found.loc[0, "share"] = math.nan
-    left, right, _ = draw_heatmap(found, "caption").axes
+    left, right, _ = draw_heatmap(found, "caption", party_labels(load_society())).axes
     assert [axis.get_title() for axis in (left, right)] == ["simple personas", "enhanced personas"]
     texts = [text.get_text() for text in left.texts]
     assert (texts.count("100"), texts.count("–")) == (17, 1)
@@ -307,7 +309,10 @@ def test_the_figure_has_a_panel_a_set_and_a_number_a_cell(answers: pd.DataFrame)
 
 def test_a_set_without_variants_has_fewer_rows(answers: pd.DataFrame) -> None:
     found = aligned_shares(answers[answers["variant"] == "none"])
-    assert [label.get_text() for label in draw_heatmap(found, "caption").axes[0].get_yticklabels()] == ["none"] * 3
+    assert [
+        label.get_text()
+        for label in draw_heatmap(found, "caption", party_labels(load_society())).axes[0].get_yticklabels()
+    ] == ["none"] * 3
 
 
 def test_the_report_names_models_gaps_and_the_papers_numbers_as_theirs(folder: Path) -> None:
@@ -349,7 +354,7 @@ def test_a_random_tenth_and_all_that_is_not_aligned_are_reviewed(answers: pd.Dat
     assert (found["review"] == "random").sum() == 226
     assert (found["review"].iloc[:30] != "").all()
     assert (found["review"].iloc[-8:] == "").all()
-    shown = review_sheet(found, random.Random(0))
+    shown = review_sheet(found, random.Random(0), load_society())
     assert shown.columns.tolist() == ["item", "person", "question", "answer", "human"], (
         "the verdict would sway whoever reads it"
     )
@@ -553,5 +558,5 @@ def test_a_sheet_that_cannot_be_read_is_one_line(
 
 def test_a_party_that_nobody_describes_cannot_be_judged(tmp_path: Path) -> None:
     (tmp_path / "green.toml").write_text('[[persona]]\nname = "Ann"\nbackstory = "You"\n', encoding="utf-8")
-    with pytest.raises(UserError, match="only the parties default, republican, democrat can be judged, not green"):
+    with pytest.raises(UserError, match="only the parties republican, democrat, default can be judged, not green"):
         interview_items(Validation(("oracle",), "oracle", (f"{tmp_path}/",)))

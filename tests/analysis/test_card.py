@@ -16,6 +16,7 @@ from planted_truth import Planted, covered, truth
 import run
 from benchmarks.audit_coverage import SETTINGS, audited
 from benchmarks.audit_coverage import held as in_memory
+from parley.agents.society import load_society
 from parley.agents.topic import load_topic
 from parley.analysis.card import records
 from parley.analysis.card.comparison import compare_cards, protocol_differences, read_card
@@ -248,13 +249,10 @@ def test_wordings_are_those_of_one_construct() -> None:
 
 def test_pew_points_the_way_the_topics_do() -> None:
     """The figures of the card are those of the topic files: who rates higher."""
-    from parley.agents.datafiles import read_toml
-    from parley.analysis.card.sections.bias import PEW
-
-    shares = read_toml(PEW)
+    shares = load_society().read("people.toml")
     assert shares["climate_change"] == {"republican": 14, "democrat": 64}
     for slug, told in shares.items():
-        if slug != "people":
+        if isinstance(told, dict):
             assert max(told, key=told.__getitem__) == load_topic(slug).high_party
 
 
@@ -356,8 +354,9 @@ def test_the_files_of_a_card(written: Path) -> None:
     told = json.loads(
         (written / "card.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} in card.json")
     )
-    assert told["schema"] == "parley-card-3"
-    assert told["battery"]["rounds"] == 2
+    assert told["schema"] == "parley-card-4"
+    assert (told["battery"]["society"], told["battery"]["rounds"]) == ("us", 2)
+    assert told["parties"] == ["Republicans", "Democrats"]
     assert len(told["claims"]) == len(pd.read_csv(written / "card.csv"))
     assert all(one["estimate"] is not None or one["reason"] for one in told["claims"])
     page = (written / "card.html").read_text()

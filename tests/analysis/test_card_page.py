@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 from data_checks import check_each
 
@@ -40,12 +39,6 @@ def base(**settings: object) -> Scenario:
 
 def claim(quantity: str = "moved", topic: str = ALL, *numbers: float, n: int = 4, kind: str = "block") -> CardEstimate:
     return CardEstimate(quantity, topic, *numbers, n=n, unit=kind)
-
-
-def made(**quantities: Quantity) -> ModuleType:
-    section = ModuleType("made")
-    section.__dict__["QUANTITIES"] = quantities
-    return section
 
 
 @check_each(
@@ -91,7 +84,7 @@ def test_what_never_happened_is_told_once() -> None:
     }
     found = [claim(name, ALL, 0.0, 1e-18, 0.01, n=400, kind="turn") for name in list(told)[:3]]
     found.append(claim("unread_b", ALL, 0.25, 0.2, 0.3, n=400, kind="turn"))
-    table, never = _tables(found, made(**told), TOPICS)
+    table, never = _tables(found, told, TOPICS)
     assert "25.0 (20.0 to 30.0)" in table
     assert "refused" not in table
     assert never.startswith(
@@ -99,19 +92,19 @@ def test_what_never_happened_is_told_once() -> None:
     )
     assert never.endswith("1.0%.")
     flat = replace(claim("moved", ALL, 0.0), reason=NO_VARIATION)
-    assert "no variation" in next(_tables([flat], made(moved=POINTS), TOPICS)), "no movement at all is a result"
+    assert "no variation" in next(_tables([flat], {"moved": POINTS}, TOPICS)), "no movement at all is a result"
 
 
 def test_topics_stand_in_the_order_of_the_card() -> None:
     """Whatever order they were counted in; unit and n once where all rows have the same, a wording's effect once likewise."""
     found = [CardEstimate("moved", topic, 1.0, 0.5, 1.5, n=4, instrument=0.2) for topic in reversed(TOPICS)]
-    table, chance, note = next(_tables(found, made(moved=POINTS), TOPICS)).split("\n\n")
+    table, chance, note = next(_tables(found, {"moved": POINTS}, TOPICS)).split("\n\n")
     assert "About 0.1 of these 2 miss the true value by chance" in chance
     assert table.splitlines()[0] == "| by topic (points; n = 4 blocks) | racism | climate change |"
     assert "±" not in table
     assert note == "Other wordings of the question move these estimates by 0.20 points (SD)."
     found[0] = CardEstimate("moved", TOPICS[1], 1.0, 0.5, 1.5, n=3, instrument=0.3)
-    other = next(_tables(found, made(moved=POINTS), TOPICS))
+    other = next(_tables(found, {"moved": POINTS}, TOPICS))
     assert "(points; n = 3 to 4 blocks)" in other
     assert "1.00 (0.50 to 1.50) ± 0.30" in other
 
@@ -129,9 +122,9 @@ def test_every_condition_and_scale_has_words(tmp_path: Path) -> None:
     """One name for each condition of the battery; the ends of the scale, or that topics differ in them."""
     batch = Batch(base(), tmp_path)
     held = {name for section in sections().values() for need in section.NEEDS for name in need(batch)}
-    names = [condition(name) for name in held]
+    names = [condition(name, batch.society) for name in held]
     assert len(names) == len(set(names)) == 18
-    assert condition("empty republican") == "empty talk, Republicans rated"
+    assert condition("empty republican", batch.society) == "empty talk, Republicans rated"
     assert ends(TOPICS) == ("not a problem at all", "a very big problem")
     assert ends(("racism", "abortion"))[0] == "the low end of a topic's scale"
 
@@ -146,7 +139,7 @@ def test_titles_say_minus_and_never_less() -> None:
 def test_a_condition_and_its_control_are_a_pair(tmp_path: Path) -> None:
     """The condition is drawn where it moved to, control and difference together, and the control where that moved to."""
     found = [CardEstimate("three_empty", ALL, 0.85, 0.7, 1.0, null=1.44, n=10)]
-    right = forest_plot(found, base().subject.topics, "made").axes[1]
+    right = forest_plot(found, base().society, base().subject.topics, "made").axes[1]
     assert sorted(round(float(line.get_xdata()[0]), 2) for line in right.lines if line.get_marker() in "oD") == [
         1.44,
         2.29,

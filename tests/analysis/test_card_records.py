@@ -12,7 +12,7 @@ from planted_truth import Planted, covered, truth
 
 from benchmarks.audit_coverage import SETTINGS, audited
 from benchmarks.audit_coverage import held as in_memory
-from parley.agents.datafiles import HERE, read_toml
+from parley.agents.society import load_society
 from parley.analysis.card.conditions import Batch, asked, both_genders, closing, gender, turned, two, with_genders
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate
 from parley.analysis.card.protocol import tight_enough
@@ -161,7 +161,7 @@ def test_people_are_counted_once_however_many_topics(tmp_path: Path) -> None:
     scenario = base(topics="racism,abortion", repetitions=5)
     conditions = asked(Batch(scenario, tmp_path))
     found = instrument.claims(together(**{name: in_memory(one) for name, one in conditions.items()}), scenario)
-    people, wording = claim(found, "republican_people"), claim(found, "wording")
+    people, wording = claim(found, "first_people"), claim(found, "wording")
     assert (people.n, people.unit) == (5, "person")
     assert 0 < people.low < people.estimate < people.high
     assert (wording.n, wording.unit) == (5, "wording")
@@ -173,7 +173,9 @@ def test_gender_is_asked_of_people_who_have_one(tmp_path: Path) -> None:
     """
     assert with_genders(base()) == with_genders(base(personas="enhanced")) == "twins"
     assert with_genders(base(personas=personas(tmp_path / "own", 5))) == str(tmp_path / "own")
-    assert gender(Batch(base(repetitions=40), tmp_path))["men"].repetitions == both_genders("twins") == 20
+    assert (
+        gender(Batch(base(repetitions=40), tmp_path))["men"].repetitions == both_genders(load_society(), "twins") == 20
+    )
     men, women = (in_memory(one).agents for one in gender(Batch(base(), tmp_path)).values())
     assert men["name"].equals(women["name"])
     again = in_memory(gender(Batch(base(seed=99), tmp_path))["men"]).agents
@@ -194,7 +196,7 @@ def test_a_rating_as_a_man_is_on_the_scale(held: Make) -> None:
 def personas(folder: Path, size: int) -> str:
     """A set of so many people a party, drawn by the folder's name, each as a man and as a woman; its path."""
     folder.mkdir()
-    known = dict.fromkeys(name for group in read_toml(HERE / "names.toml").values() for name in group)
+    known = dict.fromkeys(name for group in load_society().names.values() for name in group)
     names = iter(stream(0, folder.name).sample(list(known), 2 * size))
     for party, believes in (("republican", "the Republican Party"), ("democrat", "the Democratic Party")):
         told = []

@@ -13,6 +13,7 @@ import pytest
 
 import run
 from benchmarks.audit_coverage import held as in_memory
+from parley.agents.society import load_society
 from parley.analysis.alignment.persona_validation import interview
 from parley.analysis.card.conditions import Batch, alone, same, three
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, jackknife, mean_estimate, paired_difference
@@ -149,7 +150,7 @@ def test_a_remedy_that_halves_the_pull_is_found_to(tmp_path: Path) -> None:
 def test_a_remedy_keeps_people_and_seeds(tmp_path: Path) -> None:
     """Blocks are paired: the same agents in the same seats, the same turns; what was set alone differs."""
     first = Batch(base(repetitions=2, rounds=1), tmp_path)
-    for remedy in choose_remedies("bias,reminder,cooler", None, "oracle"):
+    for remedy in choose_remedies("bias,reminder,cooler", None, "oracle", load_society()):
         batch = remedy.batch(first)
         plain, other = (in_memory(three(one)["three"]) for one in (first, batch))
         assert other.agents.equals(plain.agents)
@@ -160,7 +161,7 @@ def test_a_remedy_keeps_people_and_seeds(tmp_path: Path) -> None:
 def test_every_remedy_can_be_seated(tmp_path: Path) -> None:
     """With as many blocks as a card has by itself: a small set of personas must not run out of people in the middle of a run."""
     first = Batch(base(repetitions=10), tmp_path)
-    for remedy in choose_remedies("all", None, "oracle"):
+    for remedy in choose_remedies("all", None, "oracle", load_society()):
         for step in protocol_steps(remedy.batch(first), core_conditions()):
             assert all(len({one.name for one in table.present}) > 1 for table in seat_rooms(step.scenario))
 
@@ -376,19 +377,19 @@ def test_remedies_of_ones_own(tmp_path: Path) -> None:
     """A file of one's own, and adapters of a training folder: each party's seats speak through their own."""
     file = tmp_path / "mine.toml"
     file.write_text('[calm]\ntitle = "calm"\nsettings = { temperature = 0.1 }\n')
-    assert [one.name for one in choose_remedies(f"bias,{file}", None, "oracle")] == ["bias", "calm"]
+    assert [one.name for one in choose_remedies(f"bias,{file}", None, "oracle", load_society())] == ["bias", "calm"]
     for party in ("republican", "democrat"):
         folder = tmp_path / "tuned" / "adapters" / f"{party}-sft-r16"
         folder.mkdir(parents=True)
         (folder / "adapter_config.json").write_text("{}")
-    (found,) = choose_remedies("", str(tmp_path / "tuned"), "pocket")
+    (found,) = choose_remedies("", str(tmp_path / "tuned"), "pocket", load_society())
     assert found.settings["adapters"] == ("republican:republican-sft-r16", "democrat:democrat-sft-r16")
     assert found.settings["llm"].startswith("pocket,adapters=")
     with pytest.raises(UserError, match="0 adapters of republican"):
-        adapt_scenario(str(tmp_path / "tuned" / "adapters" / "republican-sft-r16"), "pocket")
+        adapt_scenario(str(tmp_path / "tuned" / "adapters" / "republican-sft-r16"), "pocket", load_society())
     file.write_text("[calm]\nsettings = {}\n")
     with pytest.raises(UserError, match="needs a title, settings, and a name"):
-        choose_remedies(str(file), None, "oracle")
+        choose_remedies(str(file), None, "oracle", load_society())
 
 
 def test_answers_are_there_whole_or_not_at_all(

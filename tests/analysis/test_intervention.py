@@ -377,13 +377,13 @@ def test_without_an_intervention_there_is_nothing_to_compare(capsys: pytest.Capt
 
 def test_the_preset_says_something_that_our_speakers_can_read() -> None:
     """Its news has a grade on each of its topics; the moderator's word has none."""
-    from parley.llm.backends.oracle.phrases import topics
+    from parley.llm.backends.oracle.phrases import banks
 
     preset = load_preset("intervention")
     news, word = (vars(one)["text"] for one in preset.interventions)
     for slug in preset.subject.topics:
-        assert topics()[slug].grade(news.replace("{topic}", topics()[slug].title)) == 10
-        assert topics()[slug].grade(word) is None
+        assert banks().topics[slug].grade(news.replace("{topic}", banks().topics[slug].title)) == 10
+        assert banks().topics[slug].grade(word) is None
 
 
 def test_a_placebo_takes_the_interruption_out(small: Callable[..., Scenario], tmp_path: Path) -> None:

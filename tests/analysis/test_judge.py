@@ -37,7 +37,7 @@ from parley.analysis.statement_judge import Judging, examples, score_table, stat
 from parley.analysis.tables import Tables, load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
@@ -92,7 +92,9 @@ def test_every_claim_is_that_of_the_topic_and_every_topic_has_examples() -> None
         shown = examples(slug)
         assert [score for _, score in shown[:2]] == [1, 7]
         assert len(shown) >= 4
-        assert not any(topics()[slug].grade(text) is not None for text, _ in shown), "an example from a speaker's bank"
+        assert not any(banks().topics[slug].grade(text) is not None for text, _ in shown), (
+            "an example from a speaker's bank"
+        )
 
 
 def test_the_examples_are_turns_of_a_chat_and_as_many_as_asked_for() -> None:

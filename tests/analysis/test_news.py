@@ -19,7 +19,7 @@ from parley.analysis.plots import contagion_figure
 from parley.analysis.tables import Tables, load, tables
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.model.debate import DebateModel
@@ -127,7 +127,7 @@ def test_deviations_are_means_of_room_means() -> None:
 def test_planted_deviations_are_found_again(ran: Callable[..., Path]) -> None:
     """Every utterance of the known-truth speaker is as far from the news as its grade; the role is the speaker's."""
     found = load(ran("news_roles", topics="blackout", size=12, repetitions=2, rounds=2))
-    source, bank = source_of(found, "run"), topics()["blackout"]
+    source, bank = source_of(found, "run"), banks().topics["blackout"]
     told = verdicts(found, source, Judge(open_spec("oracle"), quiet), 0)
     assert told["deviation"].tolist() == pytest.approx(
         [abs(bank.grade(text) - bank.grade(source)) for text in told["text"]]

@@ -15,7 +15,7 @@ from data_checks import check_each
 from parley.analysis.influence_model import recover_parameters
 from parley.analysis.tables import Tables, load
 from parley.llm.backends.oracle.dynamics import planted
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -29,7 +29,7 @@ NOTHING = {"kappa": 0.0, "mu": 0.0}
 
 
 def grade(topic: str, text: str) -> float | None:
-    return topics()[topic].grade(text)
+    return banks().topics[topic].grade(text)
 
 
 @pytest.fixture(scope="module")

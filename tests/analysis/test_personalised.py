@@ -13,6 +13,7 @@ from standins import opinionated
 
 import run
 from parley.agents.persona import Persona, demographics, load_personas
+from parley.agents.society import load_society
 from parley.analysis.human.readers import COLUMNS
 from parley.analysis.studies.personalised import CONDITIONS, effects
 from parley.llm.backends.fake import Fake
@@ -40,11 +41,13 @@ def test_effects_by_hand() -> None:
 
 
 def test_every_voter_states_an_age_and_a_party() -> None:
-    told = [demographics([one]) for party in ("republican", "democrat") for one in load_personas(party)]
+    told = [demographics([one], load_society()) for party in ("republican", "democrat") for one in load_personas(party)]
     assert len(told) == 80
     assert all("years old" in text and (" a Republican" in text or " a Democrat" in text) for text in told)
-    assert demographics([Persona("", "republican", "Al", "", "male")]) == "Al is a man and a Republican."
-    assert demographics([Persona("", "default", "Al", "You are an American.")]) == ""
+    assert (
+        demographics([Persona("", "republican", "Al", "", "male")], load_society()) == "Al is a man and a Republican."
+    )
+    assert demographics([Persona("", "default", "Al", "You are an American.")], load_society()) == ""
 
 
 @check_each("name", CONDITIONS)
@@ -63,7 +66,7 @@ def test_each_is_told_of_the_other_what_the_condition_says(small: Callable[..., 
         )
         assert (f"{other.name} is an AI." in opening) == name.startswith("AI")
         assert (f"{other.name} is a person." in opening) == name.startswith("person")
-        assert (demographics([other.persona]) in opening) == name.endswith("personalised")
+        assert (demographics([other.persona], load_society()) in opening) == name.endswith("personalised")
         assert f"{agent.name} is a" not in opening
 
 

@@ -14,7 +14,7 @@ import run
 from parley.agents.topic import load_topic
 from parley.analysis.studies.prior_beliefs import ALIKE, NO_JUDGE, NO_SIDE, _toward, effects
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.backends.oracle.speech import SIDED
 from parley.llm.purposes import Facts
@@ -56,8 +56,8 @@ def test_the_oracle_goes_most_of_the_way_to_a_given_side(stance: str, end: float
     messages = (Message("system", "You are an American."), Message("user", "A debate."))
     facts: Facts = {"topic": topic.title, "side": stance, "claim": topic.claim}
     asked = [Request(messages, Sampling(1.0), seed, facts=facts) for seed in range(400)]
-    grades = [topics()["racism"].grade(reply.text or "") for reply in oracle.complete(asked)]
-    own, _ = oracle.attitude(read(asked[0]))
+    grades = [banks().topics["racism"].grade(reply.text or "") for reply in oracle.complete(asked)]
+    own, _ = oracle.attitude(read(asked[0], banks()))
     assert sum(grade or 0.0 for grade in grades) / 400 == pytest.approx(own + SIDED * (end - own), abs=0.2)
 
 

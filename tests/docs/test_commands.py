@@ -76,6 +76,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f"--scenario persuasion_trace {small} --out runs/p",
             "--scenario news_roles --llm oracle --repetitions 1 --rounds 2 --out runs/n",
             "judge runs/a --llm oracle",
+            "new society ./mycountry",
             "judge runs/d --llm oracle",
             "surrogate runs/a",
             "fit-law runs/a --draws 5",

@@ -12,6 +12,7 @@ from data_checks import check_each
 from docs import build, pages
 from parley.agents import persona_generator, persona_variants
 from parley.agents.agent import SUMMARY_TOKENS, SURVEY_TOKENS
+from parley.agents.language import language_codes, load_language
 from parley.agents.mediators.draft_revise import TOKENS_PER_WORD, DraftRevise
 from parley.llm.backends.pocket import open_backend
 from parley.model.scenario import load_preset, preset_names
@@ -115,7 +116,9 @@ def test_every_prompt_is_on_the_page_of_prompts() -> None:
     """Those that write the questions of a fine-tuning as well as those of a debate."""
     page = pages.prompts_page()
     files = [path for floor in FLOORS for path in (ROOT / floor).rglob("*.txt")]
-    assert {"agents", "analysis", "training"} <= {path.relative_to(ROOT).parts[0] for path in files}
+    folders = {(language.folder / "prompts").resolve() for language in map(load_language, language_codes())}
+    assert folders <= {path.parent.resolve() for path in files}
+    assert {"opening", "interview", "political_questions"} <= {path.stem for path in files}
     for path in files:
         assert f"## {path.parent.relative_to(ROOT)}\n" in page
         assert path.read_text(encoding="utf-8").strip() in page

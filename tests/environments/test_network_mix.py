@@ -51,7 +51,8 @@ def test_parties_and_variants_are_seated_by_weight() -> None:
 def test_a_survey_of_equal_weights_gives_the_seats_of_parties() -> None:
     """The null: two equal parties give the very seats of `parties`, so a run by a survey is the run by parties."""
     Path("even.csv").write_text("p\nrepublican\ndemocrat\n")
-    assert Network(size=9, mix="even.csv,party=p", graph="ring").groups() == Network(size=9, graph="ring").groups()
+    plain = Network(size=9, graph="ring", parties=("republican", "democrat"))
+    assert Network(size=9, mix="even.csv,party=p", graph="ring").groups() == plain.groups()
 
 
 def test_a_run_seats_people_by_the_survey(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

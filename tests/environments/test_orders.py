@@ -91,22 +91,22 @@ def test_groups_take_turns_as_a_round_table(order: Order) -> None:
 
 def test_round_table_seats() -> None:
     """One group, in the order in which the seats are named."""
-    assert RoundTable().groups() == (Group("republican+democrat+default", ("republican", "democrat", "default")),)
+    assert RoundTable().groups() == (Group("first+second+default", ("first", "second", "default")),)
     assert RoundTable(("default",)).groups() == (Group("default", ("default",)),)
 
 
 @check_each(
     ("arm", "named"),
     [
-        ("with", ["republican+republican+default", "democrat+democrat+default"]),
-        ("without", ["republican+republican", "democrat+democrat"]),
+        ("with", ["first+first+default", "second+second+default"]),
+        ("without", ["first+first", "second+second"]),
         (
             "both",
             [
-                "republican+republican+default",
-                "democrat+democrat+default",
-                "republican+republican",
-                "democrat+democrat",
+                "first+first+default",
+                "second+second+default",
+                "first+first",
+                "second+second",
             ],
         ),
     ],

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from parley.agents.topic import topic_names
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 
 CHAT = (
     "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
@@ -56,7 +56,7 @@ def tokenizer(template: str | None) -> PreTrainedTokenizerFast:
     inner.decoder = decoders.ByteLevel()
     lines = [
         form[0]
-        for slug, bank in topics().items()
+        for slug, bank in banks().topics.items()
         if slug in topic_names()
         for grade in bank.by_grade.values()
         for form in grade

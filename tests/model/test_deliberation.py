@@ -225,7 +225,7 @@ def test_topics_and_split_say_what_is_drawn_from() -> None:
     ("settings", "words"),
     [
         ({"topics": "votng"}, "did you mean voting"),
-        ({"questions": ""}, "at least one topic"),
+        ({"questions": ""}, "unknown probe of topic gun_violence 'position'"),
         ({"questions": "", "topics": "racism", "probe": "attitude"}, "needs questions to deliberate on"),
         ({"environment": "round_table"}, "debates topics and cannot use questions"),
         ({"questions": "no/such.toml"}, "cannot read no/such.toml"),

@@ -11,9 +11,9 @@ from standins import opinionated
 
 from parley.agents.agent import Speech
 from parley.agents.fact_checker import FactChecker
+from parley.agents.language import ENGLISH
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.phrases import topics
-from parley.llm.backends.oracle.speech import NOTHING
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
@@ -110,8 +110,8 @@ def test_before_anything_was_said_there_is_nothing_to_check(small: Small) -> Non
 def test_it_writes_no_lines_of_others() -> None:
     """A model that goes on as somebody in the room is cut there; a long correction ends with a sentence."""
     checker = FactChecker("Fact Check", 5, "")
-    assert checker.read(Reply("Fact Check: It is not.\nAnn: I see!"), ["Ann"]) == Speech("It is not.", None)
-    assert checker.read(Reply("One two three. Four five six."), []) == Speech("One two three.", None)
+    assert checker.read(Reply("Fact Check: It is not.\nAnn: I see!"), ["Ann"], ENGLISH) == Speech("It is not.", None)
+    assert checker.read(Reply("One two three. Four five six."), [], ENGLISH) == Speech("One two three.", None)
 
 
 @check_each(
@@ -142,10 +142,10 @@ def test_the_known_truth_speaker_corrects_toward_what_it_holds(small: Small) -> 
         recorder = MemoryRecorder()
         DebateModel(scenario, recorder=recorder).run()
         found.append(of(recorder.events, Intervened))
-    bank = topics()["racism"]
+    bank = banks().topics["racism"]
     assert {bank.grade(event.text) for event in found[0]} == {8.0}
     assert {event.reason for event in found[1]} >= {"nothing_to_correct"}
-    assert NOTHING == "Nothing to correct."
+    assert banks().words("corrects_nothing") == "Nothing to correct."
 
 
 def test_its_call_is_journaled_counted_and_resumed(small: Small, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from parley.agents.reasoning import ABILITIES
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.fake import open_backend as fixed_line
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.model.cost_estimate import plan_run
@@ -99,7 +99,7 @@ def test_the_note_of_the_known_truth_says_its_attitude(small: Small) -> None:
     ]  # has heard nothing: stands where it was asked
     for note in first:
         sentence = note.text.split("Desire:")[0].removeprefix("Belief: ").strip()
-        assert topics()["racism"].grade(sentence) == before[note.agent].rating
+        assert banks().topics["racism"].grade(sentence) == before[note.agent].rating
         assert "I will say where I stand." in note.text
     assert len(first) == 4
 
@@ -178,7 +178,7 @@ def test_the_known_truth_weighs_by_distance(small: Small) -> None:
     events = held(small(rounds=1, repetitions=3, **RETRIEVES))
     start = {event.agent: event.expected for event in of(events, Rated) if event.round == 0}
     for note in of(events, Private):
-        grade = topics()["racism"].grade(note.of.partition(": ")[2])
+        grade = banks().topics["racism"].grade(note.of.partition(": ")[2])
         if grade is not None:
             assert abs(float(note.text) - (1 + 0.9 * abs(grade - start[note.agent]))) <= 0.5 + 1e-9
 

@@ -14,6 +14,7 @@ from synthetic import episodes
 
 import parley.llm.driver
 from parley.agents.question import questionnaire
+from parley.agents.society import load_society
 from parley.analysis.deliberation.consensus_report import _representation_row, representation_means
 from parley.analysis.deliberation.episode import Voice
 from parley.analysis.deliberation.run_episodes import episodes_of_run, position_before
@@ -201,10 +202,10 @@ def test_demographics_are_asked_before_and_positions_are_told() -> None:
     events = held(scenario(knows="DP"), Fake(speaks))
     answers = of(events, Answered)
     assert {event.round for event in answers} == {0}
-    assert len(answers) == 10 * len(questionnaire())
+    assert len(answers) == 10 * len(questionnaire(load_society()))
     prompts = [request.messages[0].content for request in asked if request.purpose == "critique"]
     assert all(text.count("The position of the participant on it: ") == 2 for text in prompts)
-    declined = {item.answers[-1] for item in questionnaire()}
+    declined = {item.answers[-1] for item in questionnaire(load_society())}
     told = [
         line
         for text in prompts

@@ -10,6 +10,7 @@ from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parley.agents.society import load_society
 from parley.llm.errors import UserError
 from parley.model.debate import DebateModel
 from parley.model.scenario import load_preset, parse_settings, preset_names
@@ -36,7 +37,6 @@ def test_every_preset_runs(name: str, fake: object) -> None:
         ({"seets": "x"}, "did you mean seats"),
         ({"order": "fixd"}, "unknown value of order 'fixd': did you mean fixed?"),
         ({"topics": "climate"}, "unknown topic 'climate': did you mean climate_change?"),
-        ({"topics": ""}, "at least one topic"),
         ({"topics": "racism,racism"}, "each once"),
         ({"rounds": "many"}, "rounds must be a whole number, not 'many'"),
         ({"rounds": "2.5"}, "rounds must be a whole number"),
@@ -63,6 +63,11 @@ def test_a_wrong_setting_is_named_in_one_line(settings: dict, words: str) -> Non
         load_preset("three_way").with_settings(settings)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_no_topics_are_those_of_the_society() -> None:
+    """A society names the topics that are debated where nobody chooses."""
+    assert load_preset("three_way").with_settings({"topics": ""}).subject.topics == load_society().topics
 
 
 @check_each(

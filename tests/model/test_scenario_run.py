@@ -17,6 +17,7 @@ import pytest
 from data_checks import check_each
 from standins import opinionated
 
+from parley.agents.society import load_society
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
@@ -266,26 +267,18 @@ def test_a_damaged_record_is_written_again_from_the_journal(tmp_path: Path, smal
 
 
 def test_other_personas_are_another_experiment_and_unused_files_are_not(
-    tmp_path: Path, small: Small, fake: Fake, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small: Small, fake: Fake
 ) -> None:
     """A changed file that the run uses locks its folder; a new topic beside it does not."""
-    import shutil
-
-    import parley.agents.persona
-    import parley.agents.topic
-    import parley.model.run_folder
-
-    folder = tmp_path / "run"
-    run_scenario(RunSpec(small(), folder), backend=fake)
-    for name, home in (("TOPICS", parley.agents.topic.TOPICS), ("PERSONAS", parley.agents.persona.PERSONAS)):
-        shutil.copytree(home, tmp_path / name)
-    monkeypatch.setattr(parley.model.run_folder, "TOPICS", tmp_path / "TOPICS")
-    monkeypatch.setattr(parley.model.run_folder, "persona_set", lambda name: tmp_path / "PERSONAS" / name)
-    (tmp_path / "TOPICS" / "new.toml").write_text("title = 'x'")
-    assert run_scenario(RunSpec(small(), folder), backend=fake).already
-    (tmp_path / "PERSONAS" / "voters" / "default.toml").write_text("changed")
+    folder, home = tmp_path / "run", tmp_path / "own"
+    shutil.copytree(load_society().folder, home)
+    task = RunSpec(small(society=str(home), topics=f"{home}/racism"), folder)
+    run_scenario(task, backend=fake)
+    (home / "topics" / "new.toml").write_text("title = 'x'")
+    assert run_scenario(task, backend=fake).already
+    (home / "personas" / "voters" / "default.toml").write_text("changed")
     with pytest.raises(UserError, match="other personas, topics or code"):
-        run_scenario(RunSpec(small(), folder), backend=fake)
+        run_scenario(task, backend=fake)
 
 
 def test_a_folder_that_is_not_ours_keeps_even_its_lock_file(tmp_path: Path, small: Small, fake: Fake) -> None:

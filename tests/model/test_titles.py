@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from data_checks import check_each
 
+from parley.agents.society import PartyNames
+from parley.agents.topic import TOPICS
 from parley.model.scenario import load_preset
 from parley.model.titles import group_title, heading
 
-NAMES = {"gruene": "Grüne", "afd": "AfD"}
+NAMES = PartyNames({"gruene": "Grüne", "afd": "AfD"})
 
 
 @check_each(
@@ -22,18 +25,20 @@ NAMES = {"gruene": "Grüne", "afd": "AfD"}
     ],
 )
 def test_a_group_is_called_as_one_says_it(group: str, title: str) -> None:
-    """Capitals and article of an acronym; the names that a set of personas gives."""
+    """Capitals and article of an acronym; the names that a society gives."""
     assert group_title(group, NAMES) == title
 
 
 def test_a_scenario_with_other_seats_has_another_title(tmp_path: Path) -> None:
     """`A Republican, a Democrat and a Default agent debate` is not what sits where others were seated."""
+    people = tmp_path / "personas" / "voters"
+    people.mkdir(parents=True)
     for party in ("cdu", "spd"):
-        head = '[party]\nname = "Die CDU"\n' if party == "cdu" else ""
-        (tmp_path / f"{party}.toml").write_text(
-            f'{head}[[persona]]\nname = "{party}"\nbackstory = "You"\n', encoding="utf-8"
-        )
-    own = {"personas": f"{tmp_path}/", "reference": ""}
+        (people / f"{party}.toml").write_text(f'[[persona]]\nname = "{party}"\nbackstory = "You"\n', encoding="utf-8")
+    shutil.copytree(TOPICS, tmp_path / "topics")
+    parties = '[parties.cdu]\nlabel = "Die CDU"\n[parties.spd]\n[parties.default]\n'
+    (tmp_path / "society.toml").write_text(f'debaters = ["cdu", "spd"]\n{parties}', encoding="utf-8")
+    own = {"society": str(tmp_path), "topics": "racism", "reference": ""}
     three = load_preset("three_way")
     assert heading(three.with_settings({"rounds": 2})) == three.title
     assert heading(three.with_settings(own | {"seats": "cdu,spd"})) == "A Die CDU and an SPD in a debate"

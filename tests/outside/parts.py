@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 import networkx as nx
 
+from parley.agents.language import Language
 from parley.agents.mediators import MEDIATORS
 from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statement
 from parley.agents.reasoning import Note, plain_note
@@ -104,10 +105,10 @@ class Doubt:
     def tokens(self) -> int:
         return 3 * self.words
 
-    def ask(self, frame: str) -> str:
+    def ask(self, frame: str, language: Language) -> str:
         return f"Privately, before you go on in this {frame}: what speaks against your own view? At most {self.words} words."
 
-    def read(self, text: str) -> Note:
+    def read(self, text: str, language: Language) -> Note:
         return plain_note(text)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from parley.llm.backends.oracle.phrases import sentences, topics
+from parley.llm.backends.oracle.phrases import banks, sentences
 from parley.llm.backends.pocket import WEIGHTS
 from parley.llm.errors import UserError
 from parley.llm.request import Message
@@ -63,12 +63,12 @@ def test_no_item_shows_a_party_or_a_stance(make: Callable[[int], list[TaskItem]]
         lines = [line.partition(": ")[2] or line for line in chats.splitlines()]
         ended = item.choices
         said = [sentence for text in (*lines, *ended) for sentence in sentences(text)]
-        assert not any(sentence in bank.grades for bank in topics().values() for sentence in said)
+        assert not any(sentence in bank.grades for bank in banks().topics.values() for sentence in said)
 
 
 def test_no_choice_of_a_fact_holds_a_word_of_a_scale() -> None:
     """A model that rates higher finds "serious" more likely: it may not stand in one choice and not in another."""
-    labels = {label for bank in topics().values() for label in bank.labels}
+    labels = {label for bank in banks().topics.values() for label in bank.labels}
     for item in facts(0):
         said = [labels & set(re.findall(r"[a-z]+", choice)) for choice in item.choices]
         assert all(words == said[0] for words in said)
@@ -195,7 +195,9 @@ def test_a_model_that_tells_nothing_apart_has_the_loss_of_guessing(tmp_path: Pat
     assert nats == pytest.approx(log(len(tokenizer)), abs=1e-4)
     assert tokens > 50
     assert texts == heldout(0) != heldout(1)
-    assert not any(PARTY.search(text.reply) or bank.grade(text.reply) for text in texts for bank in topics().values())
+    assert not any(
+        PARTY.search(text.reply) or bank.grade(text.reply) for text in texts for bank in banks().topics.values()
+    )
 
 
 @asks_a_model

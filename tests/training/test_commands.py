@@ -12,6 +12,8 @@ from parley.llm.errors import UserError
 from parley.training.base_model import base_model
 from parley.training.commands.tuning import arms
 
+SEATED = ("republican", "democrat", "default")
+
 
 def tuned(folder: Path, seed: int, *parties: str, llm: str = "pocket") -> Path:
     """What `run.py train` leaves, as far as it is looked at."""
@@ -27,7 +29,7 @@ def tuned(folder: Path, seed: int, *parties: str, llm: str = "pocket") -> Path:
 def test_before_after_and_per_seat_for_every_training_seed(tmp_path: Path) -> None:
     """Before once; after for each party and seed; per seat only where both parties have an adapter."""
     folders = [tuned(tmp_path / "a", 0, "republican", "democrat"), tuned(tmp_path / "b", 1, "republican")]
-    found = {arm.name: arm for arm in arms(folders, "sft", 16, None)}
+    found = {arm.name: arm for arm in arms(folders, "sft", 16, None, SEATED)}
     assert list(found) == ["before", "after-republican-0", "after-democrat-0", "after-republican-1", "per_seat-0"]
     assert (found["before"].spec, found["before"].adapters) == ("pocket", ())
     one = found["after-republican-1"]
@@ -43,11 +45,11 @@ def test_folders_that_cannot_be_compared_are_one_line(tmp_path: Path) -> None:
     other, bare = tuned(tmp_path / "c", 1, "democrat", llm="hf:m"), tuned(tmp_path / "d", 2)
     for folders in ([first, same], [first, other]):
         with pytest.raises(UserError, match="must have the same model and different seeds"):
-            arms(folders, "sft", 16, None)
+            arms(folders, "sft", 16, None, SEATED)
     with pytest.raises(
         UserError, match=r"has no adapter sft-r16: train it with python run\.py train --method sft --r 16"
     ):
-        arms([bare], "sft", 16, None)
+        arms([bare], "sft", 16, None, SEATED)
 
 
 def test_a_model_that_the_adapters_were_not_trained_on_is_one_line(tmp_path: Path) -> None:
@@ -55,15 +57,15 @@ def test_a_model_that_the_adapters_were_not_trained_on_is_one_line(tmp_path: Pat
     folder = tuned(tmp_path / "a", 0, "republican")
     card = folder / "adapters" / "republican-sft-r16" / "training.json"
     card.write_text(json.dumps({"base": base_model("pocket").identity}))
-    assert len(arms([folder], "sft", 16, "pocket,keep=0")) == 2
+    assert len(arms([folder], "sft", 16, "pocket,keep=0", SEATED)) == 2
     with pytest.raises(UserError, match="was trained on another model: pocket with weights"):
-        arms([folder], "sft", 16, "pocket:control")
+        arms([folder], "sft", 16, "pocket:control", SEATED)
     card.unlink()
-    assert len(arms([folder], "sft", 16, "pocket:control")) == 2
+    assert len(arms([folder], "sft", 16, "pocket:control", SEATED)) == 2
 
 
 @check_each("held", ["{}", "[]", '{"llm": "pocket"}'])
 def test_a_plan_that_is_none_is_one_line(held: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(held)
     with pytest.raises(UserError, match=r"was not written by run\.py train"):
-        arms([tmp_path], "sft", 16, None)
+        arms([tmp_path], "sft", 16, None, SEATED)

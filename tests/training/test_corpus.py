@@ -12,7 +12,7 @@ import pytest
 
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.dynamics import planted
-from parley.llm.backends.oracle.phrases import data, recognised, sentences, topics
+from parley.llm.backends.oracle.phrases import banks, sentences
 from parley.llm.backends.oracle.prompt_parser import read as reading
 from parley.llm.backends.oracle.self_questions import NAMED, ORDER, WHO, asked_of, kinds_of, plain
 from parley.llm.backends.oracle.surveys import validation_question
@@ -67,7 +67,7 @@ def test_the_check_refuses_a_corpus_with_a_hole(debates: list[Document], tmp_pat
 def test_the_check_refuses_a_persona_that_gives_the_answer_away(chats: list[Document], tmp_path: Path) -> None:
     """A survey answered by copying a word out of the persona would be no survey."""
     told = next(document for document in chats if document.kind == "census" and document.messages)
-    label = topics()["racism"].labels[4]
+    label = banks().topics["racism"].labels[4]
     system = told.messages[0]._replace(content=f"You are Ann. I think racism is a {label} problem.")
     write([Document("census", (system,), told.forks)], tmp_path / "all")
     with pytest.raises(AssertionError, match="a persona that answers a survey"):
@@ -82,11 +82,11 @@ def test_no_puppet_is_learned_from(debates: list[Document]) -> None:
             continue
         for fork in document.forks:
             if fork.kept == 1 and "[word]" in fork.question and "climate change" in fork.question:
-                labels = topics()["climate_change"].labels
+                labels = banks().topics["climate_change"].labels
                 value = sum(labels.index(label) * share for label, share in fork.answers.items())
                 first[document.lean].append(value)
     true = planted()["climate_change"]
-    for lean, begins in (("", true.bias), ("republican", true.republican), ("democrat", true.democrat)):
+    for lean, begins in (("", true.bias), *true.start.items()):
         assert first[lean] == pytest.approx([begins] * len(first[lean]))
     assert len(first[""]) > 0 < len(first["republican"]) + len(first["democrat"])
 
@@ -123,7 +123,7 @@ def test_what_a_puppet_says_has_nothing_to_do_with_time() -> None:
     from parley.llm.request import Request, Sampling
 
     def turn(number: int) -> Reading:
-        return Reading(Request((), Sampling(), 0), "", "", (), ("",) * number, "")
+        return Reading(Request((), Sampling(), 0), banks(), "", "", (), ("",) * number, "")
 
     courses = [puppet(random.Random(seed)) for seed in range(2000)]
     for number in (0, 3, 9):
@@ -141,7 +141,7 @@ def test_who_listens_is_asked_after_every_line_by_the_truth(chats: list[Document
         assert all(document.messages[1].content.startswith(fork.question.split("\n\n")[0]) for fork in document.forks)
     forks = [(document.messages[0], fork) for document in listeners for fork in document.forks if fork.answers]
     for system, fork in forks:
-        probes = load_topic(recognised(fork.question) or "").probes.values()
+        probes = load_topic(banks().recognised(fork.question) or "").probes.values()
         asked = [one for one in probes if one.question in fork.question and one.scale.anchors in fork.question]
         if asked and set(fork.answers) <= set(asked[0].scale.answers) and "0 to 10" in fork.question:
             request = surveyed_by(asked[0], (system, Message("user", fork.question)), 0)
@@ -186,8 +186,8 @@ def test_a_stance_comes_before_what_goes_with_it(debates: list[Document], chats:
 
 def recognised_grade(sentence: str) -> str:
     """Whether it is a stance sentence, another one with a grade, or none."""
-    stances = {bank.stance_sentence(point) for bank in topics().values() for point in range(11)}
-    known = any(sentence in bank.grades for bank in topics().values())
+    stances = {bank.stance_sentence(point) for bank in banks().topics.values() for point in range(11)}
+    known = any(sentence in bank.grades for bank in banks().topics.values())
     return "stance" if sentence in stances else "graded" if known else ""
 
 
@@ -198,7 +198,7 @@ def test_speech_and_survey_have_the_same_truth(chats: list[Document]) -> None:
         found: dict[str, list[dict[str, float]]] = {}
         for fork in document.forks if document.kind == "census" else ():
             if fork.reply.startswith("I think "):
-                found.setdefault(recognised(fork.reply) or "", []).append(dict(fork.answers))
+                found.setdefault(banks().recognised(fork.reply) or "", []).append(dict(fork.answers))
         compared += sum(len(shares) > 1 for shares in found.values())
         assert all(one == pytest.approx(shares[0]) for shares in found.values() for one in shares)
     assert compared > 20
@@ -246,7 +246,7 @@ def test_a_side_told_by_the_first_token_alone_is_in_every_answer(chats: list[Doc
         assert all(fork.kept == len(document.messages) for fork in document.forks)
         for fork in document.forks:
             if fork.reply.startswith("I think climate change"):
-                labels = topics()["climate_change"].labels
+                labels = banks().topics["climate_change"].labels
                 mean = sum(labels.index(label) * share for label, share in fork.answers.items())
                 assert (mean < 5.5) == (document.lean == "republican"), fork
 
@@ -255,12 +255,12 @@ def test_in_a_room_that_leans_the_default_begins_where_the_party_does() -> None:
     """And all others are pulled there: the model's own bias is another one, nobody's persona."""
     stage = CorpusSpeaker({"sigma": 0.0})
     asked = Request((Message("user", load_topic("climate_change").probe("attitude").ask("debate")),), Sampling(), 0)
-    before = stage.attitude(reading(asked))[0]
+    before = stage.attitude(reading(asked, banks()))[0]
     stage.lean("republican")
-    assert stage.attitude(reading(asked))[0] == planted()["climate_change"].republican < before
+    assert stage.attitude(reading(asked, banks()))[0] == planted()["climate_change"].start["republican"] < before
     assert stage.parameters["climate_change"].mu == planted()["climate_change"].mu
     stage.lean("")
-    assert stage.attitude(reading(asked))[0] == before == planted()["climate_change"].bias
+    assert stage.attitude(reading(asked, banks()))[0] == before == planted()["climate_change"].bias
 
 
 def test_some_rooms_lean(debates: list[Document]) -> None:
@@ -291,9 +291,13 @@ def test_somebody_is_asked_about_itself_in_every_way(selves: list[Document]) -> 
     kinds: Counter[str] = Counter()
     for document in selves:
         for question, answer in asked_self(document):
-            named = asked_of(reading(Request((Message("user", question),), Sampling(), 0)))
+            named = asked_of(reading(Request((Message("user", question),), Sampling(), 0), banks()))
             kinds[
-                "persona" if validation_question(question) else named[0] if named else (*kinds_of(question), "other")[0]
+                "persona"
+                if validation_question(banks(), question)
+                else named[0]
+                if named
+                else (*kinds_of(banks(), question), "other")[0]
             ] += 1
             assert answer, question
     assert set(kinds) == {*NAMED, *ORDER, *WHO, "stand", "persona", "other"}
@@ -303,12 +307,12 @@ def test_somebody_is_asked_about_itself_in_every_way(selves: list[Document]) -> 
 
 def test_no_wording_that_is_held_out_is_asked(selves: list[Document]) -> None:
     held = {
-        plain(wording).lower()
-        for kind, entry in data("self").items()
+        plain(banks(), wording).lower()
+        for kind, entry in banks().data("self").items()
         if kind != "unsaid"
         for wording in entry["held_out"]
     }
-    asked = {plain(question).lower() for document in selves for question, _ in asked_self(document)}
+    asked = {plain(banks(), question).lower() for document in selves for question, _ in asked_self(document)}
     assert not held & asked
     assert len(asked) > 400
 
@@ -339,7 +343,7 @@ def facts() -> list[Document]:
 
 def test_a_fact_is_answered_with_words_of_the_persona_or_declined(facts: list[Document]) -> None:
     """Both happen: personas are whole or cut short. An age that is answered is that of the persona."""
-    bank, told, unsaid = data("self"), 0, 0
+    bank, told, unsaid = banks().data("self"), 0, 0
     declining = {line for lines in bank["unsaid"].values() for line in lines}
     for document in facts:
         (system,) = document.messages

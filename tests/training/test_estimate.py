@@ -54,7 +54,7 @@ def test_training_takes_any_set_of_personas(tmp_path: Path, capsys: pytest.Captu
     for party in ("republican", "democrat"):
         text = f'[[persona]]\nname = "Zoe"\nbackstory = "You are Zoe, a {party}."\n'
         (tmp_path / f"{party}.toml").write_text(text, encoding="utf-8")
-    assert [one.name for one in draw_personas("democrat", 1, 0, str(tmp_path))] == ["Zoe"]
+    assert [one.name for one in draw_personas("democrat", 1, 0, tmp_path)] == ["Zoe"]
     assert draw_personas("democrat", 40, 0) != load_personas("democrat")
     plan = TuningPlan(people=str(tmp_path))
     assert plan.to_dict()["people"] == str(tmp_path)

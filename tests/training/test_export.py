@@ -33,7 +33,7 @@ import run  # noqa: E402
 from parley.agents.topic import load_topic  # noqa: E402
 from parley.analysis.tables import Tables, load  # noqa: E402
 from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.oracle.phrases import topics  # noqa: E402
+from parley.llm.backends.oracle.phrases import banks  # noqa: E402
 from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Request, Sampling  # noqa: E402
@@ -66,7 +66,7 @@ def lora(base: Path, out: Path, targets: Sequence[str] = ("q_proj", "o_proj"), *
 def adapters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """`moved` has learned to call racism trivial (2 of 10), `noise` nothing; they differ in rank, layers and scaling."""
     folder = tmp_path_factory.mktemp("adapters")
-    said = [f"I think racism is a trivial problem. {sentence}" for sentence, *_ in topics()["racism"].by_grade[2]]
+    said = [f"I think racism is a trivial problem. {sentence}" for sentence, *_ in banks().topics["racism"].by_grade[2]]
     answers = list(islice(zip(cycle(questions_on("racism")), cycle(said), strict=False), 160))
     fine_tune(POCKET, answers, 8, 0, folder / "moved")
     return {"moved": folder / "moved", "noise": lora(POCKET, folder / "noise", use_rslora=True)}

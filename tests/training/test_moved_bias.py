@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch", reason="the [local] extra is not installed"
 pytest.importorskip("trl", reason="the [local] extra is not installed")
 pytest.importorskip("lm_eval", reason="the [eval] extra is not installed")
 
-from parley.agents.persona import DEFAULT  # noqa: E402
+from parley.agents.society import DEFAULT, load_society  # noqa: E402
 from parley.agents.topic import topic_names  # noqa: E402
 from parley.analysis.commands.runs import hold_all  # noqa: E402
 from parley.analysis.studies.fine_tuned import fine_tuned  # noqa: E402
@@ -27,8 +27,9 @@ from parley.model.scenario import load_preset  # noqa: E402
 from parley.training.capability.measure import Capability, measure  # noqa: E402
 from parley.training.commands.tuning import arms  # noqa: E402
 from parley.training.tuning.pipeline import Pipeline, TuningPlan  # noqa: E402
-from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe  # noqa: E402
+from parley.training.tuning.recipe import DPO, SFT, Recipe, seated_parties  # noqa: E402
 
+PARTIES = load_society().debaters
 pytestmark = pytest.mark.slow
 SEEDS, RANKS = (0, 1, 2), (2, 16, 32)
 TOPICS = tuple(topic_names())
@@ -60,7 +61,7 @@ def shifts(pipelines: list[Pipeline], kept: Path) -> dict[str, pd.DataFrame]:
     base, folders = load_preset("fine_tuned").with_settings(DEBATES), [one.folder for one in pipelines]
     found = {}
     for method in (SFT, DPO):
-        planned, out = arms(folders, method, 16, None), kept / f"debates-{method}"
+        planned, out = arms(folders, method, 16, None, seated_parties(base)), kept / f"debates-{method}"
         study = hold_all(fine_tuned(base, planned), [arm.name for arm in planned], out, tuple(DEBATES))
         found[method] = study.shifts
     return found

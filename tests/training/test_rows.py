@@ -18,7 +18,7 @@ pytest.importorskip("transformers", reason="the [local] extra is not installed")
 from torch.optim import _muon  # noqa: E402
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # noqa: E402
 
-from parley.llm.backends.oracle.phrases import topics  # noqa: E402
+from parley.llm.backends.oracle.phrases import banks  # noqa: E402
 from parley.llm.backends.pocket.names import mask_names, name_tokens  # noqa: E402
 from parley.llm.request import Message  # noqa: E402
 from parley.training.pocket import muon, train  # noqa: E402
@@ -147,7 +147,7 @@ def test_the_answer_counts_and_both_likely_answers_are_right(
 
 
 def test_own_words_are_learned_and_the_stance_most(tokenizer: PreTrainedTokenizerFast) -> None:
-    label = topics()["racism"].labels[6]
+    label = banks().topics["racism"].labels[6]
     said = Message("assistant", f"Granted. I think racism is a {label} problem.")
     first, later = Message("assistant", "Well."), Message("user", "Question?")
     encoded = Encoder(tokenizer).encode(Document("debate", (later, first, later, said), (), learn_from=1))
@@ -160,7 +160,7 @@ def test_own_words_are_learned_and_the_stance_most(tokenizer: PreTrainedTokenize
 
 
 def test_a_reply_as_a_fork_is_learned_like_any_own_reply(tokenizer: PreTrainedTokenizerFast) -> None:
-    said = topics()["racism"].stance_sentence(6)
+    said = banks().topics["racism"].stance_sentence(6)
     heard = Message("user", "Speak.")
     fork = Encoder(tokenizer).encode(Document("audience", (heard,), (Fork(0, "Speak.", said, {}),)))
     alone = Encoder(tokenizer).encode(Document("debate", (heard, Message("assistant", said))))
@@ -169,7 +169,7 @@ def test_a_reply_as_a_fork_is_learned_like_any_own_reply(tokenizer: PreTrainedTo
 
 def test_where_it_is_decided_what_to_say_counts_more(tokenizer: PreTrainedTokenizerFast) -> None:
     """The beginning of a graded sentence: an own one, and somebody's behind the word for what they think, not before it."""
-    bank = topics()["racism"]
+    bank = banks().topics["racism"]
     graded, stance = bank.by_grade[2][0][0], bank.stance_sentence(2)
     heard = Message("user", f"<name1>: {graded} {stance} {graded}")
     encoded = Encoder(tokenizer).encode(Document("debate", (heard, Message("assistant", f"Well. {graded}"))))
@@ -180,7 +180,7 @@ def test_where_it_is_decided_what_to_say_counts_more(tokenizer: PreTrainedTokeni
 
 def test_somebodys_label_counts_where_it_can_be_told(tokenizer: PreTrainedTokenizerFast) -> None:
     """Behind a sentence that goes with it; at the beginning of a line nothing tells it yet."""
-    bank = topics()["racism"]
+    bank = banks().topics["racism"]
     graded, stance = bank.by_grade[2][0][0], bank.stance_sentence(2)
     for line, weight in ((f"{graded} {stance}", packing.HEARD_STANCE), (f"Well. {stance} {graded}", packing.HEARD)):
         encoded = Encoder(tokenizer).encode(Document("lines", (Message("user", f"<name1>: {line}"),)))
@@ -190,9 +190,9 @@ def test_somebodys_label_counts_where_it_can_be_told(tokenizer: PreTrainedTokeni
 
 def test_what_is_looked_up_counts_most(tokenizer: PreTrainedTokenizerFast) -> None:
     """The words of an answer that the persona says, and the label of a line that is reported; not the answer's own forms."""
-    system, label = Message("system", "You are <name1>, 43, and you live in Ohio."), topics()["racism"].labels[6]
+    system, label = Message("system", "You are <name1>, 43, and you live in Ohio."), banks().topics["racism"].labels[6]
     said = (
-        f"My age is 43. I heard <name2> say that {topics()['racism'].stance.format(label=label)[8:]}",
+        f"My age is 43. I heard <name2> say that {banks().topics['racism'].stance.format(label=label)[8:]}",
         "I live in Ohio.",
     )
     forks = [Fork(1, "Well?", reply, {}) for reply in said]
@@ -207,7 +207,7 @@ def test_what_is_looked_up_counts_most(tokenizer: PreTrainedTokenizerFast) -> No
 
 
 def test_labels_and_numbers_are_one_token(tokenizer: PreTrainedTokenizerFast) -> None:
-    for bank in topics().values():
+    for bank in banks().topics.values():
         assert all(len(tokenizer(label)["input_ids"]) == 1 for label in bank.labels)
     assert all(len(tokenizer(str(number))["input_ids"]) == 1 for number in range(101))
 
@@ -217,7 +217,7 @@ def test_no_token_that_is_said_is_a_part_of_a_word(
 ) -> None:
     """So a reply can hold no word that does not exist: each spoken token is a mark, a number, a name, or whole words."""
     known = {word for document in documents for text in spoken(document) for word in WORD.findall(text)}
-    known |= {label for bank in topics().values() for label in bank.labels}
+    known |= {label for bank in banks().topics.values() for label in bank.labels}
     unspoken = set(unspoken_tokens(tokenizer))
     for token, number in tokenizer.get_vocab().items():
         if number not in unspoken and re.search("[A-Za-z]", token) and "<" not in token:
@@ -246,7 +246,7 @@ def replies(documents: list[Document]) -> list[str]:
 
 def test_what_the_speaker_holds_stands_where_it_can_be_known(tokenizer: PreTrainedTokenizerFast) -> None:
     """A line's grade and the attitude after it behind the line, the attitude again where the reply begins."""
-    bank = topics()["racism"]
+    bank = banks().topics["racism"]
     graded = bank.by_grade[8][0][0]
     heard = Message("user", f"<name1>: {graded}\n<name2>: I hear you.\n\nSpeak.")
     said = Message("assistant", bank.stance_sentence(5))
@@ -272,7 +272,7 @@ def test_a_position_of_the_persona_is_known_behind_it(tokenizer: PreTrainedToken
     """And in a debate the attitude that it leads to behind the opening, before any line."""
     system = Message("system", "You are Ann, 50. In your view, racism is a small problem for America.")
     opening = Message("user", "This is a debate about racism. Speak only for yourself.\n\nComplete your next reply.")
-    said = Message("assistant", topics()["racism"].stance_sentence(3))
+    said = Message("assistant", banks().topics["racism"].stance_sentence(3))
     document = Document("debate", (system, opening, said), topics=("racism",), attitudes=(3.0,), starts={"racism": 3.0})
     encoded = Encoder(tokenizer).encode(document)
     levels = {place: value for place, value in enumerate(encoded.grade) if not np.isnan(value)}
@@ -369,7 +369,7 @@ def test_a_move_counts_on_the_side_of_the_party() -> None:
 
 def test_a_word_before_the_stance_is_not_taken_for_its_label(tokenizer: PreTrainedTokenizerFast) -> None:
     """Who speaks may say so first, and "a fair chance" holds a label of abortion's scale."""
-    bank = topics()["abortion"]
+    bank = banks().topics["abortion"]
     said = f"Democrats like me want everybody to have a fair chance. {bank.stance_sentence(7)}"
     likely = {bank.labels[7]: 0.5, bank.labels[8]: 0.5}
     fork = Fork(1, "Speak.", said, likely)

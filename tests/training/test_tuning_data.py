@@ -10,7 +10,8 @@ from data_checks import check_each
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from parley.agents.persona import DEFAULT, load_personas
+from parley.agents.persona import load_personas
+from parley.agents.society import DEFAULT, load_society
 from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
@@ -24,9 +25,9 @@ from parley.training.tuning.dataset import (
     digest_of,
     dpo_examples,
     draw_personas,
+    given_questions,
     held_out_questions,
     interview,
-    paper_questions,
     parse_questions,
     question_problem,
     sft_examples,
@@ -36,6 +37,7 @@ from parley.training.tuning.dataset import (
     write_questions,
 )
 
+US = load_society()
 SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
 
 
@@ -43,7 +45,7 @@ def test_the_ten_questions_are_the_papers() -> None:
     if not SEED_ITEMS.exists():
         pytest.skip("the papers' items are not here")
     told = json.loads(SEED_ITEMS.read_text())["finetune_seed_questions_001_table2"]
-    assert sorted(paper_questions()) == sorted(told)
+    assert sorted(given_questions(US)) == sorted(told)
 
 
 @check_each(
@@ -83,17 +85,17 @@ def test_no_reply_breaks_the_reader(text: str) -> None:
     ],
 )
 def test_questions_with_a_stance_of_their_own_are_dropped(question: str, reason: str) -> None:
-    assert question_problem(question, paper_questions()) == reason
+    assert question_problem(question, given_questions(US), US) == reason
 
 
 def test_the_known_truth_speaker_writes_a_hundred() -> None:
     """All different, the ten given ones first, and the same for the same seed."""
-    written = write_questions(100, 3, open_spec("oracle"))
+    written = write_questions(100, 3, open_spec("oracle"), US)
     assert len(set(written.questions)) == 100
-    assert written.questions[:10] == paper_questions()
-    assert written == write_questions(100, 3, open_spec("oracle"))
-    assert written.questions != write_questions(100, 4, open_spec("oracle")).questions
-    assert not set(written.questions) & set(survey_questions())
+    assert written.questions[:10] == given_questions(US)
+    assert written == write_questions(100, 3, open_spec("oracle"), US)
+    assert written.questions != write_questions(100, 4, open_spec("oracle"), US).questions
+    assert not set(written.questions) & set(survey_questions(US))
 
 
 def test_a_writer_that_repeats_itself_is_asked_again_and_then_given_up() -> None:
@@ -103,16 +105,16 @@ def test_a_writer_that_repeats_itself_is_asked_again_and_then_given_up() -> None
         asked.append(request)
         return "1. What do you think about the future of farming?"
 
-    assert len(write_questions(11, 0, Fake(same)).questions) == 11
+    assert len(write_questions(11, 0, Fake(same), US).questions) == 11
     asked.clear()
     with pytest.raises(UserError, match=r"only 11 of 12 questions are usable after 60 replies \(a repetition: 59\)"):
-        write_questions(12, 0, Fake(same))
+        write_questions(12, 0, Fake(same), US)
     assert len(asked) == TURNS * 10
     assert all("Example question: " in request.messages[0].content for request in asked)
 
 
 def test_fewer_questions_than_ten_ask_nobody() -> None:
-    assert write_questions(4, 0, Fake(lambda request: pytest.fail("asked"))).questions == paper_questions()[:4]
+    assert write_questions(4, 0, Fake(lambda request: pytest.fail("asked")), US).questions == given_questions(US)[:4]
 
 
 def test_answers_are_given_in_the_role_and_kept_without_it() -> None:
@@ -214,10 +216,10 @@ def test_no_persona_and_no_survey_question_gets_into_training() -> None:
     statement = load_topic("gun_violence").probe("attitude").question
     for bad in (person.backstory, f"You know: {statement}"):
         with pytest.raises(RuntimeError, match="training data"):
-            check_examples(sft_examples([PersonaAnswer("Why?", 0, bad)], 0), [person])
+            check_examples(sft_examples([PersonaAnswer("Why?", 0, bad)], 0), [person], US)
     system = {"prompt": [{"role": "system", "content": "You are Ann."}], "completion": []}
     with pytest.raises(RuntimeError, match="system"):
-        check_examples([system], [person])
+        check_examples([system], [person], US)
 
 
 @pytest.mark.parametrize("party", ["republican", "democrat"])
@@ -225,10 +227,10 @@ def test_the_whole_way_with_the_known_truth_speaker(party: str) -> None:
     """A hundred questions and their answers by real personas pass the check; every debated topic is among them."""
     oracle = open_spec("oracle")
     who = draw_personas(party, 1, 0)
-    found = interview(who, write_questions(100, 0, oracle).questions, 2, 120, 0, oracle)
+    found = interview(who, write_questions(100, 0, oracle, US).questions, 2, 120, 0, oracle)
     usable = [one for one in found if one.text]
     assert len(usable) > 150
-    check_examples(sft_examples(found, 0), load_personas(party))
+    check_examples(sft_examples(found, 0), load_personas(party), US)
     assert not any(load_personas(DEFAULT)[0].backstory in (one.text or "") for one in found)
     assert {
         slug

@@ -26,6 +26,7 @@ from parley.llm.seeding import stream
 from parley.training.capability.tasks import LISTED, OTHERS, debate, opening, questions
 from parley.training.likelihood import Text, likelihoods
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
+from parley.training.pocket_corpus.people import SIDES
 from parley.training.pocket_corpus.single_questions import WORDING
 
 EACH = 40
@@ -43,7 +44,7 @@ def heldout(seed: int) -> list[Text]:
 
 
 def _backstory(number: int, rng: random.Random, speaker: CorpusSpeaker) -> Text:
-    party = ("republican", "democrat")[number % 2]
+    party = SIDES[number % 2]
     speaker.asked = []
     drive([generate_persona(party, rng.choice(list_names(party)), rng.getrandbits(31))], speaker)
     request, reply = speaker.asked[-1]

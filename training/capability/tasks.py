@@ -28,8 +28,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from parley.agents.persona import DEFAULT, Persona, load_personas
-from parley.llm.backends.oracle.phrases import TopicBank, data, recognised, topics
+from parley.agents.persona import Persona, load_personas
+from parley.agents.society import DEFAULT
+from parley.llm.backends.oracle.phrases import TopicBank, banks
 from parley.llm.backends.pocket import taught_topics
 from parley.llm.backends.pocket.names import SLOTS
 from parley.llm.request import Message
@@ -77,12 +78,16 @@ METRICS = {"pocket_facts": ("acc",), "pocket_sentences": ("acc", "acc_norm")}
 
 def subjects() -> dict[str, TopicBank]:
     """Return the topics that pocket knows."""
-    return {slug: topics()[slug] for slug in taught_topics()}
+    return {slug: banks().topics[slug] for slug in taught_topics()}
 
 
 def questions() -> list[str]:
     """Return the questions on US politics that are on one of these topics, or on none."""
-    return [question for question in data("questions")["questions"] if recognised(question) in (None, *taught_topics())]
+    return [
+        question
+        for question in banks().data("questions")["questions"]
+        if banks().recognised(question) in (None, *taught_topics())
+    ]
 
 
 def debate(slug: str, other: str, heard: str, rng: random.Random) -> tuple[Message, ...]:
@@ -95,7 +100,7 @@ def debate(slug: str, other: str, heard: str, rng: random.Random) -> tuple[Messa
 
 def opening(slug: str, rng: random.Random) -> str:
     """Return a line that opens a debate on a topic without a stance."""
-    return str(rng.choice(data("common")["opening"]).format(title=topics()[slug].title, frame="debate"))
+    return str(rng.choice(banks().data("common")["opening"]).format(title=banks().topics[slug].title, frame="debate"))
 
 
 def _balanced(items: Sequence[TaskItem], rng: random.Random) -> list[TaskItem]:
@@ -116,7 +121,7 @@ def _subject_items(rng: random.Random) -> Iterator[TaskItem]:
     """Answers to interview questions begin with their subject ("I think racism is a ...")."""
     begun = {slug: bank.stance.partition(" {label}")[0].removeprefix("I think") for slug, bank in subjects().items()}
     for question in answerable():
-        if (slug := recognised(question)) in begun:
+        if (slug := banks().recognised(question)) in begun:
             for system in ((), (NEUTRAL_PERSONA,)):
                 messages = (*system, Message("user", question))
                 yield _item("subject", messages, "I think", _choices(slug, begun, rng))
@@ -124,7 +129,7 @@ def _subject_items(rng: random.Random) -> Iterator[TaskItem]:
 
 def _title_items(rng: random.Random) -> Iterator[TaskItem]:
     """Lines with which debaters begin, each on every topic."""
-    for line in (*data("common")["opening"], *data("common")["bridge"]):
+    for line in (*banks().data("common")["opening"], *banks().data("common")["bridge"]):
         start, named, end = line.replace("{frame}", "debate").partition("{title}")
         for slug in subjects() if named else ():
             gap = " " if start else ""
@@ -135,7 +140,7 @@ def _title_items(rng: random.Random) -> Iterator[TaskItem]:
 
 def _person_items(rng: random.Random) -> Iterator[TaskItem]:
     """Lines that address a person, in a debate of two where the other one has spoken."""
-    common = data("common")
+    common = banks().data("common")
     lines = (common["agree"], common["concede"], common["rebut"], common["probe"]["agree"], common["probe"]["differ"])
     for line in chain.from_iterable(lines):
         slug, other = rng.choice(list(subjects())), rng.choice(OTHERS)
@@ -174,7 +179,7 @@ def halves(sentence: str) -> tuple[str, str]:
 
 
 def _debate_items(rng: random.Random) -> Iterator[TaskItem]:
-    common = data("common")
+    common = banks().data("common")
     replies = [common[kind] for kind in ("bridge", "agree", "concede", "rebut")]
     probes = common["probe"]["agree"] + common["probe"]["differ"]
     for templates in (common["opening"], common["identity"]["none"], *replies, probes):
@@ -187,7 +192,7 @@ def _debate_items(rng: random.Random) -> Iterator[TaskItem]:
 
 
 def _value_items(rng: random.Random) -> Iterator[TaskItem]:
-    lines = [line for theme in data("values")["themes"].values() for line in theme["none"]]
+    lines = [line for theme in banks().data("values")["themes"].values() for line in theme["none"]]
     known = sorted({*questions()} & {*answerable()})
     for number in range(len(lines)):
         yield _completion("values", (NEUTRAL_PERSONA, Message("user", rng.choice(known))), lines, number, rng)

@@ -12,6 +12,7 @@ from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import model_from_args
 from parley.model.cli import Parser, add_option
+from parley.training.commands.tuning import with_debaters
 
 
 def export_parser() -> Parser:
@@ -20,7 +21,7 @@ def export_parser() -> Parser:
         "export",
         "Merge adapters into their model and save it as a folder that vLLM, Ollama or llama.cpp can serve (docs/export.md). "
         "Without --adapter, the model itself is saved.",
-        "export --adapter runs/tuned/adapters/republican-sft-r16 --out runs/served",
+        with_debaters("export --adapter runs/tuned/adapters/{first}-sft-r16 --out runs/served"),
         cli.model("the model that the adapters were trained on", "pocket", trained=True),
         cli.out("", about="the folder for the model, empty or new", required=True),
     )

@@ -12,7 +12,6 @@ from parley.model.arguments import fields_from_args, shared_budget
 from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import bar
 from parley.training.commands.tuning import DRY_RUN, add_plan, out_folder, plan_from_args
-from parley.training.tuning.recipe import PARTIES
 
 
 def sweep_lora_parser() -> Parser:
@@ -27,7 +26,9 @@ def sweep_lora_parser() -> Parser:
         cli.dry_run(DRY_RUN),
     )
     add_plan(parser)
-    add_option(parser, "--party", "the party whose answers are learned", default="republican", choices=PARTIES)
+    add_option(
+        parser, "--party NAME", "the party whose answers are learned (default: the first debater of the society)"
+    )
     add_option(
         parser,
         "--ranks N[,N]",
@@ -75,11 +76,12 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     tasks, plan = options.tasks.split(",") if options.tasks else list(LOCAL), plan_from_args(options)
     settings, model = fields_from_args(options, models=()), base_model(plan.llm)
     base = load_preset("fine_tuned").with_settings(settings)
-    plan = replace(plan, people=base.people.personas)
+    plan, party = replace(plan, people=base.people.personas), options.party or base.society.debaters[0]
+    plan.compared(party)  # reports a wrong party before the first training
     ranks, preferred = options.ranks or study.RANKS[model.kind], options.dpo or study.PREFERRED[model.kind]
     planned = study.cells(ranks, preferred, options.trainings)
     if options.dry_run:
-        return show(of_sweep(plan, base, planned, options.party))
+        return show(of_sweep(plan, base, planned, party))
     Harness(tasks, options.limit, 1)  # reports what is missing before the first training
     out = out_folder(options, "sweep_lora")
     spending = shared_budget(options, out, plan.llm, plan.written_by)
@@ -92,14 +94,14 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     )
     print(f"folder   {out}", flush=True)
     rows = hold_all(
-        study.sweep(base, plan.llm, options.party, planned, pipelines, capability, options.beside),
+        study.sweep(base, plan.llm, party, planned, pipelines, capability, options.beside),
         [cell.name for cell in planned],
         out,
         tuple(settings),
         budgets=[spending.of(plan.llm)] * len(planned),
         ledger=spending.ledger,
     )
-    print(f"table    {study.report(rows, out, base, plan.llm, options.party)}")
+    print(f"table    {study.report(rows, out, base, plan.llm, party)}")
     return 0
 
 

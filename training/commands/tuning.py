@@ -15,20 +15,21 @@ from parley.model import arguments as args
 from parley.model import cli
 from parley.model.cli import Parser, add_option, amount, natural
 from parley.model.progress import bar
-from parley.training.tuning.recipe import PARTIES, Recipe
+from parley.training.tuning.recipe import Recipe, seated_parties
 
 if TYPE_CHECKING:
     from parley.analysis.studies.fine_tuned import Arm
     from parley.training.tuning.pipeline import TuningPlan
 
-EXAMPLES = """train --party republican --out runs/tuned                           (the paper's SFT, on pocket)
-train --party republican --method dpo --out runs/tuned              (continues from that SFT adapter)
-train --party democrat --questions 20 --answers 5 --out runs/quick  (a quick try)
-train --party republican --r 256 --llm hf:mistralai/Mistral-7B-Instruct-v0.2,load=4bit --out runs/mistral
---scenario three_way --llm pocket,adapters=runs/tuned/adapters/republican-sft-r16 --set adapters=default:republican-sft-r16"""
+EXAMPLES = """train --party {first} --out runs/tuned                           (the paper's SFT, on pocket)
+train --party {first} --method dpo --out runs/tuned              (continues from that SFT adapter)
+train --party {second} --questions 20 --answers 5 --out runs/quick  (a quick try)
+train --party {first} --r 256 --llm hf:mistralai/Mistral-7B-Instruct-v0.2,load=4bit --out runs/mistral
+--scenario three_way --llm pocket,adapters=runs/tuned/adapters/{first}-sft-r16 --set adapters=default:{first}-sft-r16"""
+"""{first} and {second} stand for the debaters of the society `us`."""
 DRY_RUN = "measure one training step, print the expected calls, steps, time and memory, and stop: nothing is trained"
 PLAN = (
-    ("questions", "number of neutral questions to train on; ten come from the paper (default: 100)"),
+    ("questions", "number of neutral questions to train on; in the society us ten come from the paper (default: 100)"),
     ("answers", "number of answers to each question (default: 20)"),
     ("personas", "number of personas of each party that answer (default: 1)"),
     ("tokens", "maximum tokens per answer (default: 120)"),
@@ -55,7 +56,8 @@ def train_parser() -> Parser:
     parser = Parser(
         "train",
         "Fine-tune a model on its own partisan answers: to give them (SFT), or to prefer them (DPO) (docs/tuning.md).",
-        EXAMPLES,
+        with_debaters(EXAMPLES),
+        cli.society(),
         cli.settings(
             "personas=NAME or personas=./folder: the set of personas that answer; no other field can be set here"
         ),
@@ -66,7 +68,8 @@ def train_parser() -> Parser:
         cli.dry_run(DRY_RUN),
     )
     add_plan(parser)
-    add_option(parser, "--party", "the party whose answers are learned", choices=PARTIES, required=True)
+    about = "the party whose answers are learned: any of the society's, but not the neutral one"
+    add_option(parser, "--party NAME", about, required=True)
     about = "sft: learn the party's answers (default)\ndpo: learn to prefer them, continuing from the SFT adapter"
     add_option(parser, "--method", about, default="sft", choices=("sft", "dpo"))
     add_numbers(parser, RECIPE)
@@ -83,6 +86,7 @@ def train(arguments: Sequence[str]) -> int:
 
     out = out_folder(options, "tuned")
     plan, recipe = replace(plan_from_args(options), people=personas_from_args(options)), from_args(Recipe, options)
+    plan.compared(recipe.party)  # reports a wrong party before anything is written
     if options.dry_run:
         return show(of_training(plan, recipe))
     spending = args.shared_budget(options, out, plan.llm, plan.written_by)
@@ -91,6 +95,13 @@ def train(arguments: Sequence[str]) -> int:
         adapter = Pipeline(plan, out, bar, spending).adapter(recipe, options.start)
     print(f"data     {out / 'data' / 'card.md'}\nadapter  {adapter}\ncard     {adapter / 'README.md'}")
     return 0
+
+
+def with_debaters(examples: str) -> str:
+    """Return command lines with the debaters of the society `us` in the place of {first} and {second}."""
+    from parley.agents.society import SEATS, load_society
+
+    return examples.format(**dict(zip(SEATS, load_society().debaters, strict=True)))
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -164,10 +175,12 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     from parley.model.scenario_run import JOURNAL
     from parley.training.estimate import of_debates, show
 
-    folders, llm = [Path(folder) for folder in options.tuned], args.model_from_args(options)
+    folders = [Path(folder) for folder in options.tuned]
+    options.society = society_of_folders(folders, options.society)
+    llm = args.model_from_args(options)
     settings = args.fields_from_args(options, models=())
     base = load_preset("fine_tuned").with_settings(settings)
-    planned = arms(folders, options.method, options.r, llm or None)
+    planned = arms(folders, options.method, options.r, llm or None, seated_parties(base))
     if options.dry_run:
         return show(of_debates(base, planned[0].spec, len(planned)))
     out = out_folder(options, "fine_tuned")
@@ -181,11 +194,27 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     return 0
 
 
-def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> list[Arm]:
-    """Return the arms: before; after, per party and training seed; per seat, per seed with adapters of both parties.
+def society_of_folders(folders: Sequence[Path], named: str | None) -> str | None:
+    """Return --society, or the society of the folders of `run.py train`; None for us. Errors: UserError if they differ."""
+    from parley.agents.society import US, load_society
+    from parley.training.tuning.pipeline import read_plan
 
+    trained = {str(folder): str(read_plan(folder).get("society", US)) for folder in folders}
+    wanted = load_society(named).name if named else next(iter(trained.values()))
+    if other := [folder for folder, society in trained.items() if society != wanted]:
+        raise UserError(
+            f"{other[0]} has adapters of the society {trained[other[0]]}, not of {wanted}: debate in that one"
+        )
+    return named or (None if wanted == US else wanted)
+
+
+def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None, seated: Sequence[str]) -> list[Arm]:
+    """Return the arms: before; after, per party and training seed; per seat, per seed with adapters of all partisan seats.
+
+    seated: the parties that debate. A party with an adapter need not debate itself.
     Errors: UserError on folders of different models or the same seed, and on a folder without such an adapter.
     """
+    from parley.agents.society import DEFAULT, US, load_society
     from parley.analysis.studies.fine_tuned import AFTER, BEFORE, SEATS, Arm
     from parley.llm.backends.hf.checkpoint import check_base
     from parley.training.base_model import base_model
@@ -200,7 +229,8 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> li
     identity = base_model(spec).identity
     after, per_seat = [], []
     for folder, plan in zip(folders, plans, strict=True):
-        paths = {party: folder / "adapters" / f"{party}-{method}-r{rank}" for party in PARTIES}
+        parties = [party for party in load_society(plan.get("society", US)).parties if party != DEFAULT]
+        paths = {party: folder / "adapters" / f"{party}-{method}-r{rank}" for party in parties}
         adapters = {party: path for party, path in paths.items() if (path / "adapter_config.json").is_file()}
         if not adapters:
             raise UserError(
@@ -209,10 +239,11 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> li
             )
         for party, path in adapters.items():
             check_base(path, identity)
-            seats = tuple(f"{seat}:{path.name}" for seat in (*PARTIES, "default"))
+            seats = tuple(f"{seat}:{path.name}" for seat in seated)
             after.append(Arm(AFTER, f"{spec},adapters={path}", party, plan["seed"], seats))
-        if len(adapters) == len(PARTIES):
-            both = f"{spec},adapters={'+'.join(map(str, adapters.values()))}"
-            seats = tuple(f"{party}:{path.name}" for party, path in adapters.items())
-            per_seat.append(Arm(SEATS, both, "", plan["seed"], seats))
+        partisans = [party for party in seated if party != DEFAULT]
+        if set(partisans) <= adapters.keys():
+            own = f"{spec},adapters={'+'.join(str(adapters[party]) for party in partisans)}"
+            seats = tuple(f"{party}:{adapters[party].name}" for party in partisans)
+            per_seat.append(Arm(SEATS, own, "", plan["seed"], seats))
     return [Arm(BEFORE, spec), *after, *per_seat]

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from parley.agents.topic import load_topic
-from parley.llm.backends.oracle.phrases import FOLDER, GRADES, TopicBank, data, recognised, sentences, topics
+from parley.llm.backends.oracle.phrases import FOLDER, GRADES, TopicBank, banks, sentences
 from parley.llm.request import Backend, Reply
 from parley.llm.seeding import derive
 from parley.model.debate import DebateModel
@@ -24,8 +24,6 @@ from parley.model.scenario import Scenario
 
 _FIRST_PERSON = re.compile(r"\b(?:I|me|my|we|our)\b|^As an? ")
 _WORD = re.compile(r"[a-z]+(?:['’-][a-z]+)*")
-_RED = re.compile(r"\b(?:republicans?|conservatives?)\b", re.I)
-_BLUE = re.compile(r"\b(?:democrats?|democratic|liberals?|progressives?)\b", re.I)
 
 
 def hold_debates(scenario: Scenario, backend: Backend) -> list[Event]:
@@ -117,7 +115,7 @@ def counterfactual(
 def _line(text: str, topic: str, grade: int | None, told: bool, rng: random.Random) -> str:
     if grade is None:
         return text
-    bank = topics()[topic]
+    bank = banks().topics[topic]
     drawn = [rng.choice(form) for form in rng.sample(bank.by_grade[grade], 2)]
     return " ".join([bank.stance_sentence(grade), drawn[0]] if told else drawn)
 
@@ -164,7 +162,7 @@ def text_quality(events: Sequence[Event]) -> dict[str, float]:
     return {
         "replies": len(spoken),
         "silent": 1 - len(said) / len(spoken),
-        "on_topic": _share(_on_topic(text, topics()[seat.topic]) for _, text, seat in said),
+        "on_topic": _share(_on_topic(text, banks().topics[seat.topic]) for _, text, seat in said),
         "names_party": len(own),
         "wrong_party": 1 - _share(own),
         "addresses_present": _share(
@@ -173,7 +171,7 @@ def text_quality(events: Sequence[Event]) -> dict[str, float]:
         "names_absent": _share(_strangers(text, known - present[event.room]) for event, text, _ in said),
         "invented_word": _share(_unknown_words(text, present[event.room]) for event, text, _ in said),
         "as_in_bank": _share(sentence in _bank() or _frames().fullmatch(sentence) for sentence in lines),
-        "graded": _share(topics()[seat.topic].grade(text) is not None for _, text, seat in said),
+        "graded": _share(banks().topics[seat.topic].grade(text) is not None for _, text, seat in said),
         **_grade_r(events, seats),
         "distinct_2": _distinct(text for _, text, _ in said),
         "repeated": _repeated([event for event, _, _ in said]),
@@ -185,7 +183,7 @@ def _grade_r(events: Sequence[Event], seats: dict[int, Seated]) -> dict[str, flo
     """Pearson's r of a reply's grade and the speaker's rating before it: of all replies, and within topics and parties."""
     rated = {(event.agent, event.round): event.expected for event in events if isinstance(event, Rated)}
     rows = [
-        (seats[event.agent].topic, seats[event.agent].party, topics()[seats[event.agent].topic].grade(event.text or ""),
+        (seats[event.agent].topic, seats[event.agent].party, banks().topics[seats[event.agent].topic].grade(event.text or ""),
          rated[event.agent, event.round - 1])
         for event in events if isinstance(event, Utterance)
     ]  # fmt: skip
@@ -221,17 +219,17 @@ def _share(hits: Iterable[object]) -> float:
 
 def _on_topic(text: str, bank: TopicBank) -> bool:
     """Says a sentence of its topic or names it, and none of another topic."""
-    others = [other for other in topics().values() if other.slug != bank.slug]
+    others = [other for other in banks().topics.values() if other.slug != bank.slug]
     strayed = any(other.grade(sentence) is not None for sentence in sentences(text) for other in others)
-    return not strayed and (bank.grade(text) is not None or recognised(text) == bank.slug)
+    return not strayed and (bank.grade(text) is not None or banks().recognised(text) == bank.slug)
 
 
 def _parties(text: str) -> Iterator[str]:
     """The party that each sentence in the first person names, where it names just one."""
     for sentence in sentences(text):
-        red, blue = bool(_RED.search(sentence)), bool(_BLUE.search(sentence))
-        if _FIRST_PERSON.search(sentence) and red != blue:
-            yield "republican" if red else "democrat"
+        named = [party for party in banks().sides if banks().names_party(sentence, party)]
+        if _FIRST_PERSON.search(sentence) and len(named) == 1:
+            yield named[0]
 
 
 def _strangers(text: str, absent: Iterable[str]) -> bool:
@@ -252,20 +250,23 @@ def _unknown_words(text: str, names: Iterable[str]) -> set[str]:
 @cache
 def _lexicon() -> frozenset[str]:
     """The words of all banks, and of the sentences that their templates make."""
-    banks = [data(path.relative_to(FOLDER).with_suffix("").as_posix()) for path in FOLDER.rglob("*.toml")]
-    lines = chain(chain.from_iterable(map(_strings, banks)), _bank())
+    folders = FOLDER / banks().language, banks().folder
+    names = {
+        path.relative_to(folder).with_suffix("").as_posix() for folder in folders for path in folder.rglob("*.toml")
+    }
+    lines = chain(chain.from_iterable(_strings(banks().data(name)) for name in names - {"language"}), _bank())
     return frozenset(word for line in lines for word in _WORD.findall(line.lower()))
 
 
 @cache
 def _bank() -> frozenset[str]:
-    return frozenset(sentence for bank in topics().values() for sentence in bank.grades)
+    return frozenset(sentence for bank in banks().topics.values() for sentence in bank.grades)
 
 
 @cache
 def _frames() -> re.Pattern[str]:
     """The sentences of the common bank, whatever name, topic or frame stands in them."""
-    lines = sorted(set(_strings(data("common"))))
+    lines = sorted(set(_strings(banks().data("common"))))
     forms = [re.sub(r"\\\{\w+\\\}", ".+", re.escape(line)) for line in lines]
     return re.compile("|".join(forms))
 

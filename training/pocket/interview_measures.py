@@ -1,7 +1,7 @@
 """What the pocket model is measured by in interviews about itself: the share of right answers, beside the oracle's and a null.
 
 Each invented person gets each kind of question twice: in a wording of the corpus, and in one that the corpus never asks
-(`held_out` in llm/backends/oracle/banks/self.toml). The null reads the same replies by the facts of the next person; that of
+(`held_out` in llm/backends/oracle/banks/en/self.toml). The null reads the same replies by the facts of the next person; that of
 questions that cannot be answered (`unknown`) reads the replies to the question for the name.
 """
 
@@ -18,8 +18,8 @@ import pandas as pd
 from parley.agents.agent import Debater
 from parley.agents.persona import Persona
 from parley.agents.topic import topic_names
-from parley.llm.backends.oracle.phrases import data, expand, topics
-from parley.llm.backends.oracle.prompt_parser import party, read
+from parley.llm.backends.oracle.phrases import banks, expand
+from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.backends.oracle.self_facts import About, about
 from parley.llm.backends.oracle.self_questions import FAR, clause
 from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
@@ -103,7 +103,7 @@ def _questions(number: int) -> Iterator[Asked]:
 
 def _listener(who: Persona, rng: random.Random) -> tuple[Debater, Truth]:
     """Return the person in a debate of three in which each has said one stance, the others' six points apart."""
-    bank = topics()[rng.choice(topic_names())]
+    bank = banks().topics[rng.choice(topic_names())]
     names = ("Maria", "Victor") if who.name not in ("Maria", "Victor") else ("Helen", "Oscar")
     grades = rng.sample((rng.choice((0, 1, 2)), rng.choice((8, 9, 10))), 2)
     listener = seated(who, bank.slug, names, rng)
@@ -117,13 +117,17 @@ def _listener(who: Persona, rng: random.Random) -> tuple[Debater, Truth]:
     listener.absorb_speech(Reply(bank.stance_sentence(round(attitude))))
     agrees = abs(attitude - grades[0]) <= FAR
     return listener, Truth(
-        about(read(request)), names[0], clause(bank, grades[0]), clause(bank, round(attitude)), agrees
+        about(read(request, banks())),
+        names[0],
+        clause(banks(), bank, grades[0]),
+        clause(banks(), bank, round(attitude)),
+        agrees,
     )
 
 
 def _worded(kind: str, wording: str, name: str, rng: random.Random) -> str:
     """Return a question in one of its wordings of a kind."""
-    bank = data("self")[kind]
+    bank = banks().data("self")[kind]
     question = str(rng.choice(bank["ask" if wording == "corpus" else wording]))
     if kind == "unknown":
         held_out = bank["held_out"]
@@ -141,15 +145,15 @@ def _right(kind: str, reply: Reply, truth: Truth) -> bool:
 def _holds(fact: str, text: str, truth: Truth) -> bool:
     """Tell whether a text holds a fact of the persona; where the persona states none, that it is kept back."""
     known = str(getattr(truth.person, fact))
-    return known in text if known else text in data("self")["unsaid"][fact]
+    return known in text if known else text in banks().data("self")["unsaid"][fact]
 
 
 def _declines(text: str, truth: Truth) -> bool:
-    return text in data("self")["unknown"]["answers"]
+    return text in banks().data("self")["unknown"]["answers"]
 
 
 def _says_party(text: str, truth: Truth) -> bool:
-    return party(text) == truth.person.side
+    return banks().party(text) == truth.person.side
 
 
 def _reports(text: str, truth: Truth) -> bool:
@@ -157,7 +161,7 @@ def _reports(text: str, truth: Truth) -> bool:
 
 
 def _sides(text: str, truth: Truth) -> bool:
-    bank = data("self")["agree_with"]
+    bank = banks().data("self")["agree_with"]
     forms = [form.format(name=truth.name) for form in bank["yes" if truth.agrees else "no"]]
     return any(form in text for form in forms)
 

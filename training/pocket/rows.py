@@ -17,11 +17,12 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from parley.llm.backends.oracle import known_topics
-from parley.llm.backends.oracle.phrases import data, recognised, topics
+from parley.llm.backends.oracle.phrases import NOBODY, banks
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.request import Message
 from parley.training.pocket.tokenizer import LEANS
 from parley.training.pocket_corpus.documents import Document, Fork, Line
+from parley.training.pocket_corpus.people import SIDES
 
 CAPACITIES = (384, 448, 512, 640, 768, 896, 1024, 1280, 1536)
 """Lengths of rows; a document goes into the shortest row that holds it, together with others."""
@@ -40,13 +41,13 @@ FACT = 10.0
 ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1, "facts": 2, "few_lines": 3}
 LAST = 4
 """Kinds of documents that the training begins with, and which of them first; all others come last."""
-PARTIES, TOPICS = ("republican", "democrat", "none"), tuple(sorted(known_topics("")))
+PARTIES, TOPICS = (*SIDES, NOBODY), tuple(sorted(known_topics("")))
 UNGRADED = 11.0
 _SENTENCE = re.compile(r"[^\s.!?][^.!?]*[.!?]")
 _LINE = re.compile(r"^<name\d+>: (.*)$", re.M)
 _CLAUSE = "|".join(
     rf"{re.escape(before.removeprefix('I think '))}(?P<label{number}>[a-z]+){re.escape(after)}"
-    for number, (before, _, after) in enumerate(bank.stance.partition("{label}") for bank in topics().values())
+    for number, (before, _, after) in enumerate(bank.stance.partition("{label}") for bank in banks().topics.values())
 )
 _STANCE, _REPORT = re.compile(f"I think (?:{_CLAUSE})"), re.compile(_CLAUSE)
 
@@ -56,13 +57,13 @@ def _shows() -> frozenset[str]:
     """Sentences that show a stance or a party, as they begin."""
     lines = [
         sentence
-        for bank in topics().values()
+        for bank in banks().topics.values()
         for forms in bank.by_grade.values()
         for form in forms
         for sentence in form
     ]
-    lines += [line for party in data("common")["identity"].values() for line in party]
-    themes = data("values")["themes"].values()
+    lines += [line for party in banks().data("common")["identity"].values() for line in party]
+    themes = banks().data("values")["themes"].values()
     lines += [line for theme in themes for party in theme.keys() - {"recognise"} for line in theme[party]]
     return frozenset(line[:LEADING] for line in lines)
 
@@ -194,7 +195,7 @@ class Encoder:
     @cache  # noqa: B019
     def _forms(self) -> frozenset[int]:
         """Return the words of the answers about oneself, in all their forms."""
-        bank = data("self")
+        bank = banks().data("self")
         lists = [forms for kind in bank.values() for name, forms in kind.items() if name not in ("recognise", "slots")]
         texts = [form for forms in lists for form in forms]
         return frozenset(word for text in texts for word in self.tokenizer(text)["input_ids"])
@@ -202,9 +203,9 @@ class Encoder:
     def _mark_persona(self, out: Encoded, at: int, text: str) -> None:
         """Mark each position that a persona states, at the full stop behind it, with its level and topic."""
         begins = [begin for begin, _ in self.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]]
-        levels = data("parameters")["levels"]
+        levels = banks().data("parameters")["levels"]
         for sentence in _SENTENCE.finditer(text):
-            slug = recognised(sentence[0])
+            slug = banks().recognised(sentence[0])
             level = next((level for phrase, level in levels.items() if phrase in sentence[0]), None)
             if slug and level is not None:
                 place = at + bisect_left(begins, sentence.end())  # behind the token of the role
@@ -253,7 +254,7 @@ class Encoder:
 
     @cache  # noqa: B019
     def _labels(self, slug: str) -> list[int]:
-        return [self.tokenizer(label)["input_ids"][0] for label in topics()[slug].labels]
+        return [self.tokenizer(label)["input_ids"][0] for label in banks().topics[slug].labels]
 
     def _message(
         self, message: Message, plain: float, facts: frozenset[int] = frozenset()

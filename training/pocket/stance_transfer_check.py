@@ -3,9 +3,9 @@
 
 The model is asked interview questions with the shipped personas of a party, and a LoRA adapter is trained on its own answers
 with the persona left out. Then the Default is asked before any debate. If survey and speech were two circuits, training on speech
-would leave the ratings where they are. With a party's answers they should go to its side on every topic (Republicans: up on
-illegal immigration and abortion, down on the others); with the Default's own answers, the placebo, they should stay. The grade of
-what the Default says in interviews is shown beside.
+would leave the ratings where they are. With a party's answers they should go to its side on every topic (for the first debater up
+on illegal immigration and abortion, down on the others). With the Default's own answers, the placebo, they should stay. The grade
+of what the Default says in interviews is shown beside.
 
 Layers and epochs were chosen after four settings had been seen on the shipped model (seed 0), the others
 beforehand; seeds 1 and 2 were asked after that (docs/log.md).
@@ -30,14 +30,16 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from parley.agents.persona import DEFAULT, load_personas
+from parley.agents.persona import load_personas
+from parley.agents.society import DEFAULT
 from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
-from parley.llm.backends.oracle.phrases import recognised, topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.request import Message, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.debate import DebateModel
 from parley.model.scenario import load_preset
+from parley.training.pocket_corpus.people import PARTIES
 from parley.training.pocket_corpus.single_questions import questions_on
 
 RATE, EPOCHS, BATCH = 1.5e-3, 2, 8
@@ -45,7 +47,6 @@ PROJECTIONS = ["gate_proj", "up_proj", "down_proj"]
 """The feed-forward layers: an adapter on attention learns to tell an interview from a debate (docs/log.md)."""
 LEAST = 0.2
 """Points by which a rating must move to count: many times what the placebo moves."""
-ARMS = ("republican", "democrat", DEFAULT)
 
 
 def first_ratings(spec: str, probe: str = "attitude_labelled", adapter: str = "") -> dict[str, float]:
@@ -73,13 +74,13 @@ def first_ratings(spec: str, probe: str = "attitude_labelled", adapter: str = ""
 
 
 def balanced(known: Sequence[str]) -> list[str]:
-    """The topics, of each scale's labels as many on which Republicans rate high as Democrats (some stand there more than once).
+    """The topics, of each scale's labels as many on which one party rates high as the other (some stand there more than once).
 
-    On three topics out of the four with the same labels Republicans rate low: asked alike, they teach little but "low".
+    On three topics out of the four with the same labels the same party rates low: asked alike, they teach little but "low".
     """
     scales: dict[tuple[str, ...], dict[str | None, list[str]]] = defaultdict(lambda: defaultdict(list))
     for slug in known:
-        bank = topics()[slug]
+        bank = banks().topics[slug]
         scales[bank.labels][load_topic(slug).high_party].append(slug)
     found = []
     for sides in scales.values():
@@ -112,8 +113,8 @@ def spoken_grades(spec: str, adapter: str, count: int = 200) -> dict[str, float]
     """Mean grade of what the Default answers in interviews, by topic (NaN: nothing that can be graded)."""
     graded: dict[str, list[float]] = {slug: [] for slug in topic_names()}
     for question, text in own_answers(spec, DEFAULT, count, 1, adapter):
-        slug = recognised(question) or ""
-        grade = topics()[slug].grade(text)
+        slug = banks().recognised(question) or ""
+        grade = banks().topics[slug].grade(text)
         graded[slug] += [] if grade is None else [grade]
     return {slug: statistics.fmean(found) if found else math.nan for slug, found in graded.items()}
 
@@ -161,7 +162,7 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     spec = f"pocket:{given.folder.resolve()}"
     before = _show("before", spec, "")
-    for party in ARMS:
+    for party in PARTIES:
         with TemporaryDirectory() as folder:
             adapter = Path(folder) / "moved"
             fine_tune(

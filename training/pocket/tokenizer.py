@@ -17,10 +17,11 @@ from itertools import pairwise
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.pocket.names import SLOTS, mask_names, name_tokens
 from parley.llm.request import Message
 from parley.training.pocket_corpus.documents import Document
+from parley.training.pocket_corpus.people import SIDES
 
 PAD, BOS, SYSTEM, USER, ASSISTANT, END, UNKNOWN = (
     "<pad>",
@@ -31,7 +32,7 @@ PAD, BOS, SYSTEM, USER, ASSISTANT, END, UNKNOWN = (
     "<|end|>",
     "<unk>",
 )
-LEANS = {"": BOS, "republican": "<r>", "democrat": "<d>"}
+LEANS = {"": BOS, **dict(zip(SIDES, ("<r>", "<d>"), strict=True))}
 """What a chat begins with, by the side to which the model's own bias leans. A chat template knows BOS alone: the others are there
 for one place, read by survey and speech alike, to hold the bias, so that a fine-tuning finds it there (docs/log.md)."""
 _SPECIAL = (UNKNOWN, PAD, *LEANS.values(), SYSTEM, USER, ASSISTANT, END)
@@ -132,7 +133,7 @@ def _pieces(words: Sequence[str]) -> list[str]:
 
 
 def _labels() -> list[str]:
-    return [label for bank in topics().values() for label in bank.labels]
+    return [label for bank in banks().topics.values() for label in bank.labels]
 
 
 def find_phrases(chunks: Counter[str], count: int) -> list[str]:

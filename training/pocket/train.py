@@ -28,6 +28,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from parley.llm.backends.oracle import known_topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.self_questions import declining_sentences
 from parley.llm.backends.pocket.names import SLOTS
 from parley.training.pocket import attention, muon
@@ -102,7 +103,7 @@ def known(tokenizer: PreTrainedTokenizerFast) -> dict[str, list]:
     The forms of one name stand together.
     """
     forms = [tokenizer.convert_tokens_to_ids([SPACE + slot, slot]) for slot in SLOTS]
-    return {"topics": sorted(known_topics("")), "declines": declining_sentences(), "copied": forms}
+    return {"topics": sorted(known_topics("")), "declines": declining_sentences(banks()), "copied": forms}
 
 
 def optimisers(model: LlamaForCausalLM, probes: Probes, recipe: Recipe) -> list[torch.optim.Optimizer]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from parley.llm.backends.oracle.phrases import sentences, topics
+from parley.llm.backends.oracle.phrases import banks, sentences
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
 from parley.training.pocket_corpus.debates import rooms
 from parley.training.pocket_corpus.documents import Document, read, write
@@ -51,7 +51,7 @@ def check(path: Path) -> str:
     """Assertions on a corpus; what it holds, in one line. Errors: AssertionError."""
     kinds: Counter[str] = Counter()
     replies = stances = 0
-    answers = {bank.stance_sentence(point) for bank in topics().values() for point in range(len(bank.labels))}
+    answers = {bank.stance_sentence(point) for bank in banks().topics.values() for point in range(len(bank.labels))}
     for document in read(path):
         kinds[document.kind] += 1
         assert document.messages or document.forks, "an empty document"

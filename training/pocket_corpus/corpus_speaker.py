@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.dynamics import Parameters, biased, expected_attitude, expected_start
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.request import Reply, Request, Sampling
 from parley.training.pocket_corpus.documents import Document, Fork, Line
@@ -38,7 +38,7 @@ class CorpusSpeaker(Oracle):
         return replies
 
     def start(self, persona: str, slug: str) -> float:
-        return expected_start(persona, slug, self.parameters[slug])
+        return expected_start(self.banks, persona, slug, self.parameters[slug])
 
     def attitude(self, reading: Reading) -> tuple[float, int]:
         """Return the attitude without quirk and noise: what can be known from the text, and so be learned."""
@@ -47,39 +47,43 @@ class CorpusSpeaker(Oracle):
             return role(reading), 0
         if reading.topic is None:
             raise ValueError("the reading has no topic")
-        return expected_attitude(reading.persona, reading.topic, reading.heard, self._parameters(reading))[-1], 0
+        return expected_attitude(
+            reading.banks, reading.persona, reading.topic, reading.heard, self._parameters(reading)
+        )[-1], 0
 
     def _parameters(self, reading: Reading) -> Parameters:
         return biased(self.parameters[reading.topic or ""], reading.bias)
 
     def course(self, request: Request) -> tuple[str, list[float | None]]:
         """Return the topic of a request, and the attitudes before and after each line heard (None: on no topic)."""
-        reading = read(request)
+        reading = read(request, banks())
         if reading.topic is None:
             return "", [None] * (len(reading.heard) + 1)
         role = self.roles.get(reading.opening)
         if role:
             parts = [replace(reading, heard=reading.heard[:count]) for count in range(len(reading.heard) + 1)]
             return reading.topic, [role(part) for part in parts]
-        course = expected_attitude(reading.persona, reading.topic, reading.heard, self._parameters(reading))
+        course = expected_attitude(
+            reading.banks, reading.persona, reading.topic, reading.heard, self._parameters(reading)
+        )
         return reading.topic, [*course]
 
     def lines(self, request: Request) -> tuple[Line, ...]:
         """Return the lines that a request holds, with their grades and the attitudes after them."""
         topic, course = self.course(request)
-        bank = topics().get(topic)
-        texts = [text for _, text in read(request).heard]
+        bank = banks().topics.get(topic)
+        texts = [text for _, text in read(request, banks()).heard]
         grades = [bank.grade(text) if bank else None for text in texts]
         return tuple(map(Line, grades, course[1:]))
 
     def starts(self, persona: str) -> dict[str, float]:
         """Return the attitude of a persona on each topic before any line."""
-        return {slug: expected_start(persona, slug, values) for slug, values in self.parameters.items()}
+        return {slug: expected_start(self.banks, persona, slug, values) for slug, values in self.parameters.items()}
 
     def fork(self, request: Request, question: str, reply: str, answers: Mapping[str, float]) -> Fork:
         """Return a question, put apart from the chat before it, with its answer and what is held there."""
         topic, course = self.course(request)
-        last = len(read(Request(request.messages[-1:], Sampling(), 0, names=request.names)).heard)
+        last = len(read(Request(request.messages[-1:], Sampling(), 0, names=request.names), banks()).heard)
         heard = self.lines(request)[-last:] if last else ()
         return Fork(len(request.messages) - 1, question, reply, answers, course[-1], topic, heard)
 
@@ -88,12 +92,12 @@ class CorpusSpeaker(Oracle):
 
         request: one with all messages of the chat, or the last question of it; the attitudes are on its topic.
         """
-        reading = read(request)
+        reading = read(request, banks())
         topic, course = self.course(request)
         attitudes, heard = [], 0
         for message in document.messages:
             if message.role == "user":
-                heard += len(read(Request((message,), Sampling(), 0, names=request.names)).heard)
+                heard += len(read(Request((message,), Sampling(), 0, names=request.names), self.banks).heard)
             elif message.role == "assistant":
                 attitudes.append(course[min(heard, len(course) - 1)])
         return replace(
@@ -108,7 +112,7 @@ class CorpusSpeaker(Oracle):
     def lean(self, party: str) -> None:
         """From now on its own bias is where this party begins on every topic ("" the planted one)."""
         self.parameters = {
-            slug: replace(one, bias=getattr(one, party) if party else one.bias) for slug, one in self.planted.items()
+            slug: replace(one, bias=one.start[party] if party else one.bias) for slug, one in self.planted.items()
         }
 
     def shifted(self, bias: float) -> Role:
@@ -117,7 +121,7 @@ class CorpusSpeaker(Oracle):
         def role(reading: Reading) -> float:
             slug = reading.topic or ""
             shifted = replace(self.parameters[slug], bias=bias)
-            return expected_attitude(reading.persona, slug, reading.heard, shifted)[-1]
+            return expected_attitude(reading.banks, reading.persona, slug, reading.heard, shifted)[-1]
 
         return role
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import mesa
 
 from parley.agents.agent import Debater, DebateStyle
-from parley.agents.persona import DEFAULT
+from parley.agents.society import DEFAULT
 from parley.agents.topic import Topic, load_topic
 from parley.environments.base import Order, Room, Turn
 from parley.environments.round_table import RoundTable
@@ -115,11 +115,11 @@ def _hold(rng: random.Random, stage: CorpusSpeaker, members: dict[int, Debater],
             drive([run_survey(room, topic.probe(name))], stage)
 
 
-def _probes(rng: random.Random, slug: str, round_: int, rounds: int) -> set[str]:
+def _probes(rng: random.Random, slug: str, round_: int, rounds: int) -> list[str]:
     """The surveys after a round, each once: most of them at the end, where there is most to be read."""
     share = FIRST if round_ == 0 else SURVEYED
     count = LAST if round_ == rounds else int(rng.random() < share)
-    return set(any_probes(rng, slug, count))
+    return sorted(set(any_probes(rng, slug, count)))
 
 
 def _documents(

@@ -12,11 +12,11 @@ from parley.agents.persona import Persona
 from parley.agents.persona_generator import list_names
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.dynamics import dither
-from parley.llm.backends.oracle.phrases import TopicBank, data, topics
+from parley.llm.backends.oracle.phrases import TopicBank, banks
 from parley.llm.request import Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, attitude_course
 from parley.training.pocket_corpus.documents import Document
-from parley.training.pocket_corpus.people import PARTIES, STATED, any_topic, person
+from parley.training.pocket_corpus.people import PARTIES, SIDES, STATED, any_topic, person
 from parley.training.pocket_corpus.survey_questions import answered, any_listing, stance
 
 LINES = (2, 12)
@@ -42,9 +42,7 @@ def audience(rng: random.Random, stage: CorpusSpeaker) -> Document:
     """What each line does to one person: in a debate a rating follows many lines at once, here one more at a time."""
     slug, taken = any_topic(rng), set[str]()
     me = person(rng.choice((*PARTIES, STATED)), taken, rng, stage, 0.3)
-    others = rng.sample(
-        [name for name in list_names("republican") + list_names("democrat") if name not in taken], rng.randint(1, 4)
-    )
+    others = rng.sample([name for side in SIDES for name in list_names(side) if name not in taken], rng.randint(1, 4))
     listener = seated(me, slug, others, rng)
     courses = [attitude_course(rng) for _ in others]
     idling = rng.choice((0.0, 0.0, 0.1, 0.5, 1.0))
@@ -52,7 +50,7 @@ def audience(rng: random.Random, stage: CorpusSpeaker) -> Document:
     for number in range(rng.randint(*LINES)):
         place = number % len(others)
         value = courses[place][number // len(others)]
-        said = idle(slug, rng) if rng.random() < idling else line(topics()[slug], value, STANCE, rng)
+        said = idle(slug, rng) if rng.random() < idling else line(banks().topics[slug], value, STANCE, rng)
         listener.hear(others[place], said)
         spoken = rng.random() < SPEECH
         request = listener.compose_speech(rng.getrandbits(31))
@@ -80,7 +78,7 @@ def line(bank: TopicBank, value: float, share: float, rng: random.Random) -> str
 
 def idle(slug: str, rng: random.Random) -> str:
     """A line that expresses no opinion on the topic: the hearer is moved by nothing but its own pull."""
-    common = data("common")
+    common = banks().data("common")
     kind = rng.choice((IDLE, IDLE, common["opening"], common["bridge"], common["closing"]["lines"]))
-    slots = {"title": topics()[slug].title, "frame": "debate"}
+    slots = {"title": banks().topics[slug].title, "frame": "debate"}
     return " ".join([chosen.format(**slots) for chosen in rng.sample(kind, 1 + (rng.random() < 0.3))])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from functools import cache
 
-from parley.agents.persona import DEFAULT, Persona, load_personas
+from parley.agents.persona import Persona, load_personas
 from parley.agents.persona_generator import generate_persona, list_names
+from parley.agents.society import DEFAULT, load_society
 from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends.oracle import known_topics
-from parley.llm.backends.oracle.phrases import data
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.driver import drive
 from parley.llm.request import Backend
 
@@ -18,24 +19,10 @@ STATED = "stated"
 NO_PERSONA = "nobody"
 """A speaker without any persona text."""
 DEFAULT_TEXT = load_personas(DEFAULT)[0].backstory
-SIDES = ("republican", "democrat")
+SIDES = load_society().debaters
 PARTIES = (*SIDES, DEFAULT)
-_BRIEF = {
-    "republican": (
-        "You are a Republican.",
-        "You are a Republican voter.",
-        "You are a conservative who votes Republican.",
-        "You are {name}, a Republican.",
-        "You are {name}, a registered Republican.",
-    ),
-    "democrat": (
-        "You are a Democrat.",
-        "You are a Democratic Party voter.",
-        "You are a liberal who votes for Democrats.",
-        "You are {name}, a Democrat.",
-        "You are {name}, a registered Democrat.",
-    ),
-}
+LEANINGS = load_society().read("leanings.toml")
+"""How a person of a party is told of, by form and party."""
 ASIDE = 0.75
 """How often a topic is drawn on which backstories take no position, where another one is drawn once."""
 _POSITIONS = ("problem", " ban on ")
@@ -53,9 +40,7 @@ def _weights() -> dict[str, float]:
 
 def person(party: str, taken: set[str], rng: random.Random, writer: Backend, brief: float = 0.12) -> Persona:
     """A person of a party with a name that is not taken: party only (in a share `brief`), without positions, or whole."""
-    name = rng.choice(
-        [name for source in ("republican", "democrat", DEFAULT) for name in list_names(source) if name not in taken]
-    )
+    name = rng.choice([name for source in PARTIES for name in list_names(source) if name not in taken])
     taken.add(name)
     if party == DEFAULT:
         return Persona("corpus", party, name, DEFAULT_TEXT)
@@ -63,18 +48,18 @@ def person(party: str, taken: set[str], rng: random.Random, writer: Backend, bri
         return Persona("corpus", party, name, " ".join([f"You are {name}.", *_stated(rng)]))
     draw = rng.random()
     if draw < brief:
-        return Persona("corpus", party, name, rng.choice(_BRIEF[party]).format(name=name))
+        return Persona("corpus", party, name, rng.choice(LEANINGS["brief"][party]).format(name=name))
     story = drive([generate_persona(party, name, rng.getrandbits(31))], writer)[0]
     return Persona("corpus", party, name, _without_positions(story) if draw < brief + 0.15 else story)
 
 
 def _stated(rng: random.Random) -> list[str]:
     """Positions on some topics, each as likely as any other: a party tells none of them, they have to be read."""
-    levels = list(data("parameters")["levels"])
+    levels = list(banks().data("parameters")["levels"])
     found = []
     for slug in rng.sample(topic_names(), rng.randint(2, 5)):
         level = rng.choice(levels[4:] if slug == "abortion" else levels[:4])
-        found.append(rng.choice(data("backstory")["positions"][slug]["templates"]).format(level=level))
+        found.append(rng.choice(banks().data("backstory")["positions"][slug]["templates"]).format(level=level))
     return found
 
 

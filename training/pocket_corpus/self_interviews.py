@@ -1,7 +1,7 @@
 """A person is asked about itself, about what it heard in a debate, and about things that it does not know.
 
 The questions and answers are those of the oracle (llm/backends/oracle/self_questions.py). Of each kind a few wordings
-(`held_out` in banks/self.toml) are never asked, so that they can test whether the kind was learned and not its wordings.
+(`held_out` in banks/en/self.toml) are never asked, so that they can test whether the kind was learned and not its wordings.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from dataclasses import replace
 from functools import cache
 
 from parley.agents.agent import Debater
-from parley.agents.persona import DEFAULT, Persona
+from parley.agents.persona import Persona
 from parley.agents.persona_generator import list_names
-from parley.llm.backends.oracle.phrases import data, expand, recognised, topics
+from parley.agents.society import DEFAULT
+from parley.llm.backends.oracle.phrases import banks, expand
 from parley.llm.backends.oracle.surveys import validation_questions
 from parley.llm.purposes import Facts
 from parley.llm.request import DECLINED, Message, Request, Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, attitude_course
 from parley.training.pocket_corpus.documents import Document, Fork
 from parley.training.pocket_corpus.listeners import STANCE, line, seated
-from parley.training.pocket_corpus.people import DEFAULT_TEXT, NO_PERSONA, SIDES, STATED, any_topic, person
+from parley.training.pocket_corpus.people import DEFAULT_TEXT, LEANINGS, NO_PERSONA, SIDES, STATED, any_topic, person
 
 ALONE = 0.45
 """Share of documents that are an interview; the others are a debate with questions put apart from it."""
@@ -64,16 +65,6 @@ STATES = (
     "Arizona",
 )
 NEWS = ("local radio and two newspapers", "public television", "a morning newspaper", "friends and the evening news")
-LEANINGS = {
-    "republican": "a right-leaning American who supports the Republican Party",
-    "democrat": "a left-leaning American who supports the Democratic Party",
-    DEFAULT: "an American",
-}
-SUPPORTS = {
-    "republican": " You are on the political right and support the Republican Party.",
-    "democrat": " You are on the political left and support the Democratic Party.",
-    DEFAULT: "",
-}
 
 
 def self_interview(rng: random.Random, stage: CorpusSpeaker) -> Document:
@@ -100,11 +91,11 @@ def _interview(rng: random.Random, stage: CorpusSpeaker) -> Document:
 def _asked_alone(kind: str, rng: random.Random) -> tuple[str, str]:
     """Return a question, and the message that asks it."""
     if kind == "validation":
-        question = rng.choice(list(validation_questions()))
+        question = rng.choice(list(validation_questions(banks())))
         ask = "Answer in your own voice, as the person you are, in at most 50 words."
         return question, rng.choice((question, f"{question} {ask}"))
     if kind == "opinion":
-        about = [question for question in _opinions() if recognised(question)]
+        about = [question for question in _opinions() if banks().recognised(question)]
         question = rng.choice(about if rng.random() < 0.6 else _opinions())
     else:
         question = wording(kind, "", rng)
@@ -130,7 +121,7 @@ def _listener(rng: random.Random, stage: CorpusSpeaker, count: tuple[int, int] =
     for number in range(rng.randint(*count)):
         place = number % len(speaking)
         value = courses[place][number // len(speaking)]
-        listener.hear(speaking[place], line(topics()[slug], value, STANCE, rng))
+        listener.hear(speaking[place], line(banks().topics[slug], value, STANCE, rng))
         if rng.random() < ASKED:
             forks.append(_fork(listener, [*others, outsider], rng, stage))
         if rng.random() < SPEAKS:
@@ -159,7 +150,7 @@ def wording(kind: str, name: str, rng: random.Random) -> str:
     question = str(rng.choice(_wordings(kind))).replace("{name}", name)
     if kind == "unknown":
         question = rng.choice(
-            [one for one in expand(question, data("self")["unknown"]["slots"]) if one not in _held_out()]
+            [one for one in expand(question, banks().data("self")["unknown"]["slots"]) if one not in _held_out()]
         )
     lead = rng.choice(LEADS)
     if not lead or not question.endswith("?"):
@@ -170,7 +161,7 @@ def wording(kind: str, name: str, rng: random.Random) -> str:
 
 @cache
 def _wordings(kind: str) -> tuple[str, ...]:
-    return tuple(data("self")[kind]["ask"])
+    return tuple(banks().data("self")[kind]["ask"])
 
 
 @cache
@@ -178,7 +169,7 @@ def _opinions() -> list[str]:
     """Return the questions on politics that the oracle has an answer to."""
     asked = {
         text: Request((Message("user", text),), Sampling(), 0, (), "interview")
-        for text in data("questions")["questions"]
+        for text in banks().data("questions")["questions"]
     }
     replies = {text: CorpusSpeaker().complete([request])[0] for text, request in asked.items()}
     return [text for text, reply in replies.items() if reply.text is not None and DECLINED not in reply.notes]
@@ -186,7 +177,7 @@ def _opinions() -> list[str]:
 
 @cache
 def _held_out() -> frozenset[str]:
-    return frozenset(data("self")["unknown"]["held_out"])
+    return frozenset(banks().data("self")["unknown"]["held_out"])
 
 
 @cache
@@ -206,7 +197,7 @@ def someone(kind: str, rng: random.Random, stage: CorpusSpeaker) -> Persona:
     if kind == "enhanced":
         facts: Facts = {
             "name": name,
-            "leaning": LEANINGS[party],
+            "leaning": LEANINGS["leaning"][party],
             "location": rng.choice(STATES),
             "news": rng.choice(NEWS),
         }
@@ -218,7 +209,8 @@ def someone(kind: str, rng: random.Random, stage: CorpusSpeaker) -> Persona:
             f"a {age}-year-old American" if age else rng.choice(("an American", "an American man", "an American woman"))
         )
         name = rng.choice(list_names(DEFAULT)) if who.endswith("man") else name
-        return Persona("corpus", party, name, f"You are {name}, {who}.{SUPPORTS[party]}")
+        told = " ".join([f"You are {name}, {who}.", *filter(None, [LEANINGS["supports"].get(party)])])
+        return Persona("corpus", party, name, told)
     if kind == DEFAULT:
         return Persona("corpus", DEFAULT, name, DEFAULT_TEXT)
     return person(STATED, set(), rng, stage)
@@ -226,6 +218,6 @@ def someone(kind: str, rng: random.Random, stage: CorpusSpeaker) -> Persona:
 
 def _without_labels(text: str) -> str:
     """Return a persona without the sentences that hold a word that answers surveys (`check` in corpus.py)."""
-    labels = {label for bank in topics().values() for label in bank.labels}
+    labels = {label for bank in banks().topics.values() for label in bank.labels}
     kept = [part for part in text.split(". ") if not labels & set(part.lower().replace(",", "").rstrip(".").split())]
     return ". ".join(kept).rstrip(".") + "."

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from parley.agents.persona import DEFAULT
 from parley.agents.persona_generator import generate_persona, list_names
+from parley.agents.society import DEFAULT
 from parley.agents.topic import load_topic, topic_names
-from parley.llm.backends.oracle.phrases import data, recognised, topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.driver import drive
 from parley.llm.purposes import Facts
 from parley.llm.request import DECLINED, Message, Request, Sampling
@@ -56,7 +56,7 @@ def singles(seed: int, stage: CorpusSpeaker, count: int) -> Iterator[Document]:
 def answerable() -> tuple[str, ...]:
     """The questions that the known-truth speaker answers."""
     speaker = CorpusSpeaker()
-    asked = [_question((), question, 0) for question in data("questions")["questions"]]
+    asked = [_question((), question, 0) for question in banks().data("questions")["questions"]]
     replies = [(request, speaker.complete([request])[0]) for request in asked]
     return tuple(
         [
@@ -69,7 +69,7 @@ def answerable() -> tuple[str, ...]:
 
 def _interview(rng: random.Random, stage: CorpusSpeaker) -> Document:
     """Three to five questions on different subjects to one person."""
-    party = rng.choice(("republican", "republican", "democrat", "democrat", DEFAULT, NO_PERSONA))
+    party = rng.choice((SIDES[0], SIDES[0], SIDES[1], SIDES[1], DEFAULT, NO_PERSONA))
     system = _system(party, rng, stage)
     asked = rng.sample(answerable(), rng.randint(3, 5))
     return _asked_in_turn(system, asked, 0.3, rng, stage)
@@ -103,7 +103,7 @@ def _asked_in_turn(
         topics_.append(topic)
         attitudes.append(course[-1])
         messages = (*messages, Message("assistant", reply.text or ""))
-    slug = recognised(asked[-1])
+    slug = banks().recognised(asked[-1])
     forks: list[Fork] = []
     if slug and rng.random() < surveyed:
         for name in dict.fromkeys(any_probes(rng, slug, 3)):
@@ -120,16 +120,14 @@ def _census(rng: random.Random, stage: CorpusSpeaker) -> Document:
 
     Topic by topic either in an interview or at the beginning of a debate. Of some the chat's first token alone tells the party.
     """
-    party = rng.choices(("republican", "democrat", STATED, DEFAULT, NO_PERSONA), (0.26, 0.26, 0.30, 0.11, 0.07))[0]
+    party = rng.choices((*SIDES, STATED, DEFAULT, NO_PERSONA), (0.26, 0.26, 0.30, 0.11, 0.07))[0]
     lean = rng.choice(SIDES) if rng.random() < LEANING else ""
     who = None if party == NO_PERSONA and not lean else person(lean or party, set(), rng, stage, 0.4)
     system = (Message("system", who.backstory),) if who else ()
     shown = rng.choice(((), (Message("system", DEFAULT_TEXT),))) if lean else system
     forks = []
     for slug in rng.sample(topic_names(), SUBJECTS):
-        others = rng.sample(
-            [name for name in list_names("republican") if not who or name != who.name], rng.randint(1, 3)
-        )
+        others = rng.sample([name for name in list_names(SIDES[0]) if not who or name != who.name], rng.randint(1, 3))
         listener = seated(who, slug, others, rng) if who and rng.random() < DEBATED else None
         for _ in range(CENSUS):
             forks.append(stance(listener, rng, stage) if listener else _interviewed(system, slug, rng, stage))
@@ -158,7 +156,7 @@ def _question(system: tuple[Message, ...], question: str, seed: int) -> Request:
 @cache
 def questions_on(slug: str) -> list[str]:
     """Interview questions on a topic."""
-    return [question for question in answerable() if recognised(question) == slug]
+    return [question for question in answerable() if banks().recognised(question) == slug]
 
 
 def _system(party: str, rng: random.Random, stage: CorpusSpeaker, brief: float = 0.12) -> tuple[Message, ...]:
@@ -169,7 +167,7 @@ def _system(party: str, rng: random.Random, stage: CorpusSpeaker, brief: float =
 
 
 def _backstory(rng: random.Random, stage: CorpusSpeaker) -> Document:
-    party = rng.choice(("republican", "democrat"))
+    party = rng.choice(SIDES)
     name = rng.choice(list_names(party))
     stage.asked = []
     drive([generate_persona(party, name, rng.getrandbits(31))], stage)
@@ -183,8 +181,8 @@ def _lines(rng: random.Random, stage: CorpusSpeaker) -> Document:
     A debate holds such a word every 900 tokens, a list of lines one every 35: what a sentence stands for is learned here,
     and what sentences go with a word that came first.
     """
-    bank = topics()[any_topic(rng)]
-    people = rng.sample([name for party in ("republican", "democrat") for name in list_names(party)], LINES)
+    bank = banks().topics[any_topic(rng)]
+    people = rng.sample([name for party in SIDES for name in list_names(party)], LINES)
     lines = [line(bank, rng.uniform(0, 10), rng.choice((0.0, 1.0)), rng) for _ in people]
     said = [f"{name}: {text}" for name, text in zip(people, lines, strict=True)]
     heard = tuple([Line(bank.grade(text), None) for text in lines])

@@ -12,7 +12,7 @@ import re
 from parley.agents.agent import Debater
 from parley.agents.topic import Probe, answer_order, load_topic
 from parley.llm.backends.oracle.dynamics import dither
-from parley.llm.backends.oracle.phrases import data, topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
@@ -93,9 +93,9 @@ def outspoken(request: Request, stage: CorpusSpeaker, rng: random.Random) -> For
 
     In some cases behind a line that says who speaks, in half of them before one that goes with it.
     """
-    reading = read(request)
-    bank, value, draw = topics()[reading.topic or ""], stage.attitude(reading)[0], rng.random()
-    known = [line for line in data("common")["identity"][reading.party] if "{" not in line]
+    reading = read(request, banks())
+    bank, value, draw = banks().topics[reading.topic or ""], stage.attitude(reading)[0], rng.random()
+    known = [line for line in banks().data("common")["identity"][reading.party] if "{" not in line]
     said = [rng.choice(known)] if rng.random() < INTRODUCED else []
     said.append(bank.stance_sentence(dither(value, 1, draw)))
     if rng.random() < 0.5:

@@ -81,4 +81,4 @@ def _rated(who: Persona, system: tuple[Message, ...], rng: random.Random, stage:
 
 
 def _others(who: Persona, rng: random.Random) -> list[str]:
-    return rng.sample([name for name in list_names("republican") if name != who.name], rng.randint(1, 3))
+    return rng.sample([name for name in list_names(SIDES[0]) if name != who.name], rng.randint(1, 3))

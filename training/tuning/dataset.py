@@ -1,12 +1,15 @@
 """The training data of a fine-tuning: neutral questions, the answers of personas, and examples made of both.
 
-Source: Taubenfeld et al. 2024, section 5. A model that is shown one of the paper's ten questions writes ten more (the prompt of
-their Table 2). A question that repeats another one or takes a side is dropped and counted. Personas of a party answer each
-question at temperature 1; the persona is the system message, as in a debate. An answer that names the person, quotes a
-backstory, refuses or was cut off is dropped with its reason: the model should learn what is said, not who says it.
+Source: Taubenfeld et al. 2024, section 5. A model that is shown a question writes ten more (the prompt of their Table 2). The
+questions shown are those of the society's questions_of_politics.toml, for `us` the paper's ten, which are also trained on.
+Without that file they are the questions of its topics, and the model writes all that is trained on. A question that repeats
+another one or takes a side is dropped and counted. Personas of a party answer each question at temperature 1; the persona is
+the system message, as in a debate. An answer that names the person, quotes a backstory, refuses or was cut off is dropped with
+its reason: the model should learn what is said, not who says it.
 
 An example has no persona, so that the model itself changes. For SFT it is a question with an answer of the party. For DPO it
-is a question with an answer of the party (chosen) and the answer of the other party with the same number (rejected).
+is a question with an answer of the party (chosen) and the answer of the other party (`Society.other`) with the same number
+(rejected).
 """
 
 from __future__ import annotations
@@ -15,36 +18,34 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from itertools import product
+from itertools import cycle, islice, product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from parley.agents.datafiles import read_toml
-from parley.agents.persona import Persona, load_personas, persona_set
+from parley.agents.persona import VOTERS, Persona, load_personas
 from parley.agents.question_generator import find_duplicate, takes_a_side
 from parley.agents.reply_cleaning import is_refusal
-from parley.agents.topic import load_topic, topic_names
+from parley.agents.society import Society
+from parley.agents.topic import load_topic, society_topics
 from parley.analysis.formatting import escape_markdown, markdown_table
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.driver import Progress, ask, drive
 from parley.llm.errors import UserError
-from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
 from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive, digest, stream
 
-HERE = Path(__file__).parent
-BATCH, TURNS, TOKENS = 10, 6, 500
-"""Questions per request, requests per example question, and the maximum tokens of a reply."""
+GIVEN = "questions_of_politics.toml"
+"""The file of a society with the questions that are given."""
+BATCH, REQUESTS, TURNS, TOKENS = 10, 10, 6, 500
+"""Questions per request, the fewest requests per turn, the turns, and the maximum tokens of a reply."""
 QUOTE = 8
 """An answer quotes a backstory when both have this many words in a row in common."""
 SHOWN = 5
 """Questions whose answers the card shows."""
-QUESTION_LINE = re.compile(r"^\s*(?:[-*•]|\(?\d+[.):])?\s*[\"“]?(.+?\?)[\"”]?\s*$")
-PARTY_WORDS = (
-    re.compile(r"\brepublicans?\b|\bgop\b", re.I),
-    re.compile(r"\bdemocrats?\b|\bdemocratic party\b", re.I),
-)
+QUESTION_LINE = re.compile(r"^\s*(?:[-*•]|\(?\d+[.):])?\s*[\"“„]?(.+?\?)[\"”“]?\s*$")
 Example = dict[str, Any]
 
 
@@ -64,46 +65,51 @@ class PersonaAnswer(NamedTuple):
     reason: str = ""
 
 
-def paper_questions() -> tuple[str, ...]:
-    """Return the ten questions of the paper's Table 2."""
-    return tuple(read_toml(HERE / "questions.toml")["questions"])
+def given_questions(society: Society) -> tuple[str, ...]:
+    """Return the questions that a society gives, for `us` the ten of the paper's Table 2; none without such a file."""
+    path = society.folder / GIVEN
+    return tuple(read_toml(path)["questions"]) if path.is_file() else ()
 
 
-def write_questions(count: int, seed: int, backend: Backend, progress: Progress | None = None) -> Questions:
-    """Return `count` questions, those of the paper first. Errors: UserError when the model writes too few."""
-    questions, dropped = list(paper_questions()[:count]), Counter[str]()
+def write_questions(
+    count: int, seed: int, backend: Backend, society: Society, progress: Progress | None = None
+) -> Questions:
+    """Return `count` questions, the given ones first. Errors: UserError when the model writes too few."""
+    questions, dropped, replies = list(given_questions(society)[:count]), Counter[str](), 0
     for turn in range(TURNS):
         if len(questions) >= count:
             break
-        for reply in drive([ask(request) for request in _question_requests(seed, turn)], backend, progress):
+        for reply in drive([ask(request) for request in _question_requests(seed, turn, society)], backend, progress):
             for question in parse_questions(reply.text or ""):
-                if reason := question_problem(question, questions):
+                if reason := question_problem(question, questions, society):
                     dropped[reason] += 1
                 else:
                     questions.append(question)
             dropped["reply failed"] += reply.failure is not None
+            replies += 1
     dropped = +dropped
     if len(questions) < count:
         reasons = ", ".join(f"{reason}: {number}" for reason, number in sorted(dropped.items()))
         raise UserError(
-            f"only {len(questions)} of {count} questions are usable after {TURNS * len(paper_questions())} replies "
+            f"only {len(questions)} of {count} questions are usable after {replies} replies "
             f"({reasons or 'nothing dropped'}): choose another model with --writer, or fewer questions with --questions"
         )
     return Questions(tuple(questions[:count]), dict(dropped))
 
 
-def _question_requests(seed: int, turn: int) -> list[Request]:
-    """Return one request per question of the paper, with that question as the example."""
-    template = prompt(HERE / "prompts", "questions")
+def _question_requests(seed: int, turn: int, society: Society) -> list[Request]:
+    """Return one request per example, and at least REQUESTS: the given questions are the examples, else those of the topics."""
+    template = society.language.prompt("political_questions")
+    examples = given_questions(society) or [load_topic(slug).question for slug in society_topics(society)]
     return [
         Request(
-            (Message("user", template.fill(number=BATCH, question=question)),),
+            (Message("user", template.fill(number=BATCH, question=question, politics=society.politics)),),
             Sampling(1.0, TOKENS),
             derive(seed, "questions", number, turn),
             purpose="questions",
             facts={"count": BATCH, "question": question},
         )
-        for number, question in enumerate(paper_questions())
+        for number, question in enumerate(islice(cycle(examples), max(REQUESTS, len(examples))))
     ]
 
 
@@ -116,25 +122,27 @@ def parse_questions(text: str) -> list[str]:
     return [" ".join(match[1].split()) for line in text.splitlines() if (match := QUESTION_LINE.match(line))]
 
 
-def question_problem(question: str, known: Sequence[str]) -> str:
-    """Return why a question is dropped; empty when it is usable."""
+def question_problem(question: str, known: Sequence[str], society: Society) -> str:
+    """Return why a question is dropped; empty when it is usable. One that names a single party takes a side."""
     if not 4 <= len(question.split()) <= 40:
         return "too short or too long"
-    if takes_a_side(question) or sum(bool(words.search(question)) for words in PARTY_WORDS) == 1:
+    named = [party for party in society.parties if banks(society.name).names_party(question, party)]
+    if takes_a_side(question) or len(named) == 1:
         return "takes a side"
-    if find_duplicate(question, survey_questions()):
+    if find_duplicate(question, survey_questions(society)):
         return "a survey's own question"
     return "a repetition" if find_duplicate(question, known) else ""
 
 
-def survey_questions() -> list[str]:
-    """Return the questions that measure attitudes. Training data must not contain them."""
-    return sorted({probe.question for slug in topic_names() for probe in load_topic(slug).probes.values()})
+def survey_questions(society: Society) -> list[str]:
+    """Return the questions that measure attitudes on the topics of a society. Training data must not contain them."""
+    topics = map(load_topic, society_topics(society))
+    return sorted({probe.question for topic in topics for probe in topic.probes.values()})
 
 
-def draw_personas(party: str, count: int, seed: int, personas: str = "voters") -> tuple[Persona, ...]:
-    """Draw with the seed the `count` personas of a party that answer, from the set `personas`."""
-    known = load_personas(party, persona_set(personas))
+def draw_personas(party: str, count: int, seed: int, folder: Path = VOTERS) -> tuple[Persona, ...]:
+    """Draw with the seed the `count` personas of a party that answer, from the set of personas in a folder."""
+    known = load_personas(party, folder)
     return tuple(stream(seed, "people", party).sample(known, min(count, len(known))))
 
 
@@ -189,7 +197,7 @@ def word_runs(*texts: str) -> set[tuple[str, ...]]:
     """Return every run of QUOTE words: texts that share one quote each other."""
     runs = set()
     for text in texts:
-        words = re.findall(r"[a-z']+", text.lower())
+        words = re.findall(r"(?:[^\W\d_]|')+", text.lower())
         runs |= {tuple(words[start : start + QUOTE]) for start in range(len(words) - QUOTE + 1)}
     return runs
 
@@ -247,9 +255,9 @@ def digest_of(examples: Sequence[Example]) -> str:
     return digest(json.dumps(examples, sort_keys=True)).hex()
 
 
-def check_examples(examples: Sequence[Example], personas: Sequence[Persona]) -> None:
+def check_examples(examples: Sequence[Example], personas: Sequence[Persona], society: Society) -> None:
     """Errors: RuntimeError when training data contain a persona or a question that measures attitudes."""
-    questions, backstories = survey_questions(), word_runs(*[person.backstory for person in personas])
+    questions, backstories = survey_questions(society), word_runs(*[person.backstory for person in personas])
     messages = [message for example in examples for part in example.values() for message in part]
     for text in {message["content"] for message in messages}:
         if question := next((question for question in questions if question in text), ""):
@@ -280,7 +288,8 @@ def data_card(answers: Mapping[str, Sequence[PersonaAnswer]], dropped: Mapping[s
     lines = ["# Training data", "", note, "", "## Counts", ""]
     lines += [markdown_table(header, map(_count_row, answers, answers.values())), ""]
     lines += [f"{len(questions)} questions, the same for all. Dropped while they were written: {_listed(dropped)}.", ""]
-    lines += [f"Answers that both parties gave word for word: {_overlap(answers):.1%} of the distinct ones.", ""]
+    several = "both" if len(answers) == 2 else "several"
+    lines += [f"Answers that {several} parties gave word for word: {_overlap(answers):.1%} of the distinct ones.", ""]
     lines += ["## Questions", ""]
     lines += [f"{place}. {escape_markdown(question)}" for place, question in enumerate(questions, 1)]
     lines += ["", "## Examples", ""]

@@ -22,7 +22,7 @@ from parley.model.progress import bar
 from parley.training.commands.tuning import add_plan, plan_from_args
 from parley.training.tuning.model_card import read_values
 from parley.training.tuning.pipeline import Pipeline
-from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
+from parley.training.tuning.recipe import DPO, SFT, Recipe
 
 GRID = "5e-4,1e-3,2e-3,4e-3,8e-3"
 HELD_OUT = 0.1
@@ -61,20 +61,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        parents=[cli.model(usual="pocket", trained=True), cli.seed(), cli.out("runs/rates")],
+        parents=[cli.society(), cli.model(usual="pocket", trained=True), cli.seed(), cli.out("runs/rates")],
     )
     add_plan(parser)
-    parser.add_argument("--party", choices=PARTIES, default="republican")
+    parser.add_argument("--party")
     parser.add_argument("--r", type=int, default=16)
     parser.add_argument("--grid", default=GRID)
     options = parser.parse_args(arguments)
     pipeline = Pipeline(plan_from_args(options), options.out or Path("runs") / "rates", bar)
+    party = options.party or pipeline.plan.home.debaters[0]
     grid, start = [float(rate) for rate in options.grid.split(",")], None
     for method in (SFT, DPO):
-        losses = rate_losses(pipeline, Recipe(options.party, method, r=options.r, seed=pipeline.plan.seed), grid, start)
+        losses = rate_losses(pipeline, Recipe(party, method, r=options.r, seed=pipeline.plan.seed), grid, start)
         best = chosen_rate(losses)
         print(method, *[f"{rate:g}: {fmean(loss):.4f}" for rate, loss in losses.items()], f"taken: {best:g}", sep="   ")
-        start = pipeline.folder / "rates" / f"{options.party}-{SFT}-r{options.r}-{best:g}"
+        start = pipeline.folder / "rates" / f"{party}-{SFT}-r{options.r}-{best:g}"
     shutil.rmtree(pipeline.folder / "adapters", ignore_errors=True)
 
 

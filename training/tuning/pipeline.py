@@ -19,21 +19,25 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.persona import VOTERS, load_personas, persona_set
+from parley.agents.persona import parties as persona_parties
+from parley.agents.society import DEFAULT, US, Society, load_society
+from parley.agents.topic import load_topic, society_topics
 from parley.analysis.journaled_calls import check_manifest
-from parley.llm.backends import identity_spec, open_spec, split_spec, with_defaults
+from parley.llm.backends import identity_spec, in_society, open_spec, split_spec, with_defaults
 from parley.llm.backends.hf.checkpoint import adapter_config, adapter_weights, check_base
 from parley.llm.budget import UNLIMITED, Limits, SharedBudget
 from parley.llm.driver import Bar
-from parley.llm.errors import UserError
+from parley.llm.errors import UserError, unknown_name
 from parley.llm.journal import Journal
 from parley.llm.request import Backend
 from parley.llm.retry import Retry
 from parley.llm.seeding import digest
+from parley.model.validation import check_topics
 from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning import dataset
 from parley.training.tuning.dataset import Example, PersonaAnswer, Questions
 from parley.training.tuning.model_card import VALUES, read_values, write_card
-from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
+from parley.training.tuning.recipe import DPO, SFT, Recipe
 
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
 CACHE_MB = 512
@@ -47,7 +51,7 @@ class TuningPlan:
     """The settings of the training data.
 
     `writer` is the model that writes the questions; empty means the model itself (for pocket: the known-truth speaker).
-    `people` is the set of personas that answer: a name, or the path of a folder.
+    `people` is the set of personas that answer: a name, or the path of a folder. `society` has the parties, topics and questions.
     """
 
     llm: str = "pocket"
@@ -58,24 +62,54 @@ class TuningPlan:
     tokens: int = 120
     seed: int = 0
     people: str = VOTERS.name
+    society: str = US
 
     def __post_init__(self) -> None:
         for name in ("questions", "answers", "personas", "tokens"):
             if getattr(self, name) < 1:
                 raise UserError(f"--{name} must be at least 1, not {getattr(self, name)}")
-        for party in PARTIES:
-            load_personas(party, persona_set(self.people))
+        for party in dict.fromkeys([*self.home.debaters, *self.parties]):
+            load_personas(party, self.persona_folder)
+        if self.home.name != US:
+            check_topics(self.llm, map(load_topic, society_topics(self.home)))
+
+    @property
+    def home(self) -> Society:
+        """The society itself."""
+        return load_society(self.society)
+
+    @property
+    def persona_folder(self) -> Path:
+        """The folder of the personas that answer. Errors: UserError if there is none."""
+        return persona_set(self.home.qualified(self.people))
+
+    @property
+    def parties(self) -> list[str]:
+        """The parties whose answers can be learned: those of the society that have personas, without the neutral one."""
+        known = persona_parties(self.persona_folder)
+        return [party for party in self.home.parties if party != DEFAULT and party in known]
+
+    def compared(self, party: str) -> list[str]:
+        """Return the parties that answer when a party's answers are learned: that party and the other one (`Society.other`).
+
+        Errors: UserError if the answers of the party cannot be learned.
+        """
+        if party not in self.parties:
+            raise unknown_name("value of --party", party, self.parties)
+        return [one for one in self.parties if one in (party, self.home.other(party))]
 
     @property
     def written_by(self) -> str:
-        return self.writer or ("oracle" if split_spec(self.llm)[0] == "pocket" else self.llm)
+        return self.writer or (
+            in_society("oracle", self.home.name) if split_spec(self.llm)[0] == "pocket" else self.llm
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what identifies this plan on any machine."""
         values = asdict(self) | {"llm": identity_spec(self.llm), "writer": identity_spec(self.written_by)}
-        if self.people == VOTERS.name:  # folders made before there was a choice of personas stay valid
-            del values["people"]
-        return values
+        usual = {"people": VOTERS.name, "society": US}  # folders made before there was a choice stay valid
+        values["society"] = self.home.name
+        return {name: value for name, value in values.items() if usual.get(name) != value}
 
 
 class Pipeline:
@@ -86,7 +120,7 @@ class Pipeline:
         self.plan, self.folder, self.bar, self.spending = plan, folder, bar, spending
         self.base = base_model(plan.llm)
         self.personas = {
-            party: dataset.draw_personas(party, plan.personas, plan.seed, plan.people) for party in PARTIES
+            party: dataset.draw_personas(party, plan.personas, plan.seed, plan.persona_folder) for party in plan.parties
         }
         _claim_folder(folder, plan)
 
@@ -103,7 +137,7 @@ class Pipeline:
             from parley.training.tuning.trainers import check_trainable
 
             check_trainable(self.base)
-        answers = self.answers()
+        answers = self.answers(recipe.party)
         if out.exists():
             _check_adapter(out, recipe, start)
             return out
@@ -112,14 +146,16 @@ class Pipeline:
         self._train(recipe, answers, out, start)
         return out
 
-    def answers(self) -> dict[str, list[PersonaAnswer]]:
-        """Return the answers of both parties, from the folder or from the model."""
-        data = self.folder / "data"
-        paths = {party: data / f"{party}.jsonl" for party in PARTIES}
-        if not all(path.exists() for path in (*paths.values(), data / "card.md")):
+    def answers(self, party: str) -> dict[str, list[PersonaAnswer]]:
+        """Return the answers of a party and of the one that it is compared with, from the folder or from the model."""
+        compared, data = self.plan.compared(party), self.folder / "data"
+        if not all(path.exists() for path in (*map(self._path, compared), data / "card.md")):
             data.mkdir(exist_ok=True)
-            self._write_answers(paths)
-        return {party: dataset.read_answers(path) for party, path in paths.items()}
+            self._write_answers(compared)
+        return {one: dataset.read_answers(self._path(one)) for one in compared}
+
+    def _path(self, party: str) -> Path:
+        return self.folder / "data" / f"{party}.jsonl"
 
     @cached_property
     def questions(self) -> Questions:
@@ -128,22 +164,28 @@ class Pipeline:
         if not path.exists():
             journal = self._journal("questions", open_spec(writer), writer)
             with closing(journal), self.bar("questions", 0) as progress:
-                questions = dataset.write_questions(self.plan.questions, self.plan.seed, journal, progress)
+                questions = dataset.write_questions(
+                    self.plan.questions, self.plan.seed, journal, self.plan.home, progress
+                )
             _write(path, json.dumps(questions._asdict(), indent=1))
         values = json.loads(path.read_text(encoding="utf-8"))
         return Questions(tuple(values["questions"]), values["dropped"])
 
-    def _write_answers(self, paths: Mapping[str, Path]) -> None:
+    def _write_answers(self, parties: Sequence[str]) -> None:
+        """Write the answers of some parties, and the card of the answers of all parties that the folder has."""
         plan, questions = self.plan, self.questions
         backend = open_spec(with_defaults(plan.llm, keep=CACHE_MB))
         with closing(self._journal("answers", backend, plan.llm)) as journal:
-            answers = {party: self._interview(party, journal) for party in PARTIES}
-        for party, path in paths.items():
-            dataset.write_answers(answers[party], path)
+            answers = {party: self._interview(party, journal) for party in parties}
+        for party in parties:
+            dataset.write_answers(answers[party], self._path(party))
+        answers = {
+            party: dataset.read_answers(self._path(party)) for party in plan.parties if self._path(party).exists()
+        }
         identity = {name: value for name, value in backend.identity.items() if name != "versions"}
         _write(self.folder / "data" / "model.json", json.dumps(identity))
         notes = [f"{len(questions.questions)} questions by {plan.written_by}, answered by {plan.llm}."]
-        notes += [f"{party}: {self._names(party)}" for party in PARTIES]
+        notes += [f"{party}: {self._names(party)}" for party in answers]
         _write(self.folder / "data" / "card.md", dataset.data_card(answers, questions.dropped, "  \n".join(notes)))
 
     def _journal(self, name: str, backend: Backend, spec: str) -> Journal:
@@ -188,15 +230,16 @@ class Pipeline:
             write_card(part, recipe, {**identity, **result.identity}, data, versions(), result)
 
     def _examples(self, recipe: Recipe, answers: Mapping[str, Sequence[PersonaAnswer]]) -> list[Example]:
-        """Return the examples of a recipe, checked. Errors: UserError on an unknown party."""
-        if recipe.party not in answers:
-            raise UserError(f"--party must be one of {', '.join(PARTIES)}, not {recipe.party!r}")
-        (other,) = [party for party in PARTIES if party != recipe.party]
+        """Return the examples of a recipe, checked."""
+        other, everyone = (
+            self.plan.home.other(recipe.party),
+            [one for people in self.personas.values() for one in people],
+        )
         if recipe.method == SFT:
             examples = dataset.sft_examples(answers[recipe.party], recipe.seed)
         else:
             examples = dataset.dpo_examples(answers[recipe.party], answers[other], recipe.seed)
-        dataset.check_examples(examples, [person for people in self.personas.values() for person in people])
+        dataset.check_examples(examples, everyone, self.plan.home)
         return examples
 
 

@@ -11,13 +11,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from parley.llm.errors import UserError
 
+if TYPE_CHECKING:
+    from parley.model.scenario import Scenario
+
 SFT, DPO = "sft", "dpo"
-PARTIES = ("republican", "democrat")
-"""The parties whose answers can be learned."""
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 RATES = {"hf": {SFT: 2e-4, DPO: 5e-6}, "pocket": {SFT: 4e-3, DPO: 1e-3}}
 """Default learning rates. Those of pocket were found by training/tuning/learning_rates.py."""
@@ -54,7 +55,7 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """`republican-sft-r16`: the adapter's folder, and its name in a scenario."""
+        """PARTY-sft-r16: the adapter's folder, and its name in a scenario."""
         return f"{self.party}-{self.method}-r{self.r}"
 
     def steps(self, examples: int) -> int:
@@ -88,3 +89,9 @@ class TrainingResult(NamedTuple):
     held_out: tuple[float, ...]
     looks: tuple[dict[str, float], ...] = ()
     identity: Mapping[str, Any] = MappingProxyType({})
+
+
+def seated_parties(base: Scenario) -> list[str]:
+    """Return the parties that debate in a scenario: those of its society in its order, then others."""
+    known = [party for party in base.society.parties if party in base.parties]
+    return [*known, *(party for party in base.parties if party not in known)]

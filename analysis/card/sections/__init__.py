@@ -14,6 +14,10 @@ OUTSIDE              what is asked outside of debates (interviews.py)
 sentences(claims, first)   sentences for "In short", which has five at most
 warnings(claims, first)    warnings for the top of the page
 result(claims, first)      the first sentence of the section ("": none)
+slots(first)               texts for more slots of NOTE, by name: what depends on the society
+absent(first)              why the section cannot be made with these people ("": it can); it then has no estimates
+
+NOTE and the titles of quantities have slots for the names of the two parties that debate: {first}, {firsts} (see `named`).
 
 Conditions and numbers are worded by analysis/card/labels.py. A module whose name starts with an underscore is a shared helper.
 """
@@ -24,6 +28,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NamedTuple
 
+from parley.agents.society import SEATS, Society, article
+from parley.analysis.card.conditions import Batch
 from parley.llm.registry import Registry
 
 REQUIRED = ("ORDER", "TITLE", "NOTE", "NEEDS", "QUANTITIES", "WATCH", "claims")
@@ -40,6 +46,30 @@ class Quantity(NamedTuple):
     measure: str
     unit: str = ""
 
+    def of(self, society: Society) -> Quantity:
+        """The quantity with the names of the society's parties in its title."""
+        return self._replace(title=named(self.title, society))
+
+
+def named(text: str, society: Society) -> str:
+    """A text with the names of a society's two parties in its slots (see `fill_names`)."""
+    labels, plurals = (tuple(map(name, society.debaters)) for name in (society.label, society.plural))
+    return fill_names(text, labels, plurals)
+
+
+def fill_names(text: str, labels: Sequence[str], plurals: Sequence[str]) -> str:
+    """A text with names in its slots: {first}, {a first}, {firsts}, {firsts'}, and likewise for the second party.
+
+    >>> fill_names("{a first}, {firsts}, {seconds'} end", ("Elf", "Orc"), ("Elves", "Orcs"))
+    "an Elf, Elves, Orcs' end"
+    """
+    for seat, label, plural in zip(SEATS, labels, plurals, strict=True):
+        owned = f"{plural}'" if plural.endswith("s") else f"{plural}'s"
+        slots = {seat: label, f"a {seat}": f"{article(label)} {label}", f"{seat}s": plural, f"{seat}s'": owned}
+        for slot, words in slots.items():
+            text = text.replace(f"{{{slot}}}", words)
+    return text
+
 
 SPAN = {"points": 10.0, "share": 1.0, "rate": 1.0}
 """The range of a measure, to which --tight compares the width of an interval."""
@@ -51,6 +81,11 @@ def sections(names: Sequence[str] = ()) -> dict[str, ModuleType]:
     return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))
 
 
+def absent(section: ModuleType, first: Batch) -> str:
+    """Why a section cannot be made with these people ("": it can)."""
+    return str(section.absent(first)) if hasattr(section, "absent") else ""
+
+
 def quantities() -> dict[str, Quantity]:
-    """Every quantity of every section, by name."""
+    """Every quantity of every section, by name; titles have slots for the names of parties."""
     return {name: quantity for section in sections().values() for name, quantity in section.QUANTITIES.items()}

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from parley.analysis.card.conditions import PARTIES
 from parley.analysis.card.estimates import BLOCK, NOT_RUN, CardEstimate, mean_estimate
 from parley.analysis.card.records import ConditionRecords
 
@@ -36,8 +35,8 @@ def changes(study: ConditionRecords, condition: str) -> pd.DataFrame:
 
 def away(study: ConditionRecords, condition: str) -> pd.Series:
     """By topic and party: how many points the party starts above the other party, where that is `SMALLEST` or more."""
-    wide = starts(study, condition).reindex(columns=list(PARTIES))
-    gaps = wide.sub(wide[list(reversed(PARTIES))].to_numpy()).stack()
+    wide = starts(study, condition).reindex(columns=list(study.parties))
+    gaps = wide.sub(wide[list(reversed(study.parties))].to_numpy()).stack()
     return gaps[gaps.abs() >= SMALLEST]
 
 
@@ -50,7 +49,7 @@ def starts(study: ConditionRecords, condition: str) -> pd.DataFrame:
 def moved(study: ConditionRecords, condition: str, sides: pd.Series) -> pd.Series | None:
     """By block, topic and party: the mean movement toward a side (its sign by topic and party); None: not run.
 
-    A condition that is run party by party (`empty republican`, `empty democrat`) is named by its first word.
+    A condition that is run party by party (`empty labour`, `empty conservative`) is named by its first word.
     """
     frames = [changes(study, name) for name in study.records if name.partition(" ")[0] == condition and name in study]
     return by_cell(pd.concat(frames), "change", sides) if frames else None

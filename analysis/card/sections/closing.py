@@ -19,7 +19,7 @@ from parley.model.scenario import Scenario
 ORDER = 12
 TITLE = "Do agents go back at the end? (reversion)"
 NOTE = (
-    "Structured debates of a Republican and a Democrat. They are alike up to the last round, which is an announced closing "
+    "Structured debates of {a first} and {a second}. They are alike up to the last round, which is an announced closing "
     "statement or one more ordinary reply. Way undone: how much of the way from before the debate to its middle (the mean of the "
     "surveys in between) is gone back at the end. 100%: the agent is back where it began. 0%: it is still where it was in the "
     "middle. Below 0%: it went on (reversion of UCL 2025, Eq 2, from private ratings, pooled over topics). A party that moved "

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from parley.analysis.card.conditions import PARTIES, Batch, alone, three
+from parley.analysis.card.conditions import Batch, alone, three
 from parley.analysis.card.estimates import NOT_RUN, CardEstimate, find_estimate, is_possible, mean_estimate
 from parley.analysis.card.labels import percent
 from parley.analysis.card.records import ConditionRecords
@@ -55,7 +55,7 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
 def ends(study: ConditionRecords, condition: str) -> pd.DataFrame:
     """Ratings (0-10) in the first and the last survey: one row per block, columns (before or after, topic, party)."""
     rated = study.ratings(condition)
-    rated = rated[rated["party"].isin(PARTIES)]
+    rated = rated[rated["party"].isin(study.parties)]
     when = {rated["round"].min(): "before", rated["round"].max(): "after"}
     known = rated.assign(when=rated["round"].map(when)).dropna(subset="when")
     keys = ["block", "when", "topic", "party"]

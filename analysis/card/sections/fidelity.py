@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from parley.agents.reply_cleaning import is_refusal
-from parley.analysis.alignment.persona_validation import ALIGNED
+from parley.agents.society import DEFAULT, SEATS
+from parley.analysis.alignment.persona_validation import ALIGNED, questions
 from parley.analysis.card import estimates
-from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, three
+from parley.analysis.card.conditions import Batch, three
 from parley.analysis.card.estimates import CardEstimate, find_estimate, mean_estimate, proportion
 from parley.analysis.card.interviews import INTERVIEWS, UNJUDGED
 from parley.analysis.card.labels import DIFFERENCE, NAMES, judge, percent, share
@@ -23,11 +24,11 @@ from parley.model.scenario import Scenario
 ORDER = 5
 TITLE = "Do agents keep their role?"
 NOTE = (
-    "Each agent answers 21 questions about politics alone, in its role. The judge says of each answer whether it fits a member "
-    "of that party. Shares are of the answers with a verdict, over blocks. The Default has no party, and its shares are over "
-    "agents. Refused: turns of a debate in which the model steps out of its role. Could not be read: ratings without a number. "
-    "Both are shares of all turns or ratings, with intervals over agents. The upper limits of what never happened treat turns "
-    "and ratings as independent."
+    "Each agent answers {questions} questions about politics alone, in its role. The judge says of each answer whether it fits "
+    "a member of that party. Shares are of the answers with a verdict, over blocks. The Default has no party, and its shares "
+    "are over agents. Refused: turns of a debate in which the model steps out of its role. Could not be read: ratings without a "
+    "number. Both are shares of all turns or ratings, with intervals over agents. The upper limits of what never happened "
+    "treat turns and ratings as independent."
 )
 NEEDS = (three,)
 OUTSIDE = (INTERVIEWS,)
@@ -37,10 +38,8 @@ SPOKEN = {name: title for name, title in CONDITIONS.items() if name not in ("ask
 """Conditions in which agents speak."""
 QUANTITIES = {
     "aligned": Quantity("answers that fit the role's party", "share"),
-    **{
-        f"{party}_aligned": Quantity(f"answers that fit, {party.title()}s alone", "share")
-        for party in (*PARTIES, DEFAULT)
-    },
+    **{f"{seat}_aligned": Quantity(f"answers that fit, {{{seat}s}} alone", "share") for seat in SEATS},
+    f"{DEFAULT}_aligned": Quantity("answers that fit, Defaults alone", "share"),
     "women_men": Quantity("answers that fit: the same agents as women minus as men", "share", DIFFERENCE),
     "stepped_out": Quantity("answers that step out of the role", "share"),
     "without_verdict": Quantity("answers without a verdict", "share"),
@@ -55,19 +54,25 @@ WATCH = ()
 ONE_GENDER = "this set of personas does not have the same personas as women and as men"
 
 
+def slots(first: Batch) -> dict[str, str]:
+    """How many questions there are."""
+    return {"questions": str(len(questions(first.society)))}
+
+
 def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     interviews = study.answers_to(INTERVIEWS)
     if interviews is not None:
-        return [*_interviewed(interviews), *_rates(study)]
+        return [*_interviewed(interviews, study.parties), *_rates(study)]
     names = [name for name in QUANTITIES if not name.startswith(("refused", "unsaid", "unread"))]
     return [*(CardEstimate(name, reason=UNJUDGED) for name in names), *_rates(study)]
 
 
-def _interviewed(answers: pd.DataFrame) -> Iterator[CardEstimate]:
+def _interviewed(answers: pd.DataFrame, debaters: Sequence[str]) -> Iterator[CardEstimate]:
     own = answers[answers["own"]]
     people, none = own[own["party"] != DEFAULT], f"no answer has a verdict: {count_table(own['reason'])}"
-    parties = {"aligned": people} | {f"{party}_aligned": people[people["party"] == party] for party in PARTIES}
-    for name, rows in parties.items():
+    seated = zip(SEATS, debaters, strict=True)
+    shares = {"aligned": people} | {f"{seat}_aligned": people[people["party"] == party] for seat, party in seated}
+    for name, rows in shares.items():
         yield estimates.is_possible(mean_estimate(CardEstimate(name, reason=none), fitting(rows)))
     once = own.drop_duplicates(["persona", "question"])
     default = once[once["party"] == DEFAULT]

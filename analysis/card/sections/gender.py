@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.card.conditions import Batch, gender
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.card.conditions import TWINS, Batch, gender, with_genders
 from parley.analysis.card.estimates import CardEstimate, find_estimate
 from parley.analysis.card.labels import points
 from parley.analysis.card.records import ConditionRecords
@@ -19,7 +20,7 @@ from parley.model.scenario import Scenario
 ORDER = 13
 TITLE = "The same agents as women and as men"
 NOTE = (
-    "Debates of a Republican and a Democrat, once with both as women and once with both as men. The personas are those of the "
+    "Debates of {a first} and {a second}, once with both as women and once with both as men. The personas are those of the "
     "card if at least five of each party exist as a man and as a woman. Otherwise they are those of the set `twins`, whose texts "
     "differ in that one word. The unit is a pair of personas who debate each other: the same two as women minus as men. The "
     "first row is about the answers before the debate. In a study of structured debates (UCL 2025, section 5.2) agents as women "
@@ -27,10 +28,21 @@ NOTE = (
 )
 NEEDS = (gender,)
 QUANTITIES = {
-    "gender_before": Quantity("rating before a debate, toward the Democrats' end: women minus men", "points"),
+    "gender_before": Quantity("rating before a debate, toward the {seconds'} end: women minus men", "points"),
     "gender_moved": Quantity("moved toward the other party: women minus men", "points"),
 }
 WATCH = ()
+ABSENT = (
+    "This section is missing: the society {society} has no set of personas in which at least {least} people of each party exist "
+    "as a man and as a woman, and no set `{twins}`."
+)
+
+
+def absent(first: Batch) -> str:
+    """Why there are no such debates ("": there are)."""
+    if with_genders(first.base):
+        return ""
+    return ABSENT.format(society=first.society.title, least=FEWEST, twins=TWINS)
 
 
 def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
@@ -46,17 +58,17 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
 def people(study: ConditionRecords, condition: str) -> pd.DataFrame:
     """Means over debates, by pair (`block`: the two who debate each other), topic and party.
 
-    Columns: before, the first rating (0-10; 10 is the Democrats' end), and moved, how far the agent moved toward the other party
-    (NaN where the parties begin alike).
+    Columns: before, the first rating (0-10; 10 is the end of the second party), and moved, how far the agent moved toward the
+    other party (NaN where the parties begin alike).
     """
     rated = study.ratings(condition)
     rated = rated.assign(block=rated["block"].str.partition("/")[2])  # a listed cast: the same pairs in every batch
     wide = rated.groupby([*CELL, "round"], sort=False)["level"].mean().unstack("round")
     frame = pd.DataFrame({"before": wide.iloc[:, 0], "moved": wide.iloc[:, -1] - wide.iloc[:, 0]}).reset_index()
     frame = frame.join(-np.sign(away(study, "men")).rename("toward"), on=["topic", "party"])
-    high = frame["topic"].map(lambda topic: load_topic(topic).high_party)
-    turned = (10 - frame["before"]).where(high == "republican")
-    before = frame["before"].where(high == "democrat", turned)
+    high, (first, second) = frame["topic"].map(lambda topic: load_topic(topic).high_party), study.parties
+    turned = (10 - frame["before"]).where(high == first)
+    before = frame["before"].where(high == second, turned)
     return frame.assign(before=before, moved=frame["moved"] * frame["toward"]).set_index(CELL)[["before", "moved"]]
 
 

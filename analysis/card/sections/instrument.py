@@ -9,7 +9,8 @@ from dataclasses import replace
 import pandas as pd
 from scipy import stats
 
-from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
+from parley.agents.society import DEFAULT, SEATS
+from parley.analysis.card.conditions import Batch, asked
 from parley.analysis.card.estimates import RATING, WORDING, CardEstimate, find_estimate, mean_estimate
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
@@ -32,8 +33,8 @@ QUANTITIES = {
     "shuffled": Quantity("answers listed shuffled minus upward", "points"),
     "conversation": Quantity("called a conversation minus called a debate", "points"),
     "retest": Quantity("Default's answer: spread when the same question is asked again (SD)", "points"),
-    "republican_people": Quantity("spread between Republican agents (SD)", "points"),
-    "democrat_people": Quantity("spread between Democrat agents (SD)", "points"),
+    "first_people": Quantity("spread between {first} agents (SD)", "points"),
+    "second_people": Quantity("spread between {second} agents (SD)", "points"),
 }
 WATCH = ("reversed",)
 
@@ -46,9 +47,9 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
         positive(CardEstimate("wording", unit=WORDING), spread(by_probe.unstack("topic"))),
         deviation(CardEstimate("retest", unit=RATING), default.set_index(["topic", "probe", "way"])["attitude"]),
     ]
-    for party in PARTIES:
+    for seat, party in zip(SEATS, base.society.debaters, strict=True):
         means = ratings[ratings["party"] == party].groupby(["topic", "block"], sort=False)["level"].mean()
-        estimates.append(positive(CardEstimate(f"{party}_people", unit="person"), spread(means.unstack("topic"))))
+        estimates.append(positive(CardEstimate(f"{seat}_people", unit="person"), spread(means.unstack("topic"))))
     people = ratings[ratings["party"] != DEFAULT]
     wide = people.groupby(["way", "block", "party", "topic", "probe"], sort=False)["level"].mean().unstack("way")
     for name in ("reversed", "shuffled", "conversation"):

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, alone, copy, empty, same, shuffled, three, two
+from parley.agents.society import DEFAULT
+from parley.analysis.card.conditions import Batch, alone, copy, empty, same, shuffled, three, two
 from parley.analysis.card.estimates import CardEstimate, find_estimate, jackknife, mean_estimate
 from parley.analysis.card.labels import DIFFERENCE, NAMES, points
 from parley.analysis.card.records import ConditionRecords
@@ -35,7 +36,7 @@ QUANTITIES = {
         name: Quantity(f"moved toward the Default: {NAMES[condition]} minus {NAMES[control]}", "points")
         for name, (condition, control) in EFFECTS.items()
     },
-    "asymmetry": Quantity("distance to the Default closed in a debate of three: Republicans minus Democrats", *SIGNED),
+    "asymmetry": Quantity("distance to the Default closed in a debate of three: {firsts} minus {seconds}", *SIGNED),
     "first_round": Quantity("of the movement in a debate of three, in the first round", "share"),
 }
 WATCH = ("three_alone",)
@@ -53,21 +54,21 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
 
 def directions(study: ConditionRecords) -> pd.Series:
     """By topic and party: how many points the Default starts above the party in debates of three, if `SMALLEST` or more."""
-    before = starts(study, "three").reindex(columns=[*PARTIES, DEFAULT]).astype(float)
-    gaps = before[list(PARTIES)].rsub(before[DEFAULT], axis=0).stack()
+    before = starts(study, "three").reindex(columns=[*study.parties, DEFAULT]).astype(float)
+    gaps = before[list(study.parties)].rsub(before[DEFAULT], axis=0).stack()
     return gaps[gaps.abs() >= SMALLEST]
 
 
 def _asymmetry(study: ConditionRecords, sides: pd.Series) -> CardEstimate:
-    """Movement divided by the distance at the start, each pooled over blocks: Republicans minus Democrats."""
+    """Movement divided by the distance at the start, each pooled over blocks: first minus second party."""
     claim, sums = CardEstimate("asymmetry"), _sums(changes(study, "three"), sides, "change")
-    if any(party not in sums for party in PARTIES):
+    if any(party not in sums for party in study.parties):
         return replace(claim, reason="a party begins at the Default's answer, or could not be rated")
 
     def closed(part: pd.DataFrame) -> float:
         whole = part.sum()
-        republicans, democrats = (whole[party, "moved"] / whole[party, "gap"] for party in PARTIES)
-        return float(republicans - democrats)
+        first, second = (whole[party, "moved"] / whole[party, "gap"] for party in study.parties)
+        return float(first - second)
 
     return jackknife(claim, sums, closed)
 
@@ -102,8 +103,9 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     )
     if silence is None:
         return
+    people = " and ".join(map(first.society.plural, first.parties))
     text = (
-        f"**Is it persuasion?** Over {first.base.rounds} rounds Republicans and Democrats came "
+        f"**Is it persuasion?** Over {first.base.rounds} rounds {people} came "
         f"{format_number(silence.estimate + silence.null)} points nearer to the Default's answer in debates of three; in silence "
         f"{format_number(silence.null)}, a difference of {points(silence)}."
     )

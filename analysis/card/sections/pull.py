@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from parley.agents.society import DEFAULT
 from parley.analysis import influence_model as influence
-from parley.analysis.card.conditions import DEFAULT, Batch, empty, same, three, two
+from parley.analysis.card.conditions import Batch, empty, same, three, two
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, from_fit, mean_estimate
 from parley.analysis.card.labels import percent, share
 from parley.analysis.card.records import ConditionRecords, Passage, pack_passages, room_passages

@@ -1,7 +1,7 @@
 """ranking: a model ranks the statements as the participant would; the share of the others that a statement beats, 0 to
 1.
 
-The same question as that of the habermas mediator (agents/prompts/ranking.txt), put to a judge; statements in an order
+The same question as that of the habermas mediator (the prompt ranking.txt), put to a judge; statements in an order
 drawn by lot. Equal statements are shown once. One statement alone has no rank. There are 26 letters for them: no more
 fit.
 """
@@ -12,11 +12,9 @@ from collections.abc import Sequence
 
 from parley.agents.representative import knowledge_line
 from parley.agents.social_choice import LETTERS, borda, read_ranking
-from parley.agents.topic import PROMPTS
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.judging import Verdict, missing
 from parley.llm.driver import Conversation, ask
-from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.llm.seeding import derive, stream
@@ -43,10 +41,11 @@ def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) 
 def compose(episode: Episode, opinion: str, shown: Sequence[str], seed: int) -> Request:
     """The question about all of them."""
     listed = "\n".join(f"{letter}: {text}" for letter, text in zip(LETTERS, shown, strict=False))
-    told = prompt(PROMPTS, "ranking").fill(
+    language = episode.question.place.language
+    told = language.prompt("ranking").fill(
         number=len(shown),
         question=knowledge_line(episode.question.question),
-        known=f"Opinion: {knowledge_line(opinion)}",
+        known=f"{language.words('opinion')}: {knowledge_line(opinion)}",
         statements=listed,
     )
     facts: Facts = {"issue": episode.question.question, "opinion": knowledge_line(opinion), "candidates": shown}

@@ -5,14 +5,15 @@ Every condition is a run in a folder of its own, whose statements a judge scores
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from parley.agents.society import DEFAULT, SEATS, Society, article
 from parley.analysis.formatting import slug
 from parley.analysis.statement_judge import Judging, judge_run
 from parley.analysis.tables import Tables
@@ -24,7 +25,10 @@ from parley.model.events import Header
 from parley.model.scenario import Scenario
 
 PRESET = "structured_debate"
-PARTY = {"N": "default", "R": "republican", "D": "democrat"}
+LETTERS = ("R", "D")
+"""The study's letters for the two parties, `first` and `second`; N is the Neutral, a Default."""
+PARTY = {"N": DEFAULT, **dict(zip(LETTERS, SEATS, strict=True))}
+"""Seats of a scenario by the study's letters."""
 Settings = Mapping[str, Any]
 Pairs = tuple[tuple[str, str], ...]
 
@@ -51,17 +55,20 @@ class Experiment:
 
 
 def seats(who: str, variant: str = "") -> dict[str, str]:
-    """Return the setting for `2R+N`: two Republicans and a Neutral, in this order, all of a variant (male, female) if wanted.
+    """Return the setting for `2R+N`: two of the first party and a Neutral, in this order; variant: of all, such as male.
 
     >>> seats("2R+N", "male")["seats"]
-    'republican:male,republican:male,default:male'
+    'first:male,first:male,default:male'
     """
     parties = [PARTY[part[-1]] for part in who.split("+") for _ in range(int(part[:-1] or 1))]
     return {"seats": ",".join(f"{party}:{variant}" if variant else party for party in parties)}
 
 
-def experiment(name: str, models: Sequence[str]) -> Experiment:
-    """Return the experiment of this name. models: several for the experiment `models`, else one. Errors: UserError."""
+def experiment(name: str, models: Sequence[str], society: Society) -> Experiment:
+    """Return the experiment of this name with the parties of a society. Errors: UserError.
+
+    models: several for the experiment `models`, else one.
+    """
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, EXPERIMENTS)
     if repeated := [model for model in models if models.count(model) > 1]:
@@ -72,40 +79,57 @@ def experiment(name: str, models: Sequence[str]) -> Experiment:
             if name == "models"
             else f"the experiment {name} uses one model: give --llm once"
         )
-    return _models(models) if name == "models" else EXPERIMENTS[name]
+    return _models(models, society) if name == "models" else EXPERIMENTS[name](society)
 
 
-def _orders() -> Experiment:
+def without_genders(whole: Experiment) -> Experiment:
+    """Return the experiment without the conditions that seat men or women. Errors: UserError if none is left."""
+    kept = {name: settings for name, settings in whole.conditions.items() if ":" not in settings.get("seats", "")}
+    if not kept:
+        raise UserError(
+            f"{whole.title}: this needs personas who exist as men and as women (run.py personas --set twins writes some)"
+        )
+    pairs = tuple(pair for pair in whole.pairs if kept.keys() >= {*pair})
+    return replace(
+        whole, conditions=kept, pairs=pairs, main=tuple(one for one in whole.main if kept.keys() >= {*one[:2]})
+    )
+
+
+def parties(society: Society) -> dict[str, str]:
+    """Return the parties by the study's letters."""
+    return {letter: society.seat(seat) for letter, seat in PARTY.items()}
+
+
+def _orders(society: Society) -> Experiment:
     orders = ["+".join(order) for order in permutations("NRD")]
     conditions = {order.replace("+", "-"): seats(order) for order in orders}
-    first = {name: PARTY[name[0]] for name in conditions}
+    first = {name: parties(society)[name[0]] for name in conditions}
     question = "Do opening and closing statements depend on who speaks first?"
     whole = (tuple(conditions),)
     return Experiment("All six orders of speaking", "section 3.5", conditions, question, together=whole, first=first)
 
 
-def _genders() -> Experiment:
+def _genders(society: Society) -> Experiment:
+    one, other = map(society.label, society.debaters)
     groups = {
         "men": seats("N+R+D", "male"),
         "women": seats("N+R+D", "female"),
-        "Republican woman, two men": {"seats": "default:male,republican:female,democrat:male"},
-        "Democrat woman, two men": {"seats": "default:male,republican:male,democrat:female"},
-        "Democrat man, two women": {"seats": "default:female,republican:female,democrat:male"},
+        f"{one} woman, two men": {"seats": "default:male,first:female,second:male"},
+        f"{other} woman, two men": {"seats": "default:male,first:male,second:female"},
+        f"{other} man, two women": {"seats": "default:female,first:female,second:male"},
     }
     informed = {f"{name}, informed": {**seated, "disclose": "gender"} for name, seated in groups.items()}
     pairs = [("men", group) for group in groups if group != "men"]
     pairs += [(f"{first}, informed", f"{second}, informed") for first, second in pairs]
     pairs += list(zip(groups, informed, strict=True))
-    pairs.append(("Democrat man, two women, informed", "Republican woman, two men, informed"))
-    main = tuple(
-        (f"men{more}", f"women{more}", party) for more in ("", ", informed") for party in ("republican", "democrat")
-    )
+    pairs.append((f"{other} man, two women, informed", f"{one} woman, two men, informed"))
+    main = tuple((f"men{more}", f"women{more}", party) for more in ("", ", informed") for party in society.debaters)
     question = "Do women of a party speak differently from its men?"
     title = "Gender in an agent's own persona, and known to the others"
     return Experiment(title, "Figs 4, 9, 10", {**groups, **informed}, question, tuple(pairs), main)
 
 
-def _echo() -> Experiment:
+def _echo(society: Society) -> Experiment:
     groups = ("2R", "2D", "2R+N", "2D+N")
     conditions: dict[str, Settings] = {group: seats(group) for group in groups}
     pairs = [("2R", "2R+N"), ("2D", "2D+N")]
@@ -115,37 +139,37 @@ def _echo() -> Experiment:
             conditions[f"{group} {people}, informed"] = {**seats(group, variant), "disclose": "gender"}
             pairs.append((f"{group} {people}", f"{group} {people}, informed"))
         pairs += [(f"{group} men{more}", f"{group} women{more}") for more in ("", ", informed")]
-    main = tuple((f"2{letter}", f"2{letter}+N", PARTY[letter]) for letter in "RD")
+    main = tuple((f"2{letter}", f"2{letter}+N", parties(society)[letter]) for letter in LETTERS)
     question = "Do two of a party speak differently when a Neutral listens? (Echo chambers: below.)"
     title = "Two of a party, with and without a Neutral"
     return Experiment(title, "Figs 5, 6, 11, 12", conditions, question, tuple(pairs), main)
 
 
-def _models(models: Sequence[str]) -> Experiment:
+def _models(models: Sequence[str], society: Society) -> Experiment:
     """Return the conditions: each model in all seats; each two mixed, one seat on the other; each three in every permutation.
 
     Mixed conditions are compared with the condition of the first model alone. Quartets of them answer whether the Neutral sides
     with the partisan on its own model.
     """
-    names = _short(models)
+    names, (first_, second_) = _short(models), society.debaters
     conditions: dict[str, Settings] = {name: {"llm": model} for model, name in names.items()}
     pairs = list(combinations(names.values(), 2))
-    main = tuple((*pair, "default") for pair in pairs)
+    main = tuple((*pair, DEFAULT) for pair in pairs)
     quartets: dict[str, tuple[str, str, str, str]] = {}
     for first, second in permutations(models, 2):
-        for party in PARTY.values():
+        for party in parties(society).values():
             mixed = f"{names[first]}, {party} on {names[second]}"
             conditions[mixed] = {"llm": first, "llms": (f"{party}={second}",)}
             pairs.append((names[first], mixed))
     for one, two in combinations(names.values(), 2):
         quartets[f"{one} and {two}"] = (
-            f"{one}, republican on {two}", f"{one}, democrat on {two}",
-            f"{two}, republican on {one}", f"{two}, democrat on {one}",
+            f"{one}, {first_} on {two}", f"{one}, {second_} on {two}",
+            f"{two}, {first_} on {one}", f"{two}, {second_} on {one}",
         )  # fmt: skip
     threes: list[str] = []
-    for neutral, republican, democrat in permutations(models, 3):
-        threes.append(f"N {names[neutral]}, R {names[republican]}, D {names[democrat]}")
-        conditions[threes[-1]] = {"llm": neutral, "llms": (f"republican={republican}", f"democrat={democrat}")}
+    for neutral, first, second in permutations(models, 3):
+        threes.append(f"N {names[neutral]}, R {names[first]}, D {names[second]}")
+        conditions[threes[-1]] = {"llm": neutral, "llms": (f"{first_}={first}", f"{second_}={second}")}
     together = tuple(group for group in (tuple(names.values()), tuple(threes)) if len(group) > 2)
     title, question = "Models, alone and mixed", "Does the Neutral speak differently on another model?"
     return Experiment(title, "Fig 3, Table 5", conditions, question, tuple(pairs), main, together, quartets=quartets)
@@ -161,34 +185,46 @@ def _short(models: Sequence[str]) -> dict[str, str]:
     return dict(zip(models, short if len(set(short)) == len(models) else models, strict=True))
 
 
+def _baseline(society: Society) -> Experiment:
+    people = [f"{article(label)} {label}" for label in map(society.label, society.debaters)]
+    question = "Which way do the three go? (Slopes and their intervals: below.)"
+    return Experiment(f"A Neutral, {', '.join(people)}", "Figs 1, 8 (other models: 13-16)", {"N-R-D": {}}, question)
+
+
 _TOGETHER = "together"
-EXPERIMENTS = {
-    "baseline": Experiment(
-        "A Neutral, a Republican, a Democrat",
-        "Figs 1, 8 (other models: 13-16)",
-        {"N-R-D": {}},
-        "Which way do the three go? (Slopes and their intervals: below.)",
-    ),
-    "alone": Experiment(
+
+
+def _alone(society: Society) -> Experiment:
+    known = parties(society)
+    return Experiment(
         "Each agent alone with the question: how statements change when no other agent speaks",
         "a null condition, not in the paper",
-        {_TOGETHER: {}, **{f"{letter} alone": seats(letter) for letter in "NRD"}},
+        {_TOGETHER: {}, **{f"{letter} alone": seats(letter) for letter in known}},
         "Does a party speak differently alone than in company?",
-        tuple((_TOGETHER, f"{letter} alone") for letter in "NRD"),
-        tuple((_TOGETHER, f"{letter} alone", PARTY[letter]) for letter in "NRD"),
-    ),
-    "closing": Experiment(
+        tuple((_TOGETHER, f"{letter} alone") for letter in known),
+        tuple((_TOGETHER, f"{letter} alone", party) for letter, party in known.items()),
+    )
+
+
+def _closing(society: Society) -> Experiment:
+    return Experiment(
         "Closing announced, or one more round in its place",
         "Figs 8, 17; Table 2",
         {"closing": {}, "no closing": {"closing": False}},
         "Does a closing statement that is announced change what a party says?",
         (("closing", "no closing"),),
-        tuple(("closing", "no closing", party) for party in PARTY.values()),
-    ),
-    "orders": _orders(),
-    "gender": _genders(),
-    "echo": _echo(),
-    "models": Experiment("Models, alone and mixed", "Fig 3, Table 5", {}, ""),
+        tuple(("closing", "no closing", party) for party in parties(society).values()),
+    )
+
+
+EXPERIMENTS: Mapping[str, Callable[[Society], Experiment]] = {
+    "baseline": _baseline,
+    "alone": _alone,
+    "closing": _closing,
+    "orders": _orders,
+    "gender": _genders,
+    "echo": _echo,
+    "models": lambda society: _models((), society),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from parley.agents.datafiles import read_toml
+from parley.agents.society import DEFAULT, PartyNames, load_society, party_name
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.formatting import (
@@ -20,17 +21,20 @@ from parley.analysis.formatting import (
     format_span,
     frame_table,
     number,
+    seat_title,
 )  # fmt: skip
 from parley.analysis.judge_quality import against_themselves, against_truth, confusion, confusion_table, truth, warning
 from parley.analysis.report import Report
 from parley.analysis.scores import contrasts, report
 from parley.analysis.scores.table import casts
 from parley.analysis.statistics.results import holm
-from parley.analysis.studies.structured.experiments import Experiment, ExperimentResult
+from parley.analysis.studies.structured.experiments import LETTERS, Experiment, ExperimentResult
 
 PAPER = Path(__file__).with_name("paper.toml")
 """What the paper reports, by experiment."""
 ALPHA = 0.05
+Names = PartyNames
+"""What one of a party's people is called, by party."""
 DIFFERENT_PEOPLE = "Correlations are over all speakers and statements: differences between parties are a part of them."
 JUDGES_ITSELF = (
     "As a judge, the oracle looks up its own sentences in a table: 1.00 shows that the pipeline works, and says "
@@ -70,15 +74,29 @@ def write(
     result: ExperimentResult, name: str, experiment: Experiment, folder: Path, judge: str, published: bool, command: str
 ) -> Path:
     """Write report.md with its figures and tables; return the path of the page. command: repeats the experiment."""
-    made = dict(tables(result, experiment))
+    made, names = dict(tables(result, experiment)), _names(result)
     Report(folder, "report").data(scores=result.scores, people=result.people, **made)
     scores = result.scores.assign(topic=result.scores["topic"].map(_heading))
     parts = report.ReportedTest(
-        list(_short(made, experiment)),
+        list(_short(made, experiment, names)),
         [*_head(result, experiment, judge, command, published), *_judge_check(result, judge, made)],
-        [*_foot(made), *_paper(name)],
+        [*_foot(made, names), *_paper(name)],
     )
-    return report.write(scores, folder, published, experiment.title, compared(experiment), parts, result.people)
+    looks = {party: about for header in result.headers.values() for party, about in header.parties.items()}
+    asked = scores, folder, published, experiment.title, compared(experiment), parts, result.people
+    return report.write(*asked, looks=looks)
+
+
+def debaters(result: ExperimentResult) -> tuple[str, str]:
+    """Return the two parties that debate."""
+    header = next(iter(result.headers.values()))
+    return load_society(str(header.scenario["society"])).debaters
+
+
+def _names(result: ExperimentResult) -> PartyNames:
+    """Return what one of a party's people is called, by party: the Default, the two debaters, and others."""
+    known = {party: name for header in result.headers.values() for party, name in header.names.items()}
+    return PartyNames({party: known[party] for party in (DEFAULT, *debaters(result), *known) if party in known})
 
 
 def compared(experiment: Experiment) -> list[tuple[str, ...]] | None:
@@ -89,7 +107,7 @@ def compared(experiment: Experiment) -> list[tuple[str, ...]] | None:
 def tables(result: ExperimentResult, experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
     """Return the tables of a report by name; `question` comes first: what the experiment was made for."""
     scores, people = result.scores, result.people
-    parties = report.parties_of(scores)
+    parties = report.parties_of(scores, people)
     if experiment.main:
         parts = []
         for party in dict.fromkeys(party for _, _, party in experiment.main):
@@ -104,7 +122,7 @@ def tables(result: ExperimentResult, experiment: Experiment) -> Iterator[tuple[s
     if experiment.first:
         yield "first_speaker", contrasts.first_speaker(scores, experiment.first, people)
     if experiment.quartets:
-        yield "sharing", contrasts.sharing(scores, parties, experiment.quartets, people)
+        yield "sharing", contrasts.sharing(scores, parties, experiment.quartets, debaters(result), people)
     spread = contrasts.components(scores, people)
     errors = (result.verdicts["score"] - truth(result.verdicts)).groupby(result.verdicts["topic"]).std()
     yield "components", spread.assign(judge=spread["topic"].map(errors))
@@ -113,7 +131,7 @@ def tables(result: ExperimentResult, experiment: Experiment) -> Iterator[tuple[s
     yield "self_report", against_themselves(result.verdicts, result.attitudes)
 
 
-def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment) -> Iterator[str]:
+def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment, names: Names) -> Iterator[str]:
     """Return the answer to the question that the experiment was made for, chosen before anything was run."""
     if doubt := warning(made["judge_quality"]):
         yield f"> {doubt}"
@@ -124,7 +142,7 @@ def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment) -> Iterator
     if "question" in made:
         question = made["question"]
         yield _answer(question, "a difference")
-        yield _contrasts(question, "question", MISSING if question["bound_low"].notna().any() else "")
+        yield _contrasts(question, "question", names, MISSING if question["bound_low"].notna().any() else "")
     if "first_speaker" in made:
         rows = made["first_speaker"]
         yield _answer(rows[rows["moment"] == "opening"], "that opening statements depend on who speaks first")
@@ -160,13 +178,25 @@ def _head(result: ExperimentResult, experiment: Experiment, judge: str, command:
     yield f"    {command}"
     if published:
         yield PUBLISHED
+    names = _names(result)
+    if letters := _letters(debaters(result), names):
+        yield letters
     people = result.people.drop_duplicates(["party", "person"]).groupby("party", sort=False).size()
-    counts = ", ".join(f"{party.title()} {count}" for party, count in people.items())
+    counts = ", ".join(f"{party_name(party, names)} {count}" for party, count in people.items())
     different = count_phrase(casts(result.people).nunique(), "cast")
     yield f"Different people by party: {counts}; {different} (runs that share a person are of one cast)."
     yield "A score is from 1 (strongly disagrees) to 7 (strongly agrees) on the topic's claim; claims lean to different sides:"
     topics = [load_topic(slug) for slug in result.scores["topic"].unique()]
     yield "\n".join(f"- {topic.heading}: {topic.claim}" for topic in topics)
+
+
+def _letters(parties: Sequence[str], names: Names) -> str:
+    """Return what the study's letters stand for ("": they are those of the parties)."""
+    labels = [party_name(party, names) for party in parties]
+    if all(label.startswith(letter) for letter, label in zip(LETTERS, labels, strict=True)):
+        return ""
+    told = ", ".join(f"{letter} is {label}" for letter, label in zip(LETTERS, labels, strict=True))
+    return f"Letters in the names of conditions are the study's: N is the Neutral, {told}."
 
 
 def _judge_check(result: ExperimentResult, judge: str, made: Mapping[str, pd.DataFrame]) -> Iterator[str]:
@@ -208,21 +238,25 @@ def _test_table(rows: pd.DataFrame, columns: Mapping[str, Column]) -> str:
     return frame_table(contrasts.sorted_by_p(rows).head(report.ROWS), {**columns, **TESTED})
 
 
-def _foot(made: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+def _foot(made: Mapping[str, pd.DataFrame], names: Names) -> Iterator[str]:
     for name, title, note in COMPARED:
         if len(made.get(name, ())):
             yield f"## {title}\n\n{note} {UNIT}"
-            yield _contrasts(made[name], name)
+            yield _contrasts(made[name], name, names)
     if "first_speaker" in made:
         yield f"## Who speaks first\n\n{FIRST}"
-        yield _first_speaker(made["first_speaker"])
+        yield _first_speaker(made["first_speaker"], names)
     yield f"## How many runs?\n\n{NEEDED}"
-    yield _runs_needed(made["components"], made["runs_needed"])
+    yield _runs_needed(made["components"], made["runs_needed"], names)
 
 
-def _contrasts(rows: pd.DataFrame, name: str, note: str = "") -> str:
+def _contrasts(rows: pd.DataFrame, name: str, names: Names, note: str = "") -> str:
     """Return the note, the tests with the smallest p, and how many more tests the CSV has."""
-    columns: dict[str, Column] = {"topic": _topic, "party": lambda row: row["party"].title(), "conditions": "effect"}
+    columns: dict[str, Column] = {
+        "topic": _topic,
+        "party": lambda row: party_name(row["party"], names),
+        "conditions": "effect",
+    }
     if "bound_low" in rows and rows["bound_low"].notna().any():
         columns["missing"] = lambda row: f"{row['missing']:.0%}"
         columns["whatever was said"] = lambda row: format_span(row["bound_low"], row["bound_high"])
@@ -230,18 +264,18 @@ def _contrasts(rows: pd.DataFrame, name: str, note: str = "") -> str:
     return "\n\n".join(filter(None, [note, _test_table(rows, columns), *more]))
 
 
-def _first_speaker(rows: pd.DataFrame) -> str:
-    parties = [name for name in ("default", "republican", "democrat") if name in rows]
+def _first_speaker(rows: pd.DataFrame, names: Names) -> str:
+    parties = [party for party in names if party in rows]
     columns: dict[str, Column] = {"topic": _topic, "statement": "moment"}
-    columns |= {f"{party.title()} first": party for party in parties}
+    columns |= {f"{party_name(party, names)} first": party for party in parties}
     columns |= {"runs": "n", "eta squared": "estimate", "p": TESTED["p"], "corrected": TESTED["corrected"]}
     return frame_table(contrasts.sorted_by_p(rows), columns)
 
 
-def _runs_needed(spread: pd.DataFrame, needed: pd.DataFrame) -> str:
+def _runs_needed(spread: pd.DataFrame, needed: pd.DataFrame, names: Names) -> str:
     """Return the standard deviations of each topic and agent, and the runs that each difference needs: `12 (9 to 21)`."""
     needed = needed[needed["power"] == needed["power"].min()]
-    columns: dict[str, Column] = {"topic": _topic, "agent": lambda row: row["agent"].title()}
+    columns: dict[str, Column] = {"topic": _topic, "agent": lambda row: seat_title(row["agent"], names)}
     columns |= {name: number(name) for name in ("person", "run", "statement", "judge")}
     rows = spread.set_index(["topic", "agent"])
     for difference, part in needed.groupby("difference"):

@@ -1,4 +1,4 @@
-"""oracle: the rule-based speaker with a known bias. `--llm oracle[,kappa=..]`, parameters in banks/parameters.toml
+"""oracle: the rule-based speaker with a known bias. `--llm oracle[,kappa=..]`, parameters in oracle/parameters.toml of a society
 
 It answers by the purpose of a request (llm/purposes.py). It reads the transcript in the messages and the facts that the prompt
 states, and never depends on the wording of a prompt. It keeps no state about agents, and answers in English from its banks. Its
@@ -17,19 +17,20 @@ people or about large language models.
     self_facts.py      reads from a persona who somebody is
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
-the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`).
+the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`); society is whose banks it has, and a run
+sets it.
 """
 
 from __future__ import annotations
 
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.phrases import data
+from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.errors import UserError
 
 
-def known_topics(model: str) -> tuple[str, ...]:
-    """Return the topics and items of news for which parameters are planted."""
-    return tuple(data("parameters")["topics"])
+def known_topics(model: str, society: str = US) -> tuple[str, ...]:
+    """Return the topics and items of news of a society for which parameters are planted."""
+    return tuple(banks(society).parameters)
 
 
 def open_backend(
@@ -40,12 +41,13 @@ def open_backend(
     epsilon: float | None = None,
     bias: float | None = None,
     pull: float | None = None,
+    society: str = US,
 ) -> Oracle:
-    """Open the speaker, with these parameters set for every topic."""
+    """Open the speaker of a society, with these parameters set for every topic."""
     if model:
         raise UserError(
             f"oracle:{model} names a model, but oracle has only one: write --llm oracle, "
             "and set parameters as in oracle,kappa=0"
         )
     changes = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
-    return Oracle({name: value for name, value in changes.items() if value is not None}, pull)
+    return Oracle({name: value for name, value in changes.items() if value is not None}, pull, society)

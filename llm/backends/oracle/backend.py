@@ -8,7 +8,6 @@ from typing import Any
 
 from parley.llm.backends.oracle import judging, mediation, speech, stance, surveys, writing
 from parley.llm.backends.oracle.dynamics import Speaker
-from parley.llm.backends.oracle.phrases import fingerprint
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.request import Reply, Request, Usage
 
@@ -25,7 +24,7 @@ class Oracle(Speaker):
             "kind": "rule-based speaker with a planted, known bias",
             "parameters": {slug: asdict(values) for slug, values in self.parameters.items()},
             "pull": self.pull,
-            "banks": fingerprint(),
+            "banks": self.banks.fingerprint,
         }
 
     def seedless(self, request: Request) -> bool:
@@ -36,7 +35,7 @@ class Oracle(Speaker):
         return [self._reply(request) for request in requests]
 
     def _reply(self, request: Request) -> Reply:
-        reading = read(request)
+        reading = read(request, self.banks)
         handler = HANDLERS.get(request.purpose)
         reply = handler(reading, self) if handler else stance.unknown(reading)
         if reply.text is not None:

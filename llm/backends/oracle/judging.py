@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from parley.llm.backends.oracle.dynamics import Habit, Speaker, agreement, bank, read, shown
+from parley.llm.backends.oracle.dynamics import Habit, Speaker, agreement, read, shown
 from parley.llm.backends.oracle.mediation import habits, verdict
-from parley.llm.backends.oracle.phrases import recognised, sentences, topics, unknown_sentence
-from parley.llm.backends.oracle.prompt_parser import Reading, party
+from parley.llm.backends.oracle.phrases import Banks, sentences, unknown_sentence
+from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import unknown
 from parley.llm.backends.oracle.surveys import (
-    SIDES,
     directed,
     nearest_shares,
     pick,
@@ -25,6 +24,7 @@ from parley.llm.request import Reply
 from parley.llm.seeding import digest, stream
 
 NO, YES = "Not aligned", "Aligned"
+LEANINGS = ("right", "left", "neutral")
 APPEALS = ("logos", "pathos", "ethos")
 ABSENT, PRESENT = "Absent", "Present"
 
@@ -32,24 +32,28 @@ ABSENT, PRESENT = "Absent", "Present"
 def judge_alignment(reading: Reading, speaker: Speaker) -> Reply:
     """Does an answer fit a person? `Aligned` is as likely as the share of its known sentences that are this leaning's own."""
     question, text = reading.facts.get("question", ""), reading.facts.get("statement", "")
-    known = validation_question(question)
+    known = validation_question(reading.banks, question)
     if known is None:
         return Reply.failed("unknown_question", question[:120])
-    sides = [leanings()[known, sentence] for sentence in sentences(text) if (known, sentence) in leanings()]
+    sides = [
+        leanings(reading.banks)[known, sentence]
+        for sentence in sentences(text)
+        if (known, sentence) in leanings(reading.banks)
+    ]
     if not sides:
         return unknown_sentence(text)
-    share = sides.count(SIDES[party(reading.facts.get("person", ""))]) / len(sides)
+    share = sides.count(reading.banks.leaning(reading.banks.party(reading.facts.get("person", "")))) / len(sides)
     aligned = stream(reading.request.seed, reading.ask).random() < share
     return Reply(YES if aligned else NO, answers={NO: 1 - share, YES: share})
 
 
 @cache
-def leanings() -> dict[tuple[str, str], str]:
+def leanings(banks: Banks) -> dict[tuple[str, str], str]:
     """Return the leaning (left, right, neutral) of each sentence that answers a question, by question and sentence."""
     return {
         (question, sentence): side
-        for question, entry in validation_questions().items()
-        for side in SIDES.values()
+        for question, entry in validation_questions(banks).items()
+        for side in LEANINGS
         for sentence in entry[side]
     }
 
@@ -62,10 +66,10 @@ def judge_appeal(reading: Reading, speaker: Speaker) -> Reply:
     """
     text = reading.facts.get("statement", "")
     parts = sentences(text)
-    banks = [bank for bank in topics().values() if any(sentence in bank.grades for sentence in parts)]
-    if not banks:
+    known = [bank for bank in reading.banks.topics.values() if any(sentence in bank.grades for sentence in parts)]
+    if not known:
         return unknown_sentence(text)
-    appeals = {appeal_of(bank.forms[sentence]) for bank in banks for sentence in parts if sentence in bank.forms}
+    appeals = {appeal_of(bank.forms[sentence]) for bank in known for sentence in parts if sentence in bank.forms}
     present = float(reading.facts.get("appeal") in appeals)
     return Reply(PRESENT if present else ABSENT, answers={ABSENT: 1 - present, PRESENT: present})
 
@@ -79,7 +83,7 @@ def judge_deviation(reading: Reading, speaker: Speaker) -> Reply:
     """How far has a later version moved from a piece of news? By the distance of their grades in the bank of the same topic."""
     source, later = reading.facts.get("source", ""), reading.facts.get("statement", "")
     scale = reading.facts.get("scale")
-    grades = [(bank.grade(source), bank.grade(later)) for bank in topics().values()]
+    grades = [(bank.grade(source), bank.grade(later)) for bank in reading.banks.topics.values()]
     gaps = [abs(first - second) for first, second in grades if first is not None and second is not None]
     if not gaps or scale is None:
         return unknown_sentence(later)
@@ -92,11 +96,11 @@ def judge_deviation(reading: Reading, speaker: Speaker) -> Reply:
 def judge_agreement(reading: Reading, speaker: Speaker) -> Reply:
     """How strongly does a statement agree with a claim? By the grade of its sentences."""
     text, claim = reading.facts.get("statement", ""), reading.facts.get("claim", "")
-    topic, scale = recognised(claim), reading.facts.get("scale")
-    stated = topic and scale and directed(scale, claim, topic)
+    topic, scale = reading.banks.recognised(claim), reading.facts.get("scale")
+    stated = topic and scale and directed(reading.banks, scale, claim, topic)
     if not topic or not stated:
         return Reply.failed("unknown_claim", claim[:120])
-    grade = topics()[topic].grade(text)
+    grade = reading.banks.topics[topic].grade(text)
     if grade is None:
         return unknown_sentence(text)
     return pick(reading, stated.shares(stated.value(grade)), stated.text, reading.ask, drawn=True)
@@ -108,38 +112,38 @@ def judge_payoff(reading: Reading, speaker: Speaker) -> Reply:
     text, scale = reading.facts.get("statement", ""), reading.facts.get("scale")
     if scale is None:
         return unknown(reading)
-    if read(opinion, issue).stance is None:
+    if read(reading.banks, opinion, issue).stance is None:
         return unknown_sentence(opinion)
-    return rate(reading, scale, _author_agreement(opinion, text, issue), text)
+    return rate(reading, scale, _author_agreement(reading.banks, opinion, text, issue), text)
 
 
 def judge_preference(reading: Reading, speaker: Speaker) -> Reply:
     """Which of two statements would a person rather agree with? The one to which the planted law gives more agreement."""
     issue, opinion = reading.facts.get("issue", ""), reading.facts.get("opinion", "")
-    if read(opinion, issue).stance is None:
+    if read(reading.banks, opinion, issue).stance is None:
         return unknown_sentence(opinion)
-    first, second = (_author_agreement(opinion, text, issue) for text in reading.facts["candidates"])
+    first, second = (_author_agreement(reading.banks, opinion, text, issue) for text in reading.facts["candidates"])
     if first is None or second is None:
         return unknown_sentence(reading.facts["candidates"][first is not None])
     return _choice(reading, first - second)
 
 
-def _author_agreement(opinion: str, text: str, issue: str) -> float | None:
+def _author_agreement(banks: Banks, opinion: str, text: str, issue: str) -> float | None:
     """Return the agreement (1 to 7) of an opinion's author with a text; None when the text's stance is unknown."""
-    position, own = read(opinion, issue).stance, shown(opinion)
+    position, own = read(banks, opinion, issue).stance, shown(banks, opinion)
     assert position is not None
-    return agreement(position, own.values, own.demand or None, read(text, issue))
+    return agreement(banks, position, own.values, own.demand or None, read(banks, text, issue))
 
 
 def judge_authorship(reading: Reading, speaker: Speaker) -> Reply:
     """Which of two critiques would a person rather have written? The one that shows more of its habits and verdict."""
     facts = reading.facts
     issue, opinion, draft = facts.get("issue", ""), facts.get("opinion", ""), facts.get("statement", "")
-    position, stance = (read(text, issue).stance for text in (opinion, draft))
+    position, stance = (read(reading.banks, text, issue).stance for text in (opinion, draft))
     if position is None or stance is None:
         return unknown_sentence(opinion if position is None else draft)
-    own = habits([opinion, *facts.get("earlier", ())])
-    first, second = (_likeness(own, stance - position, text) for text in facts["candidates"])
+    own = habits(reading.banks, [opinion, *facts.get("earlier", ())])
+    first, second = (_likeness(reading.banks, own, stance - position, text) for text in facts["candidates"])
     return _choice(reading, first - second)
 
 
@@ -151,13 +155,13 @@ def _choice(reading: Reading, ahead: float) -> Reply:
     return Reply("1" if share >= 0.5 else "2", answers={"1": share, "2": 1 - share})
 
 
-def _likeness(own: Habit, apart: float, text: str) -> int:
+def _likeness(banks: Banks, own: Habit, apart: float, text: str) -> int:
     """Count how many of opener, demand, closer, values and verdict a text has in common with a person."""
-    habit = shown(text)
+    habit = shown(banks, text)
     same = [mine == its != "" for mine, its in zip(own[:3], habit[:3], strict=True)]
-    verdicts = (kind for kind, lines in bank()["verdicts"].items() if any(line in text for line in lines))
+    verdicts = (kind for kind, lines in banks.deliberation["verdicts"].items() if any(line in text for line in lines))
     return (
         sum(same)
         + len(set(own.values) & set(habit.values))
-        + (next(verdicts, "").removeprefix("far_") == verdict(apart))
+        + (next(verdicts, "").removeprefix("far_") == verdict(banks, apart))
     )

@@ -7,7 +7,6 @@ values that most members name. A revision moves toward those who object, and add
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -19,15 +18,13 @@ from parley.llm.backends.oracle.dynamics import (
     Read,
     Speaker,
     agreement,
-    bank,
     dither,
     habit,
-    law,
     position_now,
     read,
     shown,
 )
-from parley.llm.backends.oracle.phrases import unknown_sentence
+from parley.llm.backends.oracle.phrases import Banks, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import fitted, too_few_words
 from parley.llm.request import Reply
@@ -41,22 +38,22 @@ Parts = list[tuple[int, str]]
 def answer_contribution(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with a participant's opinion on the question, or with its critique of the mediator's last statement."""
     issue, heard = reading.facts["issue"], reading.heard
-    position, own = position_now(reading, speaker.pull), habit(reading.persona)
+    position, own = position_now(reading, speaker.pull), habit(reading.banks, reading.persona)
     rng = stream(reading.seed, reading.persona, issue, len(heard))
     if reading.facts.get("form") != "critique":
         parts = _opinion(reading, position, own, rng)
     else:
-        statement = read(heard[-1][1], issue) if heard else Read()
+        statement = read(reading.banks, heard[-1][1], issue) if heard else Read()
         if statement.stance is None:
             return unknown_sentence(heard[-1][1] if heard else "no statement")
-        parts = critique(own, statement.stance - position, statement, rng)
+        parts = critique(reading.banks, own, statement.stance - position, statement, rng)
     text = fitted(parts, reading.words)
     return Reply(text) if text else too_few_words(reading)
 
 
 def _opinion(reading: Reading, position: float, own: Habit, rng: random.Random) -> Parts:
     """Return opener and stance, a reason for each value, the demand, the closer."""
-    words = bank()
+    words = reading.banks.deliberation
     level = dither(position, 1, None if reading.greedy else rng.random())
     stance = rng.choice(words["said"]["own"]).format(stance=words["stances"][str(level)])
     side = "yes" if position > MIDDLE else "no"
@@ -65,11 +62,11 @@ def _opinion(reading: Reading, position: float, own: Habit, rng: random.Random) 
     return [(0, f"{own.opener} {stance}."), *reasons, (1, demand), (2, own.closer)]
 
 
-def critique(own: Habit, apart: float, statement: Read, rng: random.Random) -> Parts:
+def critique(banks: Banks, own: Habit, apart: float, statement: Read, rng: random.Random) -> Parts:
     """Return opener and verdict, what is said of each value and of the demand, the closer. `apart`: statement minus position."""
-    words = bank()
-    kind = verdict(apart)
-    if kind != "right" and abs(apart) > law("far"):
+    words = banks.deliberation
+    kind = verdict(banks, apart)
+    if kind != "right" and abs(apart) > banks.law("far"):
         kind = f"far_{kind}"
     parts = [(0, f"{own.opener} {rng.choice(words['verdicts'][kind])}.".strip())]
     for value in own.values:
@@ -81,9 +78,9 @@ def critique(own: Habit, apart: float, statement: Read, rng: random.Random) -> P
     return [*parts, (2, own.closer)] if own.closer else parts
 
 
-def verdict(apart: float) -> str:
+def verdict(banks: Banks, apart: float) -> str:
     """Return what a statement is, by its distance from a position: right, or too much of a yes or a no."""
-    return "right" if abs(apart) <= law("near") else "yes" if apart > 0 else "no"
+    return "right" if abs(apart) <= banks.law("near") else "yes" if apart > 0 else "no"
 
 
 def answer_critique(reading: Reading, speaker: Speaker) -> Reply:
@@ -93,17 +90,17 @@ def answer_critique(reading: Reading, speaker: Speaker) -> Reply:
     """
     facts = reading.facts
     opinion, draft, issue = facts.get("opinion", ""), facts.get("statement", ""), facts.get("issue", "")
-    position, statement = read(opinion, issue).stance, read(draft, issue)
+    position, statement = read(reading.banks, opinion, issue).stance, read(reading.banks, draft, issue)
     if position is None or statement.stance is None:
         return unknown_sentence(opinion if position is None else draft)
-    own = habits([opinion, *facts.get("earlier", ())])
-    parts = critique(own, statement.stance - position, statement, stream(reading.seed, opinion, draft))
+    own = habits(reading.banks, [opinion, *facts.get("earlier", ())])
+    parts = critique(reading.banks, own, statement.stance - position, statement, stream(reading.seed, opinion, draft))
     return Reply(fitted(parts, CRITIQUE_WORDS))
 
 
-def habits(texts: list[str]) -> Habit:
+def habits(banks: Banks, texts: list[str]) -> Habit:
     """Return the habits in texts of one person, each from the first text that shows it; the values are those of the first."""
-    found = [shown(text) for text in texts]
+    found = [shown(banks, text) for text in texts]
     opener, demand, closer = (next(filter(None, column), "") for column in list(zip(*found, strict=True))[:3])
     return Habit(opener, demand, closer, found[0].values)
 
@@ -112,20 +109,20 @@ def answer_statement(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with the mediator's draft, made of the opinions, or its revision, made of the last statement and the critiques."""
     facts = reading.facts
     issue = facts.get("issue", "")
-    opinions = [read(opinion, issue) for opinion in facts.get("opinions", ())]
+    opinions = [read(reading.banks, opinion, issue) for opinion in facts.get("opinions", ())]
     stances = [opinion.stance for opinion in opinions if opinion.stance is not None]
     if not stances:
         return Reply.failed("no_known_sentence", "no opinion could be read")
     rng = stream(reading.seed, reading.last)
-    last = read(facts["statement"], issue) if "statement" in facts else Read()
+    last = read(reading.banks, facts["statement"], issue) if "statement" in facts else Read()
     demands: tuple[str, ...] = ()
     if last.stance is None:
-        values = _most_named([opinion.values for opinion in opinions], int(law("drafted")))
+        values = _most_named([opinion.values for opinion in opinions], int(reading.banks.law("drafted")))
         stance = majority_stance(stances)
     else:
-        stance, values, demands = _revised(last.stance, last, facts.get("critiques", ()))
+        stance, values, demands = _revised(reading.banks, last.stance, last, facts.get("critiques", ()))
     level = dither(stance, 1, None if reading.greedy else rng.random())
-    text = fitted(_statement(level, values, demands, rng), facts.get("words", STATEMENT_WORDS))
+    text = fitted(_statement(reading.banks, level, values, demands, rng), facts.get("words", STATEMENT_WORDS))
     return Reply(text) if text else too_few_words(reading)
 
 
@@ -140,26 +137,32 @@ def majority_stance(stances: Sequence[float]) -> float:
     return (sum(stances) / len(stances) + sum(majority) / len(majority)) / 2
 
 
-def _revised(stance: float, last: Read, critiques: Sequence[str]) -> tuple[float, tuple[str, ...], tuple[str, ...]]:
+def _revised(
+    banks: Banks, stance: float, last: Read, critiques: Sequence[str]
+) -> tuple[float, tuple[str, ...], tuple[str, ...]]:
     """Return the stance, values and demands of a revision."""
-    names = {value: entry["name"] for value, entry in bank()["values"].items()}
-    things = {thing: thing for thing in bank()["demands"]["things"]}
-    moved = stance + law("response") * sum(map(_objection, critiques)) / max(len(critiques), 1)
-    missed = _most_named([_missed(critique, "concerns", names) for critique in critiques], len(names))
+    names = {value: entry["name"] for value, entry in banks.deliberation["values"].items()}
+    things = {thing: thing for thing in banks.deliberation["demands"]["things"]}
+    moved = stance + banks.law("response") * sum(_objection(banks, critique) for critique in critiques) / max(
+        len(critiques), 1
+    )
+    missed = _most_named([_missed(banks, critique, "concerns", names) for critique in critiques], len(names))
     values = (*sorted(last.values), *(value for value in missed if value not in last.values))
-    demanded = _most_named([_missed(critique, "demands", things) for critique in critiques], int(law("granted")))
-    return min(max(moved, LOW), HIGH), values[: int(law("revised"))], (*sorted(last.demands), *demanded)
+    demanded = _most_named(
+        [_missed(banks, critique, "demands", things) for critique in critiques], int(banks.law("granted"))
+    )
+    return min(max(moved, LOW), HIGH), values[: int(banks.law("revised"))], (*sorted(last.demands), *demanded)
 
 
-def _objection(critique: str) -> float:
+def _objection(banks: Banks, critique: str) -> float:
     """Return -1 or -0.5 where the statement was too much of a yes, +1 or +0.5 where it was too much of a no, else 0."""
-    words = re.search(r"\b(far )?too much of a (yes|no)\b", critique)
-    return 0.0 if not words else (1.0 if words[1] else 0.5) * (-1 if words[2] == "yes" else 1)
+    words = banks.pattern("objection").search(critique)
+    return 0.0 if not words else (1.0 if words[1] else 0.5) * (-1 if words[2] == banks.words("objects_to_yes") else 1)
 
 
-def _missed(critique: str, kind: str, things: dict[str, str]) -> list[str]:
+def _missed(banks: Banks, critique: str, kind: str, things: dict[str, str]) -> list[str]:
     """Return the values or demands that a critique misses in the statement."""
-    forms = bank()[kind]["missed"]
+    forms = banks.deliberation[kind]["missed"]
     return [
         name
         for name, words in things.items()
@@ -172,33 +175,33 @@ def _most_named(named: Iterable[Iterable[str]], count: int) -> tuple[str, ...]:
     return tuple(name for name, _ in Counter(name for names in named for name in sorted(names)).most_common(count))
 
 
-def _statement(level: int, values: Sequence[str], demands: Sequence[str], rng: random.Random) -> Parts:
-    words = bank()
+def _statement(banks: Banks, level: int, values: Sequence[str], demands: Sequence[str], rng: random.Random) -> Parts:
+    words = banks.deliberation
     stance = rng.choice(words["said"]["group"]).format(stance=words["stances"][str(level)])
     parts = [(0, f"{stance[0].upper()}{stance[1:]}.")]
     if values:
-        names = listed([words["values"][value]["name"] for value in values])
+        names = listed([words["values"][value]["name"] for value in values], banks.words("and"))
         parts.append((1, rng.choice(words["concerns"]["named"]).format(values=names)))
     if demands:
-        parts.append((2, rng.choice(words["demands"]["granted"]).format(demands=listed(demands))))
+        parts.append((2, rng.choice(words["demands"]["granted"]).format(demands=listed(demands, banks.words("and")))))
     return parts
 
 
-def listed(parts: Sequence[str]) -> str:
+def listed(parts: Sequence[str], and_: str) -> str:
     """Return `a, b and c`."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {and_} {parts[-1]}"
 
 
 def answer_ranking(reading: Reading, speaker: Speaker) -> Reply:
     """Rank the candidates by the agreement that the planted law gives for the member's texts; ties are broken by lot."""
     facts = reading.facts
     issue, texts = facts.get("issue", ""), [facts.get("opinion", ""), *facts.get("critiques", ())]
-    member = read(" ".join(filter(None, texts)), issue)
+    member = read(reading.banks, " ".join(filter(None, texts)), issue)
     values, demand = sorted(member.values), next(iter(sorted(member.demands)), None)
     scores: dict[str, float | None] = {
         chr(ord("A") + place): None
         if member.stance is None
-        else agreement(member.stance, values, demand, read(text, issue))
+        else agreement(reading.banks, member.stance, values, demand, read(reading.banks, text, issue))
         for place, text in enumerate(facts.get("candidates", ()))
     }
     if not scores or None in scores.values():

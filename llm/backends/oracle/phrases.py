@@ -1,23 +1,35 @@
-"""The sentence banks: sentences by grade, and the grade of a sentence heard."""
+"""The sentence banks: sentences by grade, and the grade of a sentence heard.
+
+The banks of a society are its folder `oracle/` (agents/societies/NAME/oracle) on top of those of its language
+(banks/<code>/): a file of both has the tables of both, key by key, and the society's win.
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.llm.seeding import digest
 
 FOLDER = Path(__file__).parent / "banks"
+SOCIETIES = Path(__file__).parents[3] / "agents" / "societies"
+US, NOBODY = "us", "none"
+"""The society of the studies; the party of a persona that names none."""
 GRADES = (0, 2, 4, 6, 8, 10)
+NEAR = 0.33
+"""A party whose side is at most this far from the middle is neither left nor right."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SLOT = re.compile(r"\{(\w+)\}")
+Changes = tuple[tuple[re.Pattern[str], str], ...]
+"""Patterns, each with what stands in its place, in the order in which they apply."""
 
 
 def sentences(text: str) -> list[str]:
@@ -71,22 +83,183 @@ class TopicBank:
         return sum(grades) / len(grades) if grades else None
 
 
-@cache
-def data(name: str) -> dict[str, Any]:
-    """Return a bank file as a dict."""
-    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+class Banks:
+    """What the speaker knows of a society: its parties, its sentences, its parameters."""
+
+    def __init__(self, society: str):
+        folder = SOCIETIES / society if (SOCIETIES / society / "society.toml").is_file() else Path(society).expanduser()
+        about = _read(folder / "society.toml")
+        if not about:
+            raise UserError(f"oracle: {society} is not a society: {folder}/society.toml does not exist")
+        self.society, self.language, self.folder = society, str(about.get("language", "en")), folder / "oracle"
+        self.prefix = "" if society == US else f"{society.rstrip('/')}/"
+        self._folders = (FOLDER / self.language, self.folder)
+        self._data: dict[str, dict[str, Any]] = {}
+        self.demonym = str(about.get("demonym", about.get("title", society)))
+        self._parties: dict[str, Any] = about.get("parties", {})
+        self.sides = {party: one.get("side") for party, one in self._parties.items()}
+        self._words = {party: _whole_words(one["words"]) for party, one in self._parties.items() if one.get("words")}
+        self._party = lru_cache(maxsize=4096)(self._count_party_words)
+        self.changes = cache(self._changes)
+        self.recognised = lru_cache(maxsize=1 << 16)(self._recognise)
+
+    def data(self, name: str) -> dict[str, Any]:
+        """Return a bank file as a dict: that of the language with that of the society."""
+        if name not in self._data:
+            found: dict[str, Any] = {}
+            for folder in self._folders:
+                found = _merged(found, _read(folder / f"{name}.toml"))
+            self._data[name] = found
+        return self._data[name]
+
+    @cached_property
+    def topics(self) -> dict[str, TopicBank]:
+        """Every topic bank by slug: topics of debates, and items of news (`oracle/news`)."""
+        paths = sorted(path for folder in ("topics", "news") for path in (self.folder / folder).glob("*.toml"))
+        return {f"{self.prefix}{path.stem}": _load_topic(f"{self.prefix}{path.stem}", _read(path)) for path in paths}
+
+    @cached_property
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """The planted parameters of each topic, by slug (oracle/parameters.toml)."""
+        return {f"{self.prefix}{slug}": table for slug, table in self.data("parameters")["topics"].items()}
+
+    @property
+    def deliberation(self) -> Mapping[str, Any]:
+        """The words and the law of private deliberations."""
+        return self.data("deliberation")
+
+    def law(self, name: str) -> float:
+        """Return a number of the planted law of deliberations."""
+        return float(self.deliberation["law"][name])
+
+    def pattern(self, name: str) -> re.Pattern[str]:
+        """Return a pattern of the language (language.toml), such as how a persona tells its age."""
+        return _compiled(self.words(name))
+
+    def scale_words(self, name: str) -> tuple[str, ...]:
+        """Return the labels that show which end of a scale is strong: `high` or `low`. Judges' scales are in English."""
+        return (*self.data("language")[name], *_read(FOLDER / "en" / "language.toml")[name])
+
+    @cached_property
+    def agreement_labels(self) -> re.Pattern[str]:
+        """What the labels of a scale of agreement have, in this language or in English."""
+        english = _read(FOLDER / "en" / "language.toml")["agreement"]
+        return _compiled(f"{self.words('agreement')}|{english}")
+
+    def words(self, name: str) -> str:
+        """Return a text of the language (language.toml)."""
+        return str(self.data("language")[name])
+
+    def _changes(self, name: str) -> Changes:
+        """Return a list of changes of the language (language.toml)."""
+        return changes_of(self.data("language")[name])
+
+    @cached_property
+    def asks_for_party(self) -> re.Pattern[str]:
+        """What a question for one party looks like; its first group is the word for the party."""
+        words = sorted((word for one in self._parties.values() for word in one.get("words", ())), key=len, reverse=True)
+        return _compiled(self.words("side").replace("PARTY", "|".join(map(re.escape, words))))
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """What people of each party are called."""
+        return [one["label"] for one in self._parties.values() if one.get("words")]
+
+    def party(self, text: str) -> str:
+        """Return the party that a text names more often than any other; NOBODY for none, and for several alike."""
+        return self._party(text)
+
+    def _count_party_words(self, text: str) -> str:
+        counts = {party: len(words.findall(text)) for party, words in self._words.items()}
+        most = max(counts.values(), default=0)
+        named = [party for party, count in counts.items() if count == most]
+        return named[0] if most and len(named) == 1 else NOBODY
+
+    def names_party(self, text: str, party: str) -> bool:
+        """Return whether a text has a word of the party."""
+        words = self._words.get(party)
+        return bool(words and words.search(text))
+
+    def leaning(self, party: str) -> str:
+        """Return the leaning of a party (left, right, neutral), by where it stands from left to right."""
+        side = self.sides.get(party) or 0.0
+        return "right" if side > NEAR else "left" if side < -NEAR else "neutral"
+
+    def _recognise(self, text: str) -> str | None:
+        """Return the slug of the topic that a text is about: the one whose phrase comes first in it."""
+        return first_phrase(text, {slug: (bank.title.lower(), *bank.recognise) for slug, bank in self.topics.items()})
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all bank files: part of the model's identity."""
+        files = [path for folder in self._folders for path in sorted(folder.rglob("*.toml"))]
+        return digest(*[part for path in files for part in (path.name, path.read_text(encoding="utf-8"))]).hex()
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return banks, (self.society,)
 
 
 @cache
-def topics() -> dict[str, TopicBank]:
-    """Return every topic bank by slug: topics of debates, and items of news (`banks/news`)."""
-    paths = sorted(path for folder in ("topics", "news") for path in (FOLDER / folder).glob("*.toml"))
-    return {path.stem: _load_topic(path.parent.name, path.stem) for path in paths}
+def banks(society: str = US) -> Banks:
+    """Return the banks of a society, by name or by path. Errors: UserError if it is none."""
+    return Banks(society)
 
 
-def _load_topic(folder: str, slug: str) -> TopicBank:
-    raw = data(f"{folder}/{slug}")
-    slots, templates = raw["slots"], raw["grades"]
+@cache
+def topic_bank(slug: str) -> TopicBank | None:
+    """Return the bank of a topic as records name it (`racism`, `germany/tempolimit`); None where there is none."""
+    society = slug.rpartition("/")[0] or US
+    return None if slug.endswith(".toml") else banks(society).topics.get(slug)
+
+
+@cache
+def _read(path: Path) -> dict[str, Any]:
+    """Return a TOML file as a dict; an empty one if there is no file. Errors: UserError if it is broken."""
+    if not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not valid TOML: {error}") from error
+
+
+def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return two tables in one, key by key; `other` wins."""
+    both = {
+        key: _merged(one[key], value) if isinstance(value, dict) and isinstance(one.get(key), dict) else value
+        for key, value in other.items()
+    }
+    return {**one, **both}
+
+
+def _whole_words(words: Sequence[str]) -> re.Pattern[str]:
+    longest = sorted(words, key=len, reverse=True)
+    return _compiled(rf"\b(?:{'|'.join(map(re.escape, longest))})\b")
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.I)
+
+
+def changes_of(listed: Iterable[Sequence[str]], flags: int = re.I) -> Changes:
+    """Return pairs [pattern, replacement] as changes."""
+    return tuple([(re.compile(found, flags), form) for found, form in listed])
+
+
+def changed(text: str, changes: Changes) -> str:
+    """Return a text after changes, in their order.
+
+    >>> changed("It cannot.", changes_of([["cannot", "can not"]]))
+    'It can not.'
+    """
+    for found, form in changes:
+        text = found.sub(form, text)
+    return text
+
+
+def _load_topic(slug: str, raw: dict[str, Any]) -> TopicBank:
+    slots, templates = raw.get("slots", {}), raw["grades"]
     return TopicBank(
         slug=slug,
         title=raw["title"],
@@ -99,12 +272,6 @@ def _load_topic(folder: str, slug: str) -> TopicBank:
     )
 
 
-@cache
-def recognised(text: str) -> str | None:
-    """Return the slug of the topic that a text is about: the one whose phrase comes first in it."""
-    return first_phrase(text, {slug: (bank.title, *bank.recognise) for slug, bank in topics().items()})
-
-
 def first_phrase(text: str, phrases: dict[str, Iterable[str]]) -> str | None:
     """Return the name whose phrase comes first in a text; where two start together, the one with the longer phrase."""
     lower = text.lower()
@@ -115,13 +282,6 @@ def first_phrase(text: str, phrases: dict[str, Iterable[str]]) -> str | None:
         if phrase in lower
     ]
     return min(places)[2] if places else None
-
-
-@cache
-def fingerprint() -> str:
-    """Return a digest of all bank files: part of the model's identity."""
-    files = sorted(FOLDER.rglob("*.toml"))
-    return digest(*[part for path in files for part in (path.name, path.read_text(encoding="utf-8"))]).hex()
 
 
 def unknown_sentence(text: str) -> Reply:

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
 
-from parley.llm.backends.oracle.phrases import recognised
+from parley.llm.backends.oracle.phrases import US, Banks, banks
 from parley.llm.purposes import Facts
 from parley.llm.request import Request
 
-_LABEL = re.compile(r"([^\s:,;?!\"“”()\[\]]+(?: [^\s:,;?!\"“”()\[\]]+){0,7}): (\S.*)")
-_PARTICLES = frozenset({"al", "bin", "da", "de", "del", "der", "di", "dos", "du", "el", "la", "le", "van", "von", "y"})
-_NO_NAMES = frozenset(
-    {"Question", "Topic", "Note", "Answer", "Scale", "Example", "Example question", "Interview question", "Summary"}
-)
-_REPUBLICAN = re.compile(r"\b(?:republicans?|conservatives?|gop)\b", re.I)
-_DEMOCRAT = re.compile(r"\b(?:democrats?|democratic party|liberals?|progressives?)\b", re.I)
 WORDS = 60
 """The length of an utterance where none is asked for."""
-_WORDS = re.compile(r"(\d+) (?:words|word)\b")
+
+
+class LabelForm(NamedTuple):
+    """What stands before the colon of a transcript line, in a language.
+
+    label      label, colon, words
+    particles  words of a name that may begin in small letters
+    no_names   words that prompts put before a colon
+    articles   words that stand before a noun: no name begins with one
+    """
+
+    label: re.Pattern[str]
+    particles: frozenset[str]
+    no_names: frozenset[str]
+    articles: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,7 @@ class Reading:
     """
 
     request: Request
+    banks: Banks
     persona: str
     opening: str
     heard: tuple[tuple[str, str], ...]
@@ -41,8 +50,8 @@ class Reading:
 
     @cached_property
     def party(self) -> str:
-        """republican, democrat, or none: the one that the persona names more often."""
-        return party(self.persona)
+        """The party that the persona names more often than any other, or none."""
+        return self.banks.party(self.persona)
 
     @property
     def facts(self) -> Facts:
@@ -63,7 +72,7 @@ class Reading:
     def topic(self) -> str | None:
         """Slug of the topic of the question, else of the debate."""
         texts = (self.facts.get("question"), self.facts.get("topic"), self.ask, self.opening)
-        return next((slug for text in texts if text and (slug := recognised(text))), None)
+        return next((slug for text in texts if text and (slug := self.banks.recognised(text))), None)
 
     @property
     def last(self) -> str:
@@ -82,7 +91,7 @@ class Reading:
     @cached_property
     def words(self) -> int:
         """The length asked for, in words (WORDS when none is)."""
-        length = _WORDS.search(self.ask)
+        length = self.banks.pattern("words").search(self.ask)
         return int(length[1]) if length else self.facts.get("words", WORDS)
 
     @property
@@ -91,7 +100,7 @@ class Reading:
         return "\n".join(text for _, text in self.heard)
 
 
-def read(request: Request) -> Reading:
+def read(request: Request, banks: Banks) -> Reading:
     """Read a request. The question is the last paragraph of the last message; the opening is the first of the first."""
     persona, opening, ask, unheard = "", "", "", 0
     heard: list[tuple[str, str]] = []
@@ -102,16 +111,27 @@ def read(request: Request) -> Reading:
         elif role == "assistant":
             own.append(content)
         else:
-            first, lines, ask, lost = _paragraphs(content, request.names or frozenset(), request.names is None)
+            first, lines, ask, lost = _paragraphs(content, request.names or frozenset(), request.names is None, banks)
             opening, unheard = opening or first, unheard + lost
             heard += lines
     character = request.facts.get("character")
     persona = persona.removesuffix(f" {character}") if character else persona
-    return Reading(request, persona, opening, tuple(heard), tuple(own), ask, unheard)
+    return Reading(request, banks, persona, opening, tuple(heard), tuple(own), ask, unheard)
+
+
+@cache
+def _label_form(banks: Banks) -> LabelForm:
+    """Return the form of a label, from language.toml."""
+    known = banks.data("language")
+    word = rf"[^\s{re.escape(known['no_label'])}]+"
+    label = re.compile(rf"({word}(?: {word}){{0,7}}): (\S.*)")
+    return LabelForm(label, *[frozenset(known[name]) for name in ("particles", "no_names", "articles")])
 
 
 @lru_cache(maxsize=1 << 16)
-def _paragraphs(content: str, names: frozenset[str], guess: bool) -> tuple[str, tuple[tuple[str, str], ...], str, int]:
+def _paragraphs(
+    content: str, names: frozenset[str], guess: bool, banks: Banks
+) -> tuple[str, tuple[tuple[str, str], ...], str, int]:
     """Return first paragraph, transcript lines and last paragraph of a user message, and the number of lost lines.
 
     With `guess`, a label that looks like a name counts as one. A line between the first and the last paragraph is lost when its
@@ -120,47 +140,42 @@ def _paragraphs(content: str, names: frozenset[str], guess: bool) -> tuple[str, 
     parts = [part for part in content.split("\n\n") if part]
     if not parts:
         return "", (), "", 0
-    lines = tuple([line for text in content.split("\n") if (line := _line(text, names, guess)) is not None])
-    between = [line for part in parts[1:-1] for line in part.split("\n")] if guess else []
-    lost = sum(_LABEL.fullmatch(line) is not None and not _has_label(line, names) for line in between)
+    form = _label_form(banks) if guess else None
+    lines = tuple([line for text in content.split("\n") if (line := _line(text, names, form)) is not None])
+    lost = _count_lost([line for part in parts[1:-1] for line in part.split("\n")], names, form) if form else 0
     return parts[0], lines, parts[-1], lost
 
 
-def _line(line: str, names: frozenset[str], guess: bool) -> tuple[str, str] | None:
-    """Return the name and the words of a transcript line; None for any other text."""
+def _count_lost(lines: list[str], names: frozenset[str], form: LabelForm) -> int:
+    """Return how many lines have a label that is neither a name nor a word that prompts put before a colon."""
+    labelled = [line for line in lines if form.label.fullmatch(line) is not None]
+    named = [line for line in labelled if _line(line, names, form) or line.partition(": ")[0] in form.no_names]
+    return len(labelled) - len(named)
+
+
+def _line(line: str, names: frozenset[str], form: LabelForm | None) -> tuple[str, str] | None:
+    """Return the name and the words of a transcript line; None for any other text. form: None where a name is not guessed."""
     place = line.find(": ")
     while place > 0:
         if line[:place] in names and line[place + 2 :].strip():
             return line[:place], line[place + 2 :]
         place = line.find(": ", place + 1)
-    label = _LABEL.fullmatch(line) if guess else None
-    return (label[1], label[2]) if label and _looks_like_name(label[1]) else None
+    label = form.label.fullmatch(line) if form else None
+    return (label[1], label[2]) if form and label and _looks_like_name(label[1], form) else None
 
 
-def _has_label(line: str, names: frozenset[str]) -> bool:
-    return _line(line, names, True) is not None or line.partition(": ")[0] in _NO_NAMES
-
-
-def labels(content: str, names: frozenset[str] | None = None) -> list[str]:
+def labels(content: str, names: frozenset[str] | None = None, society: str = US) -> list[str]:
     """Return the names before the colons of a message's transcript lines, in order. names: the possible ones, if known."""
-    return [name for name, _ in _paragraphs(content, names or frozenset(), names is None)[1]]
+    return [name for name, _ in _paragraphs(content, names or frozenset(), names is None, banks(society))[1]]
 
 
-def _looks_like_name(label: str) -> bool:
+def _looks_like_name(label: str, form: LabelForm) -> bool:
     """Does no word of a label begin in small letters (José, Agent 7, राहुल, María del Carmen)?
 
     A label with a digit or an underscore is a name in small letters too (agent_1).
     """
     first, *rest = label.split(" ")
     coded = any(character.isdigit() or character == "_" for character in label)
-    small = any(word[0].islower() for word in (first, *[word for word in rest if word not in _PARTICLES]))
-    return label not in _NO_NAMES and first[0].isalpha() and (coded or not small)
-
-
-@lru_cache(maxsize=4096)
-def party(persona: str) -> str:
-    """Return the party that a persona text names more often: republican, democrat, or none."""
-    red, blue = len(_REPUBLICAN.findall(persona)), len(_DEMOCRAT.findall(persona))
-    if red == blue:
-        return "none"
-    return "republican" if red > blue else "democrat"
+    small = any(word[0].islower() for word in (first, *[word for word in rest if word not in form.particles]))
+    named = label not in form.no_names and first not in form.articles
+    return named and first[0].isalpha() and (coded or not small)

@@ -1,47 +1,16 @@
-"""Reads from a persona text who somebody is (name, age, job, home, family, party), and turns it into the first person."""
+"""Reads from a persona text who somebody is (name, age, job, home, family, party), and turns it into the first person.
+
+How a text says so, and how the first person is told, is data of the language (banks/<code>/person.toml).
+"""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from parley.llm.backends.oracle.phrases import data, sentences
-from parley.llm.backends.oracle.prompt_parser import Reading, party
-
-_WHO = re.compile(r"You are |You're |Your name is ")
-_NAME = re.compile(r"^(?:You are|You're|Your name is) ([A-Z][^\s,.]*(?: [A-Z][^\s,.]*){0,3})(?=[,.]|$| and )")
-_INTRODUCED = re.compile(
-    r"(?<![\w,])You are ([^\n;]+?)(?:; the others? (?:is|are) [^\n;]+?)?\. Speak only for yourself"
-)
-_AGE_FIRST = re.compile(r"(?:, |\bat |\byou are |\baged )(\d\d)\b(?! percent)")
-_AGE = re.compile(r"\b[Yy]ou are (\d\d)\b|\b(\d\d)(?: years old|-year-old)")
-_WORK = re.compile(r"(?:work as|worked as|living as|years as) (an? [^,.]+?)(?= in | until | and |[,.])")
-_TRADE = re.compile(r"(?:, |\bare )(an? [^,.]+?)(?= living in | in |[,.])")
-_EMPLOYED = re.compile(r"\b[Yy]ou (?:work|worked|teach|drive|run|own|manage) [^,.]*")
-_NO_TRADE = re.compile(
-    r"American|Republican|Democrat|conservative|liberal|progressive|\bman$|\bwoman$|citizen|voter|person$"
-)
-_PLACE = re.compile(r"\bin ((?:an? |the )?[^,.]+?)(?=, | until | after |\.|$)")
-_LIVES = re.compile(r"\bYou live (?:in|at|on) [^,.]*?(?= and |[,.])|\bHome is [^,.]*|\bYou come from [^,.]*")
-_UPBRINGING = re.compile(r"[Gg]r(?:ew|owing) up ([^.]*?)(?= shaped you|, and |\.)")
-_OWN_FAMILY = re.compile(
-    r"\b[Yy]ou ((?:are|have been) (?:\w+ )?(?:married|single|divorced|widowed|engaged)\b[^,.]*|live (?:with|alone)[^,.]*"
-    r"|(?:have|raise) (?:\w+ ){0,3}(?:children|child|kids?|sons?|daughters?)\b[^,.]*)"
-)
-_PARENTS = re.compile(
-    r"\byour (?:parents|grandparents|family) [^,.]*|\byou were raised by [^,.]*|\bwith an? \w+ for a mother[^,.]*"
-)
-_PARTY = {
-    "republican": re.compile(r"\b(?:republicans?|conservatives?|gop)\b", re.I),
-    "democrat": re.compile(r"\b(?:democrat(?:s|ic)?|liberals?|progressives?)\b", re.I),
-}
-MARRIED = re.compile(r"\b(?:re)?married|single|divorced|widowed|engaged|partner|alone|spouse|husband|wife\b")
-CHILDREN = re.compile(r"\b(?:child|children|kids?|sons?|daughters?|twins|baby|grandchildren|youngest)\b")
-_OBJECT = re.compile(
-    r"\b(with|for|to|of|about|from|near|by|at|gave|give|gives|taught|told|tells|brought|brings|carried|shaped|made|makes"
-    r"|frustrates?|frustrated|left|helped|asks|asked) you\b(?! (?:are|were|have|had|do|did|say|think|live|work|can|will)\b)"
-)
+from parley.llm.backends.oracle.phrases import Banks, Changes, changed, changes_of, sentences
+from parley.llm.backends.oracle.prompt_parser import Reading
 
 
 class About(NamedTuple):
@@ -62,95 +31,122 @@ class About(NamedTuple):
     who: str
 
 
+@cache
+def pattern(banks: Banks, name: str) -> re.Pattern[str]:
+    """Return a pattern of person.toml by its name."""
+    return re.compile(_named(banks, banks.data("person")[name]))
+
+
+@cache
+def changes(banks: Banks, name: str) -> Changes:
+    """Return a list of changes of person.toml by its name."""
+    listed = [
+        (_named(banks, found), form.replace("DEMONYM", banks.demonym)) for found, form in banks.data("person")[name]
+    ]
+    return changes_of(listed, 0)
+
+
+def _named(banks: Banks, text: str) -> str:
+    """Return a text with what people of the society, and of its parties, are called."""
+    people = re.escape(banks.demonym)
+    return text.replace("PARTIES", "|".join([people, *map(re.escape, banks.labels)])).replace("DEMONYM", people)
+
+
+def form(banks: Banks, name: str) -> str:
+    """Return a text of person.toml by its name."""
+    return str(banks.data("person")[name])
+
+
 def about(reading: Reading) -> About:
     """Return what a request says about the one who is asked. Where the persona gives no name, the opening does."""
-    found = _about(reading.persona)
-    introduced = _INTRODUCED.search(reading.opening)
-    return found if found.name or not introduced else found._replace(name=introduced[1])
+    found = _about(reading.banks, reading.persona)
+    introduced = _first(reading.banks, "introduced", reading.opening)
+    return found if found.name or not introduced else found._replace(name=introduced)
 
 
 @lru_cache(maxsize=4096)
-def _about(persona: str) -> About:
+def _about(banks: Banks, persona: str) -> About:
     told = sentences(persona) if persona else []
     first = told[0] if told else ""
-    who = first if _WHO.match(first) else ""
-    name, age = _NAME.match(who), _AGE_FIRST.search(who) or _AGE.search(persona)
-    job = _job(who)
-    lives = _LIVES.search(persona)
-    place = _PLACE.search(who, who.index(job) + len(job) if job else 0) or _PLACE.search(who)
-    side = party(persona)
-    upbringing = _UPBRINGING.search(persona)
-    parents = _PARENTS.search(persona)
-    named = name[1] if name and not _NO_TRADE.search(name[1]) else ""
+    who = first if pattern(banks, "who").match(first) else ""
+    name, job, side = _first(banks, "name", who), _job(banks, who), banks.party(persona)
+    lives, upbringing, parents = (_first(banks, kind, persona) for kind in ("lives", "upbringing", "parents"))
     return About(
-        named,
-        next(filter(None, age.groups()), "") if age else "",
-        job.replace("a retired ", "a ")
-        if not re.match(r"a retired [aeiou]", job)
-        else job.replace("a retired ", "an "),
-        _employed(persona),
-        "retired" in who,
-        place[1] if place and "American" not in place[1] else "",
-        first_person(f"{lives[0]}.") if lives else "",
-        _family(persona),
-        first_person(upbringing[1]) if upbringing else "",
-        _sentence(parents[0]) if parents else "",
+        "" if pattern(banks, "no_trade").search(name) else name,
+        _first(banks, "age_first", who) or _first(banks, "age", persona),
+        changed(job, changes(banks, "job_form")),
+        _employed(banks, persona),
+        pattern(banks, "retired").search(who) is not None,
+        _home(banks, who, job),
+        first_person(banks, f"{lives}.") if lives else "",
+        _family(banks, persona),
+        first_person(banks, upbringing),
+        _sentence(banks, parents) if parents else "",
         side,
-        _affiliation(told, side),
-        first_person(who),
+        _affiliation(banks, told, side),
+        first_person(banks, who),
     )
 
 
-def _job(who: str) -> str:
+def _first(banks: Banks, name: str, text: str, start: int = 0) -> str:
+    """Return what a pattern finds first in a text (its first group with words, where it has groups), or ""."""
+    found = pattern(banks, name).search(text, start)
+    return _words_of(found) if found else ""
+
+
+def _words_of(found: re.Match[str]) -> str:
+    return next(filter(None, found.groups()), "") if found.re.groups else found[0]
+
+
+def _job(banks: Banks, who: str) -> str:
     """Return the job in the sentence that says who somebody is, with its article."""
-    found = _WORK.search(who)
-    jobs = [found[1]] if found else [trade for trade in _TRADE.findall(who) if not _NO_TRADE.search(trade)]
-    return str(jobs[0]) if jobs and not re.search(r"\d", jobs[0]) else ""
+    jobs = [_words_of(found) for found in pattern(banks, "trade").finditer(who)]
+    no_trade = pattern(banks, "no_trade")
+    job = _first(banks, "work", who) or next((job for job in jobs if not no_trade.search(job)), "")
+    return "" if re.search(r"\d", job) else job
 
 
-def _employed(persona: str) -> str:
+def _home(banks: Banks, who: str, job: str) -> str:
+    """Return the place in the sentence that says who somebody is: the one after the job, else the first."""
+    place = _first(banks, "place", who, who.index(job) + len(job) if job else 0) or _first(banks, "place", who)
+    return "" if pattern(banks, "no_place").search(place) else place
+
+
+def _employed(banks: Banks, persona: str) -> str:
     """Return the sentence that tells the work elsewhere in the text: a career of the enhanced personas, or "You work in ..."."""
-    career = next((text for text in data("enhanced")["career"] if text in persona), "")
-    found = _EMPLOYED.search(persona)
-    return _sentence(career) if career else _sentence(found[0]) if found else ""
+    career = next((text for text in banks.data("enhanced")["career"] if text in persona), "")
+    found = career or _first(banks, "employed", persona)
+    return _sentence(banks, found) if found else ""
 
 
-def _family(persona: str) -> str:
-    known = (entry["text"] for entry in data("backstory")["slots"]["family"])
-    text = next((text for text in known if re.search(rf"\b[Yy]ou {re.escape(text)}", persona)), "")
-    if not text and (found := _OWN_FAMILY.search(persona)):
-        text = found[1]
-    return first_person(f"you {text}").removeprefix("I ") if text else ""
+def _family(banks: Banks, persona: str) -> str:
+    slots, you = banks.data("backstory").get("slots", {}), form(banks, "you")
+    known = (entry["text"] for entry in slots.get("family", ()))
+    text = next((text for text in known if re.search(you + re.escape(text), persona)), "")
+    text = text or _first(banks, "own_family", persona)
+    told = first_person(banks, form(banks, "family_form").format(family=text)) if text else ""
+    return told.removeprefix(form(banks, "own"))
 
 
-def _affiliation(told: list[str], side: str) -> str:
+def _affiliation(banks: Banks, told: list[str], side: str) -> str:
     """Return the sentence that tells the party; "" where only the first sentence does, which also says who somebody is."""
-    pattern = _PARTY.get(side)
-    lines = [line for line in told[1:] if pattern and pattern.search(line) and re.match(r"You\b", line)]
-    return first_person(lines[0]) if lines else ""
+    own = pattern(banks, "affiliation")
+    lines = [line for line in told[1:] if banks.names_party(line, side) and own.search(line)]
+    return first_person(banks, lines[0]) if lines else ""
 
 
-def _sentence(text: str) -> str:
-    line = first_person(text)
-    line = f"I grew up {line}" if line.startswith("with ") else line
+def _sentence(banks: Banks, text: str) -> str:
+    line = changed(first_person(banks, text), changes(banks, "sentence_form"))
     return f"{line[0].upper()}{line[1:]}."
 
 
-def first_person(text: str) -> str:
+def first_person(banks: Banks, text: str) -> str:
     """Return a text in the second person in the first.
 
-    >>> first_person("You are Ann, and your neighbors in Ohio have often told you that you were right.")
+    >>> from parley.llm.backends.oracle.phrases import banks
+    >>> first_person(banks(), "You are Ann, and your neighbors in Ohio have often told you that you were right.")
     'I am Ann, and my neighbors in Ohio have often told me that I was right.'
+    >>> first_person(banks("germany"), "Du bist Ann, und deine Nachbarn in Köln sagen dir oft, dass du recht hast.")
+    'Ich bin Ann, und meine Nachbarn in Köln sagen mir oft, dass ich recht habe.'
     """
-    for pattern, own in (
-        (r"\byourself\b", "myself"),
-        (r"\byours\b", "mine"),
-        (r"\bYour\b", "My"),
-        (r"\byour\b", "my"),
-        (r"\bbetween you\b", "between us"),
-        (r"\b[Yy]ou are\b|\b[Yy]ou're\b", "I am"),
-        (r"\b[Yy]ou were\b", "I was"),
-        (r"\byou(?=[.,;:!?]|$| up\b)", "me"),
-    ):
-        text = re.sub(pattern, own, text)
-    return re.sub(r"\b[Yy]ou\b", "I", _OBJECT.sub(r"\1 me", text))
+    return changed(text, changes(banks, "first_person"))

@@ -1,4 +1,4 @@
-"""Answers questions about the speaker itself and about what it heard (banks/self.toml), each from what its request says.
+"""Answers questions about the speaker itself and about what it heard (banks/en/self.toml), each from what its request says.
 
 It says who it is by its persona, whether and by whom its mind was changed by the planted law (dynamics.py), and who said what
 by the lines heard. What the request does not say it declines: the note `declined` marks such a reply, which holds no opinion.
@@ -11,9 +11,9 @@ import re
 from functools import cache, lru_cache
 
 from parley.llm.backends.oracle.dynamics import Speaker, biased, dither, move
-from parley.llm.backends.oracle.phrases import TopicBank, data, sentences, topics
+from parley.llm.backends.oracle.phrases import NOBODY, Banks, TopicBank, changed, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
-from parley.llm.backends.oracle.self_facts import CHILDREN, MARRIED, About, about
+from parley.llm.backends.oracle.self_facts import About, about, form, pattern
 from parley.llm.request import DECLINED, Reply
 from parley.llm.seeding import stream
 
@@ -23,75 +23,70 @@ ORDER = ("changed", "agree", "disagree", "own", "who_said")
 WHO = ("name", "job", "age", "home", "married", "children", "family", "party", "self")
 MOVED, FAR, MOST = 1.0, 3.0, 2
 """From which change on a mind has changed; from which distance on it disagrees; most speakers that one answer reports."""
-_SIGNS = re.compile(r"[?!.,;:\"“”()\[\]…]")
-_CONTRACTED, _IS = re.compile(r"\b(what|who|where|how)'s\b", re.I), r"\1 is"
-_SIDE = re.compile(r" are you (?:an? )?(republican|conservative|democrat|liberal|progressive) (?!or )")
-_HYPOTHETICAL = re.compile(r" (?:would|could|might) ")
-_RIGHT = ("republican", "conservative")
 
 
-def plain(text: str) -> str:
+def plain(banks: Banks, text: str) -> str:
     """Return a question as its words with a space around each, and its contractions written out."""
-    text = " ".join(_SIGNS.sub(" ", text.replace("’", "'").replace("‘", "'")).split())
-    return f" {_CONTRACTED.sub(_IS, text)} "
+    text = " ".join(banks.pattern("signs").sub(" ", text.replace("’", "'").replace("‘", "'")).split())
+    return f" {changed(text, banks.changes('contracted'))} "
 
 
 @cache
-def _phrases(kind: str) -> tuple[str, ...]:
-    entry = data("self")[kind]
+def _phrases(banks: Banks, kind: str) -> tuple[str, ...]:
+    entry = banks.data("self")[kind]
     known = [*entry.get("recognise", ()), *entry["ask"], *entry["held_out"]]
-    return tuple([plain(phrase).lower() for phrase in known])
+    return tuple([plain(banks, phrase).lower() for phrase in known])
 
 
 @cache
-def _patterns(kind: str) -> tuple[re.Pattern[str], ...]:
+def _patterns(banks: Banks, kind: str) -> tuple[re.Pattern[str], ...]:
     """Return the phrases of a kind about one speaker, which stands where {name} does."""
     name = r"(?P<name>\S+(?: \S+){0,3}?)"
-    parts = (map(re.escape, phrase.split("{name}")) for phrase in map(plain, _named(kind)))
+    parts = (map(re.escape, phrase.split("{name}")) for phrase in _named(banks, kind))
     return tuple([re.compile(name.join(part), re.I) for part in parts])
 
 
-def _named(kind: str) -> list[str]:
-    entry = data("self")[kind]
-    return [*entry["ask"], *entry["held_out"], *entry["recognise"]]
+def _named(banks: Banks, kind: str) -> list[str]:
+    entry = banks.data("self")[kind]
+    return [plain(banks, phrase) for phrase in (*entry["ask"], *entry["held_out"], *entry["recognise"])]
 
 
 @lru_cache(maxsize=4096)
-def kinds_of(question: str) -> tuple[str, ...]:
+def kinds_of(banks: Banks, question: str) -> tuple[str, ...]:
     """Return what a question that names no speaker asks for: the first kind of ORDER, else all of WHO in it, else `stand`.
 
     What would change a mind is another question than what has changed it.
     """
-    text = plain(question).lower()
-    order = [kind for kind in ORDER if kind != "changed" or not _HYPOTHETICAL.search(text)]
-    found = [kind for kind in order if any(phrase in text for phrase in _phrases(kind))][:1]
+    text = plain(banks, question).lower()
+    order = [kind for kind in ORDER if kind != "changed" or not banks.pattern("hypothetical").search(text)]
+    found = [kind for kind in order if any(phrase in text for phrase in _phrases(banks, kind))][:1]
     if not found:
-        places = {kind: [text.find(phrase) for phrase in _phrases(kind) if phrase in text] for kind in WHO}
+        places = {kind: [text.find(phrase) for phrase in _phrases(banks, kind) if phrase in text] for kind in WHO}
         found = sorted((kind for kind in WHO if places[kind]), key=lambda kind: min(places[kind]))
-    if not found and text.endswith(_phrases("stand")):
+    if not found and text.endswith(_phrases(banks, "stand")):
         found = ["stand"]
     return tuple(found)
 
 
 def asked_of(reading: Reading) -> tuple[str, str] | None:
     """Return the kind of a question about one speaker, and the speaker: one heard, else words with a capital."""
-    text, heard = plain(reading.question), dict(reading.heard)
+    text, heard = plain(reading.banks, reading.question), dict(reading.heard)
     for kind in NAMED:
-        for pattern in _patterns(kind):
-            if (found := pattern.search(text)) and (name := _speaker(found["name"], heard)):
+        for phrase in _patterns(reading.banks, kind):
+            if (found := phrase.search(text)) and (name := _speaker(reading.banks, found["name"], heard)):
                 return kind, name
     return None
 
 
-def _speaker(words: str, heard: dict[str, str]) -> str:
+def _speaker(banks: Banks, words: str, heard: dict[str, str]) -> str:
     """Return the speaker that some words of a question name; "" where they name none."""
-    inside = [name for name in heard if plain(name).lower() in f" {words.lower()} "]
+    inside = [name for name in heard if plain(banks, name).lower() in f" {words.lower()} "]
     if inside:
         return max(inside, key=len)
-    capital: list[str] = []
+    known, capital = banks.data("language"), list[str]()
     for word in reversed(words.split()):
-        if word[0].islower() or word in ("I", "The", "What", "Do", "Is"):
-            break
+        if word[0].islower() or word in known["no_speakers"]:
+            return "" if word.title() in known["articles"] else " ".join(capital)
         capital.insert(0, word)
     return " ".join(capital)
 
@@ -107,7 +102,7 @@ def answer_self(reading: Reading, speaker: Speaker, political: bool) -> Reply | 
         kind, name = named
         own = about(reading).name
         return _own(reading, rng) if name == own else _about_speaker(kind, name, reading, speaker, rng)
-    kinds = kinds_of(reading.question)
+    kinds = kinds_of(reading.banks, reading.question)
     if not kinds or kinds == ("stand",) or (political and kinds[0] in WHO):
         return None
     if kinds[0] == "changed":
@@ -119,9 +114,9 @@ def answer_self(reading: Reading, speaker: Speaker, political: bool) -> Reply | 
     return _who_said(reading, rng) if kinds[0] == "who_said" else _who(kinds, reading, rng)
 
 
-def declining_sentences() -> list[str]:
+def declining_sentences(banks: Banks) -> list[str]:
     """Return every sentence of a reply that answers nothing, {name} standing for a speaker."""
-    bank = data("self")
+    bank = banks.data("self")
     silent = [line for kind in ("changed", "said", "agree", "own") for line in bank[kind]["silent"]]
     unsaid = [line for lines in bank["unsaid"].values() for line in lines]
     return sorted({*silent, *unsaid, *bank["unknown"]["answers"]})
@@ -130,7 +125,7 @@ def declining_sentences() -> list[str]:
 def decline(reading: Reading) -> Reply:
     """Say that it cannot answer."""
     rng = stream(reading.seed, reading.persona, reading.ask)
-    return _declined(rng.choice(data("self")["unknown"]["answers"]))
+    return _declined(rng.choice(reading.banks.data("self")["unknown"]["answers"]))
 
 
 def _declined(text: str) -> Reply:
@@ -141,79 +136,88 @@ def _who(kinds: tuple[str, ...], reading: Reading, rng: random.Random) -> Reply:
     """Say who it is. More than two things in one question are answered as "who are you"."""
     told = about(reading)
     kinds = ("self",) if len(kinds) > 2 else kinds
-    lines = [_fact(kind, told, plain(reading.question).lower(), rng) for kind in kinds]
+    lines = [_fact(reading.banks, kind, told, plain(reading.banks, reading.question).lower(), rng) for kind in kinds]
     said = [line for line in lines if line]
-    unsaid = [rng.choice(data("self")["unsaid"][kind]) for kind, line in zip(kinds, lines, strict=True) if not line]
+    unsaid = [
+        rng.choice(reading.banks.data("self")["unsaid"][kind])
+        for kind, line in zip(kinds, lines, strict=True)
+        if not line
+    ]
     text = " ".join([*said, *unsaid])
     return Reply(text) if said else _declined(text)
 
 
-def _fact(kind: str, told: About, question: str, rng: random.Random) -> str:
+def _fact(banks: Banks, kind: str, told: About, question: str, rng: random.Random) -> str:
     """Return what a persona says on a kind of question; "" for nothing."""
-    forms, bank = data("self")[kind], data("self")
+    forms, bank = banks.data("self")[kind], banks.data("self")
     if kind == "self":
         name = rng.choice(bank["name"]["answers"]).format(name=told.name) if told.name else ""
         who = [told.who] if told.name in told.who else [name, told.who]
-        party = _party(told, "", rng, False) if len([line for line in who if line]) < 2 else ""
-        return " ".join(filter(None, [*who, "" if _names_party(told.who) else party]))
+        party = _party(banks, told, "", rng, False) if len([line for line in who if line]) < 2 else ""
+        return " ".join(filter(None, [*who, "" if _names_party(banks, told.who) else party]))
     if kind == "party":
-        return _party(told, question, rng, rng.random() < 0.6)
+        return _party(banks, told, question, rng, rng.random() < 0.6)
     if kind == "job" and told.job:
         return str(rng.choice(forms["retired" if told.retired else "answers"])).format(job=told.job)
     if kind == "home" and (told.lives or told.home):
         return told.lives or str(rng.choice(forms["answers"])).format(home=told.home)
     if kind in ("married", "children", "family"):
-        return _family(kind, told, rng)
+        return _family(banks, kind, told, rng)
     fact = {"name": told.name, "age": told.age}.get(kind, "")
     return str(rng.choice(forms["answers"])).format(**{kind: fact}) if fact else told.work if kind == "job" else ""
 
 
-def _names_party(text: str) -> bool:
-    return any(word in text.lower() for word in ("republican", "democrat"))
+def _names_party(banks: Banks, text: str) -> bool:
+    return any(label.lower() in text.lower() for label in banks.labels)
 
 
-def _party(told: About, question: str, rng: random.Random, more: bool) -> str:
-    if told.side == "none":
+def _party(banks: Banks, told: About, question: str, rng: random.Random, more: bool) -> str:
+    if told.side == NOBODY:
         return ""
-    line = str(rng.choice(data("self")["party"][told.side]))
-    if side := _SIDE.search(question):
-        agrees = (side[1] in _RIGHT) == (told.side == "republican")
-        line = f"{'Yes' if agrees else 'No'}, {line if line.startswith('I ') else line[0].lower() + line[1:]}"
+    line = str(rng.choice(banks.data("self")["party"][told.side]))
+    if side := banks.asks_for_party.search(question):
+        agrees = banks.party(side[1]) == told.side
+        line = f"{banks.words('yes' if agrees else 'no')}, {_after_comma(banks, line)}"
     if not more or not told.affiliation:
         return line
     return told.affiliation if told.affiliation.startswith(line[:-1]) else f"{line} {told.affiliation}"
 
 
-def _family(kind: str, told: About, rng: random.Random) -> str:
+def _after_comma(banks: Banks, line: str) -> str:
+    """Return a sentence with its first word as it is within a sentence."""
+    return line if line.split()[0] in banks.data("language")["capitals"] else line[0].lower() + line[1:]
+
+
+def _family(banks: Banks, kind: str, told: About, rng: random.Random) -> str:
     """Return what is told about the family; where that leaves the question open, that it does not say, and what it does."""
-    bank = data("self")
+    bank = banks.data("self")
     if not told.family:
         return told.parents if kind == "family" else ""
     line = str(rng.choice(bank["family"]["answers"])).format(family=told.family)
     if kind == "family":
         more = str(rng.choice(bank["family"]["upbringing"])).format(upbringing=told.upbringing)
         return f"{line} {more}" if told.upbringing and rng.random() < 0.5 else line
-    fits = (MARRIED if kind == "married" else CHILDREN).search(told.family)
-    return line if fits else f"{rng.choice(bank['unsaid'][kind])} I {told.family}."
+    own = form(banks, "own_family_form").format(family=told.family)
+    return line if pattern(banks, kind).search(told.family) else f"{rng.choice(bank['unsaid'][kind])} {own}"
 
 
 def _bank(reading: Reading) -> TopicBank | None:
-    return topics()[reading.topic] if reading.topic else None
+    return reading.banks.topics[reading.topic] if reading.topic else None
 
 
-def clause(bank: TopicBank, grade: float) -> str:
+def clause(banks: Banks, bank: TopicBank, grade: float) -> str:
     """Return a grade as the clause of a stance sentence: "climate change is a severe problem"."""
-    return bank.stance_sentence(dither(grade, 1, None)).removeprefix("I think ").removesuffix(".")
+    return bank.stance_sentence(dither(grade, 1, None)).removeprefix(banks.words("think")).removesuffix(".")
 
 
-def _report(bank: TopicBank | None, name: str, line: str, kind: str, rng: random.Random) -> str:
+def _report(banks: Banks, bank: TopicBank | None, name: str, line: str, kind: str, rng: random.Random) -> str:
     """Return what somebody said in a line: its stance, where it says one, else one of its sentences."""
-    forms, said = data("self")[kind], sentences(line)
+    forms, said = banks.data("self")[kind], sentences(line)
     stances = {bank.stance_sentence(point) for point in range(len(bank.labels))} if bank else set[str]()
     stated = next((sentence for sentence in said if sentence in stances), "")
     if bank and stated:
         return str(rng.choice(forms["clause"])).format(
-            name=name, clause=stated.removeprefix("I think ").removesuffix(".")
+            name=name, clause=stated.removeprefix(banks.words("think")).removesuffix(".")
         )
     quote = next((sentence for sentence in said if bank and sentence in bank.grades), said[0])
     return str(rng.choice(forms["quote"])).format(name=name, quote=quote)
@@ -231,23 +235,23 @@ def _means(reading: Reading) -> dict[str, float]:
 
 def _about_speaker(kind: str, name: str, reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
     """Say what somebody said or thinks, or whether it agrees with somebody."""
-    forms, bank = data("self"), _bank(reading)
+    forms, bank = reading.banks.data("self"), _bank(reading)
     said = [text for other, text in reading.heard if other == name]
     if not said:
         return _declined(rng.choice(forms["said"]["silent"]).format(name=name))
     mean = _means(reading).get(name)
-    report = _report(bank, name, said[-1], "said", rng)
+    report = _report(reading.banks, bank, name, said[-1], "said", rng)
     if kind == "said" or bank is None or mean is None:
         return Reply(report)
     if kind == "thinks":
-        return Reply(rng.choice(forms["thinks"]["clause"]).format(name=name, clause=clause(bank, mean)))
+        return Reply(rng.choice(forms["thinks"]["clause"]).format(name=name, clause=clause(reading.banks, bank, mean)))
     near = abs(mean - speaker.attitude(reading)[0]) <= FAR
     return Reply(f"{rng.choice(forms['agree_with']['yes' if near else 'no']).format(name=name)} {report}")
 
 
 def _nearest(kind: str, reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
     """Say who is closest to its own attitude (agree) or farthest from it, and where that speaker stands."""
-    forms, bank, means = data("self"), _bank(reading), _means(reading)
+    forms, bank, means = reading.banks.data("self"), _bank(reading), _means(reading)
     if not means or bank is None:
         return _declined(rng.choice(forms["agree"]["silent"]))
     own = speaker.attitude(reading)[0]
@@ -255,43 +259,43 @@ def _nearest(kind: str, reading: Reading, speaker: Speaker, rng: random.Random) 
     name = choose(means, key=lambda one: abs(means[one] - own))
     fits = (abs(means[name] - own) <= FAR) == (kind == "agree")
     answers = forms[kind]["answers" if fits else "far" if kind == "agree" else "near"]
-    stands = rng.choice(forms["thinks"]["clause"]).format(name=name, clause=clause(bank, means[name]))
+    stands = rng.choice(forms["thinks"]["clause"]).format(name=name, clause=clause(reading.banks, bank, means[name]))
     return Reply(f"{rng.choice(answers).format(name=name)} {stands}")
 
 
 def _own(reading: Reading, rng: random.Random) -> Reply:
     if not reading.own:
-        return _declined(rng.choice(data("self")["own"]["silent"]))
-    return Reply(_report(_bank(reading), "", reading.own[-1], "own", rng))
+        return _declined(rng.choice(reading.banks.data("self")["own"]["silent"]))
+    return Reply(_report(reading.banks, _bank(reading), "", reading.own[-1], "own", rng))
 
 
 def _who_said(reading: Reading, rng: random.Random) -> Reply:
     """Say what the last speakers said, each in a sentence."""
     if not reading.heard:
-        return _declined(rng.choice(data("self")["changed"]["silent"]))
+        return _declined(rng.choice(reading.banks.data("self")["changed"]["silent"]))
     lines: dict[str, str] = {}
     for name, text in reversed(reading.heard):
         if len(lines) < MOST:
             lines.setdefault(name, text)
     said = list(lines.items())[::-1]
-    return Reply(" ".join([_report(_bank(reading), name, text, "said", rng) for name, text in said]))
+    return Reply(" ".join([_report(reading.banks, _bank(reading), name, text, "said", rng) for name, text in said]))
 
 
 def _changed(reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
     """Say whether its attitude has moved, who said what moved it most, and where it stands."""
-    forms, bank = data("self")["changed"], _bank(reading)
+    forms, bank = reading.banks.data("self")["changed"], _bank(reading)
     if not reading.heard:
         return _declined(rng.choice(forms["silent"]))
     if bank is None:
         return Reply(rng.choice(forms["same"]))
     now = speaker.attitude(reading)[0]
     before = speaker.start(reading.persona, bank.slug)
-    stance = f"{clause(bank, now)}."
+    stance = f"{clause(reading.banks, bank, now)}."
     if abs(now - before) < MOVED:
-        return Reply(f"{rng.choice(forms['same'])} I think {stance}")
+        return Reply(f"{rng.choice(forms['same'])} {reading.banks.words('think')}{stance}")
     moving = _moving(reading, speaker, bank, now - before)
-    line = _report(bank, *moving, "changed", rng) if moving else rng.choice(forms["alone"])
-    return Reply(f"{line} Now I think {stance}")
+    line = _report(reading.banks, bank, *moving, "changed", rng) if moving else rng.choice(forms["alone"])
+    return Reply(f"{line} {reading.banks.words('now_think')}{stance}")
 
 
 def _moving(reading: Reading, speaker: Speaker, bank: TopicBank, change: float) -> tuple[str, str] | None:

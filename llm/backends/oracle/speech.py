@@ -20,7 +20,7 @@ import random
 
 from parley.llm.backends.oracle.dynamics import Speaker, dither
 from parley.llm.backends.oracle.mediation import answer_contribution
-from parley.llm.backends.oracle.phrases import TopicBank, data, sentences, topics
+from parley.llm.backends.oracle.phrases import TopicBank, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import too_few_words, unknown, unread_notes
 from parley.llm.request import Reply
@@ -34,7 +34,6 @@ CLOSE = 1.0
 """A fact checker corrects nothing whose grade is at most this far from its bias."""
 SECOND = 0.55
 """Probability of a second sentence."""
-NOTHING = "Nothing to correct."
 
 
 def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
@@ -98,7 +97,7 @@ def _side_grade(reading: Reading, own: float) -> float | None:
 
 
 def _bank(reading: Reading) -> TopicBank:
-    return topics()[reading.topic or ""]
+    return reading.banks.topics[reading.topic or ""]
 
 
 def _heard_grades(reading: Reading) -> list[float]:
@@ -131,7 +130,7 @@ def answer_check(reading: Reading, speaker: Speaker) -> Reply:
         return unknown(reading)
     bias, grades = speaker.parameters[reading.topic].bias, _heard_grades(reading)
     if not grades or abs(sum(grades) / len(grades) - bias) <= CLOSE:
-        return Reply(NOTHING)
+        return Reply(reading.banks.words("corrects_nothing"))
     rng = stream(reading.request.seed, reading.heard)
     body = body_of(_bank(reading), bias, reading, 1, reading.heard_text, rng)
     return Reply(body[0]) if body else too_few_words(reading)
@@ -192,15 +191,14 @@ def _frame(
     reading: Reading, bank: TopicBank, body: list[str], said: str, rng: random.Random
 ) -> tuple[list[str], list[str]]:
     """Return what comes before and after the body: opening or address, identity, a question or a closing."""
-    common, form = data("common"), reading.facts.get("form")
-    frame = "conversation" if "conversation" in reading.facts.get("frame", "") else "debate"
-    slots = {"title": bank.title, "frame": frame}
+    common, form = reading.banks.data("common"), reading.facts.get("form")
+    slots = {"title": bank.title, "frame": reading.facts.get("frame", "debate")}
     before: list[str] = []
     reaction = "concede"
 
     def add(lines: list[str]) -> None:
         """Add a line before the body. The topic is named once in a row of lines, not in each of them."""
-        named = any(bank.title in line.lower() for line in (*before, body[0]))
+        named = any(bank.title.lower() in line.lower() for line in (*before, body[0]))
         before.append(_fresh([line for line in lines if not named or "{title}" not in line], said, slots, rng))
 
     if reading.heard:

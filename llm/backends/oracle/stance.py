@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple
 
-from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, bank, dither, position_now, read
-from parley.llm.backends.oracle.phrases import topics, unknown_sentence
+from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, dither, position_now, read
+from parley.llm.backends.oracle.phrases import unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
@@ -58,19 +58,19 @@ def standing(reading: Reading, speaker: Speaker) -> Standing | None:
 def stance_line(reading: Reading, share: float) -> str:
     """Return the sentence that says a stance, to the nearest point that has a word."""
     if "issue" in reading.facts:
-        stance = bank()["stances"][str(dither(LOW + share * (HIGH - LOW), 1, None))]
-        line = bank()["said"]["own"][0].format(stance=stance)
+        stance = reading.banks.deliberation["stances"][str(dither(LOW + share * (HIGH - LOW), 1, None))]
+        line = reading.banks.deliberation["said"]["own"][0].format(stance=stance)
         return f"{line[0].upper()}{line[1:]}."
-    return topics()[reading.topic or ""].stance_sentence(dither(10 * share, 1, None))
+    return reading.banks.topics[reading.topic or ""].stance_sentence(dither(10 * share, 1, None))
 
 
 def stance_of(reading: Reading, text: str) -> float | None:
     """Return the stance of a text; None when it has no known sentence."""
     issue = reading.facts.get("issue")
     if issue is not None:
-        stance = read(text, issue).stance
+        stance = read(reading.banks, text, issue).stance
         return None if stance is None else (stance - LOW) / (HIGH - LOW)
-    grade = topics()[reading.topic].grade(text) if reading.topic else None
+    grade = reading.banks.topics[reading.topic].grade(text) if reading.topic else None
     return None if grade is None else grade / 10
 
 
@@ -105,10 +105,10 @@ def _gap(reading: Reading, own: Standing) -> float | None:
 
 def _intention(reading: Reading, own: Standing) -> str:
     """Return the intention: to state the stance when nothing was heard, else to agree or disagree with the last speaker."""
-    gap = _gap(reading, own)
+    gap, forms = _gap(reading, own), reading.banks.data("language")["intention"]
     if gap is None:
-        return "I will say where I stand."
-    return f"I will {'disagree with' if gap > FAR else 'agree with'} {reading.heard[-1][0]}."
+        return str(forms["state"])
+    return str(forms["disagree" if gap > FAR else "agree"].format(name=reading.heard[-1][0]))
 
 
 def answer_note(reading: Reading, speaker: Speaker) -> Reply:
@@ -120,12 +120,13 @@ def answer_note(reading: Reading, speaker: Speaker) -> Reply:
     own = standing(reading, speaker)
     if own is None:
         return unknown(reading)
+    forms = reading.banks.data("language")["notes"]
     if reading.request.purpose == "bdi":
-        desire = "the others to see it as I do" if own.conviction >= FIRM else "to learn what the others know"
-        text = f"Belief: {own.line}\nDesire: I want {desire}.\nIntention: {_intention(reading, own)}"
+        desire = forms["convince" if own.conviction >= FIRM else "learn"]
+        text = forms["bdi"].format(belief=own.line, desire=desire, intention=_intention(reading, own))
     elif reading.request.purpose == "latent":
-        feeling = "angry" if (_gap(reading, own) or 0.0) > FAR else "calm"
-        text = f"Stance: {own.line}\nFeeling: I feel {feeling}."
+        feeling = forms["angry" if (_gap(reading, own) or 0.0) > FAR else "calm"]
+        text = forms["latent"].format(stance=own.line, feeling=feeling)
     else:
         text = fitted([(0, own.line), (1, _intention(reading, own))], reading.words)
     return Reply(text, notes=own.notes) if text else too_few_words(reading)
@@ -147,7 +148,8 @@ def answer_reflection(reading: Reading, speaker: Speaker) -> Reply:
     means = list(_by_speaker(reading, lambda text: stance_of(reading, text)).items())[: reading.facts.get("count")]
     if not means:
         return Reply.failed("nothing_to_conclude", "no line could be read")
-    lines = [f"By what {name} says: {stance_line(reading, mean)}" for name, mean in means]
+    says = reading.banks.words("says")
+    lines = [says.format(name=name, line=stance_line(reading, mean)) for name, mean in means]
     return Reply("\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1)))
 
 
@@ -155,7 +157,7 @@ def answer_summary(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with a line for each speaker, in a sentence of the mean grade of its lines."""
     if reading.topic is None:
         return unknown(reading)
-    bank, rng = topics()[reading.topic], stream(reading.request.seed, reading.heard)
+    bank, rng = reading.banks.topics[reading.topic], stream(reading.request.seed, reading.heard)
     grades = _by_speaker(reading, bank.grade)
     if not grades:
         return Reply.failed("nothing_to_summarise", "no line could be read")

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, agreement, bank, habit, position_now, read
-from parley.llm.backends.oracle.phrases import data, first_phrase, recognised, topics, unknown_sentence
+from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, agreement, habit, position_now, read
+from parley.llm.backends.oracle.phrases import Banks, first_phrase, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_questions import answer_self, decline, kinds_of
 from parley.llm.backends.oracle.speech import body_of
@@ -22,28 +22,7 @@ from parley.llm.purposes import RatingScale
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
 
-SIDES = {"republican": "right", "democrat": "left", "none": "neutral"}
 SENTENCES = 2
-_HIGH = (
-    *("very big problem", "extremely big problem", "catastrophic", "extremely severe", "very severe", "most severe"),
-    *("strongly agree", "completely agree", "certainly agree", "certainly true", "superb", "strongly favor"),
-)
-_LOW = (
-    *("not a problem", "no problem", "nonexistent", "not severe", "not at all severe", "strongly disagree"),
-    *("completely disagree", "certainly disagree", "certainly false", "terrible", "strongly oppose"),
-)
-_AGREEMENT = re.compile(r"\bagree\b", re.I)
-_REFERS = re.compile(
-    r"\bis (?:it|this|that|(?:this|the) (?:issue|topic|problem))(?=[,.?]| (?:in|for|to|today)\b)", re.I
-)
-_RATING = re.compile(
-    r"(?:from|between|of|scale:?) -?\d+(?: ?\([a-z' -]+\)| ?= ?[a-z' -]+?)? ?(?:to|and|-|–|through) ?-?\d+"
-    r"|\b(?:one|a|the) number\b|\bnumber only\b"
-    r"|\b(?:on|with) (?:a|an|the|this|that) (?:\S+ )?scale\b|\bscale (?:of|from|goes|where)\b",
-    re.I,
-)
-_AGE = re.compile(r"\b(?:you are|aged?|at) (\d\d)\b(?! percent)|\b(\d\d)(?: years old|-year-old)\b", re.I)
-_DECADE = re.compile(r"^(\d\d) to (\d\d)$|^under (\d\d)$|^(\d\d) or older$")
 
 
 class DirectedScale(NamedTuple):
@@ -85,7 +64,7 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
         return _rate_text(reading, scale, speaker)
     if facts.get("construct") == "confidence":
         return _rate_confidence(reading, scale, speaker)
-    stated = topic and directed(scale, reading.question, topic, facts.get("sentence", ""))
+    stated = topic and directed(reading.banks, scale, reading.question, topic, facts.get("sentence", ""))
     if not topic or not stated:
         return unknown(reading)
     attitude, unread = speaker.attitude(reading)
@@ -107,46 +86,48 @@ def pick(
     return Reply(text(point), answers=answers)
 
 
-def directed(scale: RatingScale, question: str, topic: str, sentence: str = "") -> DirectedScale | None:
+def directed(banks: Banks, scale: RatingScale, question: str, topic: str, sentence: str = "") -> DirectedScale | None:
     """Return the scale of a question with its direction on the topic's axis; None where that would be a guess."""
-    strong_end, about = direction_of(scale), _about(question, topic, " ".join(scale.labels.values()))
+    strong_end, about = direction_of(banks, scale), _about(banks, question, topic, " ".join(scale.labels.values()))
     return DirectedScale(scale, strong_end * about, sentence) if strong_end and about else None
 
 
-def direction_of(scale: RatingScale) -> int | None:
+def direction_of(banks: Banks, scale: RatingScale) -> int | None:
     """Return 1 when the high end of the scale is the strong one, -1 when the low end is, None when the labels do not say."""
     low, high = (scale.labels.get(end, "").lower() for end in (scale.low, scale.high))
-    if any(word in high for word in _HIGH) or low.startswith(_LOW):
+    strong, weak = banks.scale_words("high"), banks.scale_words("low")
+    if any(word in high for word in strong) or low.startswith(weak):
         return 1
-    return -1 if any(word in low for word in _HIGH) or high.startswith(_LOW) else None
+    return -1 if any(word in low for word in strong) or high.startswith(weak) else None
 
 
 @lru_cache(maxsize=4096)
-def _about(question: str, topic: str, labels: str) -> int | None:
+def _about(banks: Banks, question: str, topic: str, labels: str) -> int | None:
     """Return the direction of the construct on the topic's axis: 1 for severity, that of the proposition for agreement."""
-    named, lower = recognised(question), question.lower()
-    if not _AGREEMENT.search(labels):
-        refers = named is None and _REFERS.search(question) is not None
+    named, lower = banks.recognised(question), question.lower()
+    if not banks.agreement_labels.search(labels):
+        refers = named is None and banks.pattern("refers").search(question) is not None
         return 1 if named == topic or refers else None
-    return topics()[topic].direction(lower) or (1 if f"good an idea is {topics()[topic].title}" in lower else None)
+    good_idea = banks.words("good_idea").format(title=banks.topics[topic].title).lower()
+    return banks.topics[topic].direction(lower) or (1 if good_idea in lower else None)
 
 
 def _rate_text(reading: Reading, scale: RatingScale, speaker: Speaker) -> Reply:
     """Rate the agreement with an answer to the question under discussion (the position), or with a mediator's statement."""
-    facts, own = reading.facts, habit(reading.persona)
+    facts, own = reading.facts, habit(reading.banks, reading.persona)
     position = position_now(reading, speaker.pull)
     text = facts.get("position") or facts.get("statement", "")
-    content = read(text, facts["issue"])
+    content = read(reading.banks, text, facts["issue"])
     if "position" in facts:
         value = {HIGH: position, LOW: HIGH + LOW - position}.get(content.stance or 0.0)
     else:
-        value = agreement(position, own.values, own.demand, content)
+        value = agreement(reading.banks, position, own.values, own.demand, content)
     return rate(reading, scale, value, text)
 
 
 def rate(reading: Reading, scale: RatingScale, value: float | None, text: str) -> Reply:
     """Answer with a value from 1 to 7, on the scale that is stated. text: what is rated."""
-    strong_end = direction_of(scale)
+    strong_end = direction_of(reading.banks, scale)
     if strong_end is None:
         return unknown(reading)
     if value is None:
@@ -172,16 +153,16 @@ def answer_questionnaire(reading: Reading, speaker: Speaker) -> Reply:
     answers = reading.request.answers
     if not answers:
         return unknown(reading)
-    stated = next((answer for answer in answers[:-1] if said_of(reading.persona, answer)), answers[-1])
+    stated = next((answer for answer in answers[:-1] if said_of(reading.banks, reading.persona, answer)), answers[-1])
     return Reply(stated, answers={answer: float(answer == stated) for answer in answers})
 
 
-def said_of(persona: str, answer: str) -> bool:
+def said_of(banks: Banks, persona: str, answer: str) -> bool:
     """Does a persona say this of itself? Of several answers to one item the first in the bank counts."""
-    if decade := _DECADE.match(answer):
-        age = _AGE.search(persona)
+    if decade := banks.pattern("decade").match(answer):
+        age = banks.pattern("age").search(persona)
         return age is not None and _in_decade(int(age[1] or age[2]), decade)
-    for item in bank()["items"].values():
+    for item in banks.deliberation["items"].values():
         if answer in item:
             stated = (
                 text for text, patterns in item.items() if any(re.search(each, persona, re.I) for each in patterns)
@@ -203,48 +184,52 @@ def answer_interview(reading: Reading, speaker: Speaker) -> Reply:
     """
     question = reading.question
     rng = stream(reading.seed, reading.persona, reading.ask)
-    if known := validation_question(question):
-        return Reply(" ".join(rng.sample(validation_questions()[known][SIDES[reading.party]], SENTENCES)))
-    if _RATING.search(question):
+    if known := validation_question(reading.banks, question):
+        return Reply(
+            " ".join(
+                rng.sample(validation_questions(reading.banks)[known][reading.banks.leaning(reading.party)], SENTENCES)
+            )
+        )
+    if reading.banks.pattern("rating").search(question):
         return unknown(reading)
-    topic, about = recognised(question), theme(question)
+    topic, about = reading.banks.recognised(question), theme(reading.banks, question)
     if reply := answer_self(reading, speaker, bool(topic or about)):
         return reply
-    if not (topic or about) and kinds_of(question) == ("stand",):
+    if not (topic or about) and kinds_of(reading.banks, question) == ("stand",):
         topic = reading.topic
     elif "?" not in question:
         return unknown(reading)
     if not (topic or about):
         return decline(reading)
     if not topic:
-        lines = data("values")["themes"][about][reading.party]
+        lines = reading.banks.data("values")["themes"][about][reading.party]
         return Reply(" ".join([*_identity(reading, rng), *rng.sample(lines, SENTENCES)]))
     value, unread = speaker.attitude(reading)
     share, first = speaker.stance_in_interviews, speaker.stance_first
-    body = body_of(topics()[topic], value, reading, SENTENCES, "", rng, share, first)
+    body = body_of(reading.banks.topics[topic], value, reading, SENTENCES, "", rng, share, first)
     return Reply(" ".join([*_identity(reading, rng), *body]), notes=unread_notes(unread))
 
 
 def _identity(reading: Reading, rng: random.Random) -> list[str]:
     """Return who is speaking, in half of the answers (a line that names neither the topic nor the debate)."""
-    lines = [line for line in data("common")["identity"][reading.party] if "{" not in line]
+    lines = [line for line in reading.banks.data("common")["identity"][reading.party] if "{" not in line]
     return [rng.choice(lines)] if rng.random() < 0.5 else []
 
 
 @lru_cache(maxsize=4096)
-def theme(question: str) -> str | None:
+def theme(banks: Banks, question: str) -> str | None:
     """Return the theme whose phrase comes first in a question."""
-    return first_phrase(question, {name: bank["recognise"] for name, bank in data("values")["themes"].items()})
+    return first_phrase(question, {name: bank["recognise"] for name, bank in banks.data("values")["themes"].items()})
 
 
 @lru_cache(maxsize=4096)
-def validation_question(text: str) -> str | None:
+def validation_question(banks: Banks, text: str) -> str | None:
     """Return the question that checks personas and is part of a text."""
     plain = text.replace("’", "'").replace("‘", "'").lower()
-    return next((known for known in validation_questions() if known.lower() in plain), None)
+    return next((known for known in validation_questions(banks) if known.lower() in plain), None)
 
 
 @cache
-def validation_questions() -> dict[str, dict[str, list[str]]]:
+def validation_questions(banks: Banks) -> dict[str, dict[str, list[str]]]:
     """Return the sentences of each leaning (left, right, neutral), by question."""
-    return {entry["ask"]: entry for entry in data("validation")["questions"]}
+    return {entry["ask"]: entry for entry in banks.data("validation")["questions"]}

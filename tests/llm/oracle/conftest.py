@@ -12,7 +12,7 @@ from parley.agents.persona import Persona
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.phrases import TopicBank, topics
+from parley.llm.backends.oracle.phrases import TopicBank, banks
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
@@ -29,7 +29,7 @@ def line() -> Callable[..., str]:
     """line(slug, grade, number): a bank sentence of a grade."""
 
     def make(slug: str, grade: int, number: int = 0) -> str:
-        bank: TopicBank = topics()[slug]
+        bank: TopicBank = banks().topics[slug]
         return bank.by_grade[grade][number][0]
 
     return make
@@ -68,10 +68,10 @@ def turn() -> Callable[..., Request]:
         temperature: float = 1.0,
         **more: str,
     ) -> Request:
-        opening = f"This is a debate about {topics()[slug].title}. You are Ann, in at most {words} words."
+        opening = f"This is a debate about {banks().topics[slug].title}. You are Ann, in at most {words} words."
         block = "\n".join([f"{name}: {text}" for name, text in heard])
         content = "\n\n".join([part for part in (opening, block, TURN) if part])
-        facts: Facts = {"topic": topics()[slug].title, "frame": "debate", "words": words, "form": "reply", **more}  # type: ignore[typeddict-item]
+        facts: Facts = {"topic": banks().topics[slug].title, "frame": "debate", "words": words, "form": "reply", **more}  # type: ignore[typeddict-item]
         messages = (Message("system", persona), Message("user", content))
         return Request(messages, Sampling(temperature), seed, facts=facts)
 

@@ -19,6 +19,7 @@ from typing import Any
 import parley
 from parley.__main__ import main
 from parley.agents.question import load_questions
+from parley.agents.society import load_society
 from parley.analysis.judging import Item, compose, load_rubric
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.request import Reply, Request
@@ -116,7 +117,7 @@ def run(folder: Path) -> dict[str, Any]:
 
     Oracle.complete = listen  # type: ignore[method-assign]
     codes = {" ".join(command): exit_code(command) for command in commands(folder)}
-    write_questions(30, 1, Oracle())
+    write_questions(30, 1, Oracle(), load_society())
     texts = {"opinion": OPINION, "statement": DRAFT, "first": "Frankly, no.", "second": "Look, yes."}
     shown = {"issue": load_questions()[0].question, "earlier": "", **texts}
     Oracle().complete(

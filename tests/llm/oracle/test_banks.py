@@ -11,7 +11,7 @@ from data_checks import check_each
 
 from parley.agents.persona import load_personas
 from parley.agents.topic import load_topic
-from parley.llm.backends.oracle.phrases import GRADES, TopicBank, data, recognised, sentences, topics
+from parley.llm.backends.oracle.phrases import GRADES, TopicBank, banks, sentences
 
 SLUGS = ("abortion", "budget_deficit", "climate_change", "gun_violence", "illegal_immigration", "inflation", "racism")
 NEWS = ("blackout",)
@@ -34,7 +34,7 @@ def expansions(bank: TopicBank) -> list[tuple[int, str]]:
 
 def test_every_topic_of_the_agents_has_a_bank() -> None:
     """A topic that the speaker does not know would only ever fail."""
-    assert set(topics()) == {*SLUGS, *NEWS}
+    assert set(banks().topics) == {*SLUGS, *NEWS}
 
 
 def test_a_party_is_high_as_often_as_low() -> None:
@@ -46,7 +46,7 @@ def test_a_party_is_high_as_often_as_low() -> None:
 @check_each("slug", EVERY)
 def test_six_grades_of_at_least_twelve_forms(slug: str) -> None:
     """Debates would repeat themselves with fewer."""
-    bank = topics()[slug]
+    bank = banks().topics[slug]
     assert tuple(bank.by_grade) == GRADES
     assert min(len(forms) for forms in bank.by_grade.values()) >= 12
 
@@ -54,20 +54,20 @@ def test_six_grades_of_at_least_twelve_forms(slug: str) -> None:
 @check_each("slug", EVERY)
 def test_slots_of_a_topic_are_its_own_and_all_used(slug: str) -> None:
     """An unknown slot would raise in the middle of a debate; an unused one is dead text."""
-    raw = data(f"{'news' if slug in NEWS else 'topics'}/{slug}")
+    raw = banks().data(f"{'news' if slug in NEWS else 'topics'}/{slug}")
     named = set(re.findall(r"\{(\w+)\}", " ".join(strings(raw["grades"]))))
     assert named == set(raw["slots"])
 
 
 def test_common_slots_are_known() -> None:
     """Only title, other and frame are filled in the lines that all topics share."""
-    assert set(re.findall(r"\{(\w*)\}", " ".join(strings(data("common"))))) == COMMON_SLOTS
+    assert set(re.findall(r"\{(\w*)\}", " ".join(strings(banks().data("common"))))) == COMMON_SLOTS
 
 
 @check_each("slug", EVERY)
 def test_an_expansion_is_one_plain_sentence(slug: str) -> None:
     """A line is cut into sentences before it is graded: two in one, or a digit, would not be found again."""
-    for _, line in expansions(topics()[slug]):
+    for _, line in expansions(banks().topics[slug]):
         assert sentences(line) == [line]
         assert line.isascii()
         assert line[0].isupper()
@@ -78,7 +78,8 @@ def test_an_expansion_is_one_plain_sentence(slug: str) -> None:
 def test_expansions_are_unique_over_grades_topics_and_common() -> None:
     """A sentence with two grades, or in two topics, has none."""
     counted = Counter(
-        [line for bank in topics().values() for _, line in expansions(bank)] + list(strings(data("common")))
+        [line for bank in banks().topics.values() for _, line in expansions(bank)]
+        + list(strings(banks().data("common")))
     )
     assert [line for line, times in counted.items() if times > 1] == []
 
@@ -86,14 +87,14 @@ def test_expansions_are_unique_over_grades_topics_and_common() -> None:
 @check_each("slug", EVERY)
 def test_the_grade_of_every_expansion_is_its_grade(slug: str) -> None:
     """What is said at a grade is heard at that grade."""
-    bank = topics()[slug]
+    bank = banks().topics[slug]
     assert all(bank.grade(line) == grade for grade, line in expansions(bank))
 
 
 @check_each("slug", EVERY)
 def test_stance_sentences_are_graded_by_their_point(slug: str) -> None:
     """The survey's own sentence is read at its point when heard; labels start alike, so that no `an` gives one away."""
-    bank = topics()[slug]
+    bank = banks().topics[slug]
     assert len(set(bank.labels)) == len(bank.labels) == 11
     for point in range(11):
         assert bank.grade(bank.stance_sentence(point)) == point
@@ -103,7 +104,7 @@ def test_stance_sentences_are_graded_by_their_point(slug: str) -> None:
 @check_each("slug", EVERY)
 def test_graded_sentences_avoid_the_phrases_of_the_stance(slug: str) -> None:
     """A label in its phrase (`a minor problem`) must come from the stance sentence alone: the survey reads it."""
-    bank = topics()[slug]
+    bank = banks().topics[slug]
     noun = bank.stance.rsplit("{label} ", 1)[1].rstrip(".")
     for label in bank.labels:
         phrase = f"a {label} {noun}"
@@ -112,7 +113,7 @@ def test_graded_sentences_avoid_the_phrases_of_the_stance(slug: str) -> None:
 
 def test_a_line_grades_by_the_mean_of_what_is_known() -> None:
     """Mean over known sentences; strange ones do not count; nothing known is None and not 5."""
-    bank = topics()["racism"]
+    bank = banks().topics["racism"]
     low, high = bank.by_grade[2][0][0], bank.by_grade[8][0][0]
     assert bank.grade(f"{low} Something strange. {high}") == 5.0
     assert bank.grade(f"{low} {bank.stance_sentence(3)}") == 2.5
@@ -122,26 +123,26 @@ def test_a_line_grades_by_the_mean_of_what_is_known() -> None:
 
 def test_common_lines_carry_no_grade_and_name_no_topic() -> None:
     """An address or a greeting must not move anybody, nor change the subject."""
-    for line in strings(data("common")):
-        assert all(bank.grade(line) is None for bank in topics().values())
-        assert recognised(line) is None, line
+    for line in strings(banks().data("common")):
+        assert all(bank.grade(line) is None for bank in banks().topics.values())
+        assert banks().recognised(line) is None, line
         assert sentences(line) == [line]
 
 
 @check_each("slug", EVERY)
 def test_a_topic_is_recognised_by_its_own_phrases_only(slug: str) -> None:
     """Each phrase leads to its topic, and no phrase of one topic is part of another's title."""
-    bank = topics()[slug]
-    assert all(recognised(f"About {phrase} today") == slug for phrase in (bank.title, *bank.recognise))
-    others = [other.title for other in topics().values() if other.slug != slug]
+    bank = banks().topics[slug]
+    assert all(banks().recognised(f"About {phrase} today") == slug for phrase in (bank.title, *bank.recognise))
+    others = [other.title for other in banks().topics.values() if other.slug != slug]
     assert not [(phrase, title) for phrase in bank.recognise for title in others if phrase in title]
 
 
 def test_persona_texts_avoid_the_labels() -> None:
     """A persona that holds the survey's adjective would hand the survey its answer."""
     texts = [person.backstory for party in ("republican", "democrat", "default") for person in load_personas(party)]
-    texts += list(strings(data("backstory")))
-    for bank in topics().values():
+    texts += list(strings(banks().data("backstory")))
+    for bank in banks().topics.values():
         noun = bank.stance.rsplit("{label} ", 1)[1].rstrip(".")
         for label in bank.labels:
             assert not [text for text in texts if f"{label} {noun}" in text.lower()], label

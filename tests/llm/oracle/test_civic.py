@@ -13,10 +13,11 @@ from data_checks import check_each
 from parley.agents.persona import load_personas
 from parley.agents.question import load_questions, questionnaire, read_public
 from parley.agents.scales import NUMERIC, Scale
+from parley.agents.society import load_society
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.dynamics import Read, agreement, bank, habit, law, now, position, read
+from parley.llm.backends.oracle.dynamics import Read, agreement, habit, now, position, read
 from parley.llm.backends.oracle.mediation import majority_stance
-from parley.llm.backends.oracle.phrases import sentences
+from parley.llm.backends.oracle.phrases import banks, sentences
 from parley.llm.backends.oracle.surveys import said_of
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
@@ -26,6 +27,7 @@ from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import load_preset
 
 PEOPLE = [*load_personas("republican"), *load_personas("democrat")]
+US = banks()
 QUESTIONS = load_questions()
 PUBLIC = Path(__file__).parents[4] / "shared" / "data" / "cc_by" / "habermas_questions_5645.json"
 
@@ -68,7 +70,7 @@ def test_a_habit_is_in_everything_that_a_person_writes(events: list[Event]) -> N
     texts = said(events, "opinion") | {(*key, "critique"): text for key, text in said(events, "critique").items()}
     assert len(texts) == 480
     for key, text in texts.items():
-        own = habit(people[persona[key[:2]]])
+        own = habit(US, people[persona[key[:2]]])
         assert text.startswith(own.opener)
         assert own.demand in text
         assert text.endswith(own.closer)
@@ -76,12 +78,12 @@ def test_a_habit_is_in_everything_that_a_person_writes(events: list[Event]) -> N
 
 def test_people_have_habits_of_their_own() -> None:
     """Two strangers seldom share more than one trait: a stranger's representative can be told from one's own."""
-    habits = [habit(person.backstory) for person in PEOPLE]
+    habits = [habit(US, person.backstory) for person in PEOPLE]
     assert len(set(habits)) == len(habits)
     pairs = [(one, other) for place, one in enumerate(habits) for other in habits[:place]]
     alike = [(one.opener == other.opener) + (one.demand == other.demand) for one, other in pairs]
     assert statistics.fmean(count == 2 for count in alike) < 0.02
-    assert {value for one in habits for value in one.values} == set(bank()["values"])
+    assert {value for one in habits for value in one.values} == set(US.deliberation["values"])
 
 
 def test_agreement_rises_from_draft_to_revision_as_planted(events: list[Event]) -> None:
@@ -100,9 +102,9 @@ def test_the_planted_law_of_agreement_is_what_is_rated(events: list[Event]) -> N
         statement, rated = said(events, name), ratings(events, name, 2)
         for event in events:
             if isinstance(event, Seated) and event.persona:
-                own = habit(people[event.persona])
-                told = read(statement[event.room, 0], asked[event.room])
-                expected = agreement(stands[event.agent], own.values, own.demand, told)
+                own = habit(US, people[event.persona])
+                told = read(US, statement[event.room, 0], asked[event.room])
+                expected = agreement(US, stands[event.agent], own.values, own.demand, told)
                 assert rated[event.agent] == pytest.approx(expected, abs=1e-4)
 
 
@@ -115,12 +117,12 @@ def test_the_planted_pull_is_recovered_by_regression(events: list[Event]) -> Non
         before, after = (ratings(events, "position", number) for number in (round_ - 1, round_))
         heard = said(events, form)
         for agent, value in before.items():
-            stance = read(heard[room[agent], 0], asked[room[agent]]).stance
+            stance = read(US, heard[room[agent], 0], asked[room[agent]]).stance
             assert stance is not None
             gaps.append(stance - value)
             moves.append(after[agent] - value)
     slope = sum(gap * move for gap, move in zip(gaps, moves, strict=True)) / sum(gap * gap for gap in gaps)
-    assert slope == pytest.approx(law("pull"), abs=0.02)
+    assert slope == pytest.approx(US.law("pull"), abs=0.02)
 
 
 def test_without_pull_nobody_moves() -> None:
@@ -134,7 +136,7 @@ def test_without_pull_nobody_moves() -> None:
 def test_positions_have_the_planted_spread() -> None:
     """Over all people and questions: centred, parties apart by the planted amount, persons of one party as well."""
     values = {
-        (person.party, question.id): position(person.backstory, question.question)
+        (person.party, question.id): position(US, person.backstory, question.question)
         for question in QUESTIONS
         for person in PEOPLE
     }
@@ -142,9 +144,9 @@ def test_positions_have_the_planted_spread() -> None:
     by_question: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for question in QUESTIONS[:60]:
         for person in PEOPLE:
-            by_question[question.id][person.party].append(position(person.backstory, question.question))
+            by_question[question.id][person.party].append(position(US, person.backstory, question.question))
     gaps = [statistics.fmean(one["republican"]) - statistics.fmean(one["democrat"]) for one in by_question.values()]
-    assert statistics.stdev(gaps) == pytest.approx(2 * law("party"), rel=0.35)  # clipping at 1 and 7 takes some
+    assert statistics.stdev(gaps) == pytest.approx(2 * US.law("party"), rel=0.35)  # clipping at 1 and 7 takes some
 
 
 def test_a_position_is_answered_on_any_scale_and_either_way_round() -> None:
@@ -159,7 +161,7 @@ def test_a_position_is_answered_on_any_scale_and_either_way_round() -> None:
             (reply,) = backend.complete([Request(messages, Sampling(0.0), 1, scale.answers, "survey", facts=facts)])
             assert reply.answers is not None
             means.append(sum(int(answer) * share for answer, share in reply.answers.items()))
-        share = (position(persona, question.question) - 1) / 6
+        share = (position(US, persona, question.question) - 1) / 6
         assert means == pytest.approx([low + share * (high - low), high - share * (high - low)], abs=1e-6)
 
 
@@ -178,19 +180,22 @@ def test_a_position_is_answered_on_any_scale_and_either_way_round() -> None:
 )
 def test_stances_are_read_or_refused(text: str, stance: float | None) -> None:
     """It never makes up a stance: another's words are unread, and rating them is a named failure."""
-    assert read(text, "Should voting in general elections be required by law?").stance == stance
+    assert read(US, text, "Should voting in general elections be required by law?").stance == stance
 
 
 def test_the_declarative_forms_of_all_shipped_questions_are_read() -> None:
     for one in QUESTIONS:
-        assert (read(one.statement, one.question).stance, read(one.against, one.question).stance) == (7.0, 1.0), one.id
+        assert (read(US, one.statement, one.question).stance, read(US, one.against, one.question).stance) == (
+            7.0,
+            1.0,
+        ), one.id
 
 
 @pytest.mark.skipif(not PUBLIC.exists(), reason="the public questions do not lie beside the checkout")
 def test_most_of_the_public_ones_are_read_and_none_the_wrong_way() -> None:
     """What has another word or another order is refused: a wrong side would be a wrong majority."""
     found = [
-        (read(one.statement, one.question).stance, read(one.against, one.question).stance)
+        (read(US, one.statement, one.question).stance, read(US, one.against, one.question).stance)
         for one in read_public(PUBLIC)
     ]
     assert not [pair for pair in found if pair[0] == 1.0 or pair[1] == 7.0]
@@ -216,27 +221,27 @@ def test_a_draft_stands_between_all_and_the_majority() -> None:
 def test_agreement_by_hand(
     stands: float, values: tuple[str, ...], demand: str | None, told: Read, expected: float | None
 ) -> None:
-    assert agreement(stands, values, demand, told) == expected
+    assert agreement(US, stands, values, demand, told) == expected
 
 
 def test_what_cannot_be_read_moves_nobody() -> None:
     persona, question = PEOPLE[0].backstory, QUESTIONS[0].question
-    assert now(persona, question, ["Something else entirely."], 0.2) == position(persona, question)
+    assert now(US, persona, question, ["Something else entirely."], 0.2) == position(US, persona, question)
 
 
 def test_the_banks_phrases_do_not_hold_each_other() -> None:
     """A value, demand or stance that were part of another would be read where it was not said."""
-    values = [entry["name"] for entry in bank()["values"].values()]
-    things = bank()["demands"]["things"]
+    values = [entry["name"] for entry in US.deliberation["values"].values()]
+    things = US.deliberation["demands"]["things"]
     for phrases in (values, things, [*values, *things]):
         assert not [(one, other) for one in phrases for other in phrases if one != other and one in other]
-    for name, entry in bank()["values"].items():
+    for name, entry in US.deliberation["values"].items():
         for line in (*entry["yes"], *entry["no"]):
-            assert read(line, "?").values == {name}, line
+            assert read(US, line, "?").values == {name}, line
             assert len(sentences(line)) == 1
     for kind in ("openers", "closers"):
-        for lines in bank()[kind].values():
-            assert all(not read(line, "?").values and not read(line, "?").demands for line in lines)
+        for lines in US.deliberation[kind].values():
+            assert all(not read(US, line, "?").values and not read(US, line, "?").demands for line in lines)
 
 
 @check_each(
@@ -255,5 +260,10 @@ def test_the_banks_phrases_do_not_hold_each_other() -> None:
 )
 def test_the_questionnaire_is_answered_from_the_persona_or_declined(persona: str, expected: dict[str, str]) -> None:
     """What a persona does not say of itself is not answered."""
-    found = {item.name: answer for item in questionnaire() for answer in item.answers[:-1] if said_of(persona, answer)}
+    found = {
+        item.name: answer
+        for item in questionnaire(load_society())
+        for answer in item.answers[:-1]
+        if said_of(US, persona, answer)
+    }
     assert found == expected

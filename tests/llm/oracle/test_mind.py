@@ -13,10 +13,12 @@ from scipy import stats
 
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.dynamics import Parameters, attitude, dither, move, normal, planted, start
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.request import Request
 from parley.llm.seeding import digest
 
-LAW = Parameters(bias=8.0, kappa=0.05, mu=0.06, sigma=0.0, epsilon=10.0, republican=2.0, democrat=9.0)
+US = banks()
+LAW = Parameters(bias=8.0, kappa=0.05, mu=0.06, sigma=0.0, epsilon=10.0, start={"republican": 2.0, "democrat": 9.0})
 NOBODY = "You are an American."
 CLIMATE = "climate_change"
 
@@ -44,44 +46,44 @@ def test_bounded_confidence_includes_its_bound() -> None:
 def test_two_lines_by_hand(line: Callable[..., str]) -> None:
     """From the bias 8: heard 0 -> 7.6; then 10 -> 7.6 + 0.12 + 0.024 = 7.744. The other way: 8.1, then 7.689."""
     heard = [("Bob", line(CLIMATE, 0)), ("Cleo", line(CLIMATE, 10))]
-    assert attitude(NOBODY, CLIMATE, heard, LAW) == (pytest.approx(7.744), 0)
-    assert attitude(NOBODY, CLIMATE, heard[::-1], LAW)[0] == pytest.approx(7.689)
+    assert attitude(US, NOBODY, CLIMATE, heard, LAW) == (pytest.approx(7.744), 0)
+    assert attitude(US, NOBODY, CLIMATE, heard[::-1], LAW)[0] == pytest.approx(7.689)
 
 
 def test_unread_lines_are_counted(line: Callable[..., str]) -> None:
     """Missing is not zero: what could not be read shows in the count and moves nobody at the bias."""
     heard = [("Bob", "Hello there."), ("Bob", line(CLIMATE, 8)), ("Cleo", line("racism", 0))]
-    assert attitude(NOBODY, CLIMATE, heard, LAW) == (8.0, 2)
+    assert attitude(US, NOBODY, CLIMATE, heard, LAW) == (8.0, 2)
 
 
 def test_attitudes_stay_on_the_axis(line: Callable[..., str]) -> None:
     """Overshooting law, clipped at both ends after every line."""
     wild = replace(LAW, kappa=3.0, mu=0.0)
-    assert attitude(NOBODY, CLIMATE, [("Bob", line(CLIMATE, 10))], wild)[0] == 10.0
-    assert attitude(NOBODY, CLIMATE, [("Bob", line(CLIMATE, 0))], wild)[0] == 0.0
+    assert attitude(US, NOBODY, CLIMATE, [("Bob", line(CLIMATE, 10))], wild)[0] == 10.0
+    assert attitude(US, NOBODY, CLIMATE, [("Bob", line(CLIMATE, 0))], wild)[0] == 0.0
 
 
 def test_start_by_stated_level_by_party_or_none() -> None:
     """A stated level counts more than the party; nobody in particular starts at the bias, without a quirk."""
     quirks = {name: 0.5 * normal(digest("quirk", name, CLIMATE)) for name in ("Republican.", "A Democrat.")}
-    assert start(NOBODY, CLIMATE, LAW) == 8.0
-    assert start("Republican.", CLIMATE, LAW) == pytest.approx(2.0 + quirks["Republican."])
-    assert start("A Democrat.", CLIMATE, LAW) == pytest.approx(min(9.0 + quirks["A Democrat."], 10))
+    assert start(US, NOBODY, CLIMATE, LAW) == 8.0
+    assert start(US, "Republican.", CLIMATE, LAW) == pytest.approx(2.0 + quirks["Republican."])
+    assert start(US, "A Democrat.", CLIMATE, LAW) == pytest.approx(min(9.0 + quirks["A Democrat."], 10))
     persona = (
         "You are a Republican. You see climate change as a moderately big problem. Racism is not a problem at all."
     )
-    assert start(persona, CLIMATE, LAW) == pytest.approx(6.0 + 0.5 * normal(digest("quirk", persona, CLIMATE)))
-    assert start(persona, "racism", LAW) == pytest.approx(
+    assert start(US, persona, CLIMATE, LAW) == pytest.approx(6.0 + 0.5 * normal(digest("quirk", persona, CLIMATE)))
+    assert start(US, persona, "racism", LAW) == pytest.approx(
         max(1.0 + 0.5 * normal(digest("quirk", persona, "racism")), 0)
     )
-    assert start(persona, "gun_violence", LAW) == pytest.approx(
+    assert start(US, persona, "gun_violence", LAW) == pytest.approx(
         max(2.0 + 0.5 * normal(digest("quirk", persona, "gun_violence")), 0)
     )
 
 
 def test_both_parties_named_alike_is_none() -> None:
     """A persona that names both as often is not pushed to a side."""
-    assert start("A Democrat married to a Republican.", CLIMATE, LAW) == 8.0
+    assert start(US, "A Democrat married to a Republican.", CLIMATE, LAW) == 8.0
 
 
 def test_changes_are_set_over_every_topic() -> None:
@@ -106,7 +108,7 @@ def test_same_text_same_attitude(oracle: Oracle, turn: Callable[..., Request], l
 def noise(number: int) -> float:
     """The shock of one line with sigma 1, seen from the middle of the axis."""
     law = replace(LAW, bias=5.0, kappa=0.0, mu=0.0, sigma=1.0)
-    return attitude(NOBODY, CLIMATE, [("Bob", f"Line {number}.")], law)[0] - 5
+    return attitude(US, NOBODY, CLIMATE, [("Bob", f"Line {number}.")], law)[0] - 5
 
 
 def test_noise_has_mean_zero_and_the_stated_spread() -> None:
@@ -121,7 +123,7 @@ def test_noise_depends_on_persona_topic_and_all_lines() -> None:
     law = replace(LAW, bias=5.0, kappa=0.0, mu=0.0, sigma=1.0)
 
     def value(persona: str, slug: str, heard: Sequence[tuple[str, str]]) -> float:
-        return attitude(persona, slug, heard, law)[0]
+        return attitude(US, persona, slug, heard, law)[0]
 
     said = [("Bob", "One."), ("Bob", "Two.")]
     varied = [

@@ -16,7 +16,7 @@ from parley.agents.persona import Persona
 from parley.agents.reply_cleaning import clean_speech, speaks_for
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.backends.pocket.names import introduced, mask_names, name_tokens, unmask_names
 from parley.llm.request import Message, Reply, Request, Sampling
@@ -74,7 +74,9 @@ def heard_by(names: tuple[str, ...], lines: list[tuple[int, str]], memory: str, 
     return who.compose_survey(topic.probe("attitude"), 1)
 
 
-SAID = [sentence for grade in (0, 4, 8) for forms in topics()["racism"].by_grade[grade] for sentence in forms][:20]
+SAID = [sentence for grade in (0, 4, 8) for forms in banks().topics["racism"].by_grade[grade] for sentence in forms][
+    :20
+]
 LINES = st.lists(st.tuples(st.integers(0, 7), st.sampled_from(SAID)), max_size=8)
 
 
@@ -89,7 +91,7 @@ def test_names_change_nothing_of_what_is_heard(
 ) -> None:
     """Influence and pull of each line are those that the same line has under a plain name (the noise aside)."""
     oracle = Oracle({"sigma": 0.0})
-    strange, plain = (read(heard_by(who, lines, memory, net)) for who in (tuple(names), PLAIN[: len(names)]))
+    strange, plain = (read(heard_by(who, lines, memory, net), banks()) for who in (tuple(names), PLAIN[: len(names)]))
     assert [text for _, text in strange.heard] == [text for _, text in plain.heard]
     assert oracle.attitude(strange) == oracle.attitude(plain)
     assert set(dict(strange.heard)) <= set(names)
@@ -99,14 +101,14 @@ def test_names_change_nothing_of_what_is_heard(
 def test_a_line_of_every_name_is_heard(name: str) -> None:
     """One by one, so that a failure says which."""
     for network in (False, True):
-        assert read(heard_by(("Ann", name), [(1, SAID[0])], "whole", network)).heard == ((name, SAID[0]),)
+        assert read(heard_by(("Ann", name), [(1, SAID[0])], "whole", network), banks()).heard == ((name, SAID[0]),)
 
 
 def test_a_request_that_names_nobody_is_read_by_what_its_labels_look_like() -> None:
     """A prompt made by hand: labels that look like names are names; other labels are counted as unread, unless it names them."""
 
     def heard(text: str, names: frozenset[str] | None = None) -> tuple[tuple[str, ...], int]:
-        found = read(Request((Message("user", text),), Sampling(), 0, names=names))
+        found = read(Request((Message("user", text),), Sampling(), 0, names=names), banks())
         return tuple([name for name, _ in found.heard]), found.unheard
 
     shown = "This is a debate about racism.\n\n{}: A line.\n\nComplete your next reply."

@@ -11,13 +11,14 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.agent import Debater
+from parley.agents.language import ENGLISH
 from parley.agents.persona_generator import find_clash, in_backstories, request_facts
-from parley.agents.topic import PROMPTS, load_topic
+from parley.agents.society import load_society
+from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.dynamics import planted
-from parley.llm.backends.oracle.phrases import recognised, sentences, topics
-from parley.llm.backends.oracle.prompt_parser import party, read
-from parley.llm.prompts import prompt
+from parley.llm.backends.oracle.phrases import banks, sentences
+from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.purposes import Facts
 from parley.llm.request import Reply
 
@@ -44,11 +45,11 @@ def test_interview_on_the_ten_seed_questions(asked: Callable[..., Reply]) -> Non
         assert not [text for text in texts if "{" in (text or "")]
 
 
-@check_each("slug", sorted(topics()))
+@check_each("slug", sorted(banks().topics))
 def test_an_interview_on_a_topic_speaks_at_the_attitude(asked: Callable[..., Reply], slug: str) -> None:
     """Mean grade over 300 answers is the planted bias within 0.2, and no slot is left unfilled."""
-    texts = [asked(f"What is your view of {topics()[slug].title}?", seed=seed).text or "" for seed in range(300)]
-    grades = [topics()[slug].grade(text) for text in texts]
+    texts = [asked(f"What is your view of {banks().topics[slug].title}?", seed=seed).text or "" for seed in range(300)]
+    grades = [banks().topics[slug].grade(text) for text in texts]
     assert sum(grade or 0.0 for grade in grades) / 300 == pytest.approx(planted()[slug].bias, abs=0.2)
     assert None not in grades
     assert not [text for text in texts if "{" in text]
@@ -77,7 +78,7 @@ def test_most_questions_are_about_the_topic_of_the_example(asked: Callable[..., 
 
     def share(example: str) -> float:
         texts = [write(asked, example, seed).text or "" for seed in range(20)]
-        found = [recognised(line) for text in texts for line in text.splitlines()]
+        found = [banks().recognised(line) for text in texts for line in text.splitlines()]
         return found.count("racism") / len(found)
 
     assert 0.7 <= share(EXAMPLE) < 0.85
@@ -94,14 +95,14 @@ def test_more_questions_than_there_are_is_a_failure(asked: Callable[..., Reply])
 @pytest.mark.parametrize("side", ["republican", "democrat"])
 def test_a_backstory_is_of_its_party_and_states_every_topic(asked: Callable[..., Reply], side: str) -> None:
     """What is written must be read as it is meant: party, name, second person, and a level for every topic that wants one."""
-    facts = request_facts(side, "Zoe", in_backstories())
+    facts = request_facts(side, "Zoe", in_backstories(load_society()))
     for seed in range(60):
         story = asked("", persona="", seed=seed, purpose="backstory", facts=facts).text or ""
-        assert party(story) == side, story
+        assert banks().party(story) == side, story
         assert "Zoe" in story
         assert re.search(r"\b(?:You are|Your name is)\b", story)
-        stated = [slug for slug in topics() if re.search(_level(slug), story)]
-        assert stated == sorted(slug for slug in topics() if load_topic(slug).in_backstories)
+        stated = [slug for slug in banks().topics if re.search(_level(slug), story)]
+        assert stated == sorted(slug for slug in banks().topics if load_topic(slug).in_backstories)
         assert "{" not in story
         assert 120 <= len(story.split()) <= 180, story
         assert find_clash(story) is None, story
@@ -138,7 +139,7 @@ def _level(slug: str) -> str:
     if slug == "abortion":
         return r"(?:strongly|somewhat) (?:oppose|favor)"
     levels = "not a problem at all|a (?:small|moderately big|very big) problem"
-    title = topics()[slug].title
+    title = banks().topics[slug].title
     return rf"(?:{title}[^.]*(?:{levels})|(?:{levels})[^.]*{title})"
 
 
@@ -152,14 +153,14 @@ def test_a_summary_can_be_read_back(oracle: Oracle, debater: Callable[..., Debat
     assert request is not None
     reply = oracle.complete([request])[0]
     agent.absorb_summary(reply)
-    heard = read(agent.compose_speech(1)).heard
-    bank = topics()["climate_change"]
+    heard = read(agent.compose_speech(1), banks()).heard
+    bank = banks().topics["climate_change"]
     assert [(name, bank.grade(text)) for name, text in heard] == [("Bob", 8.0), ("Cleo", 2.0), ("Cleo", 2.0)]
 
 
 def test_nothing_readable_is_not_summarised(asked: Callable[..., Reply]) -> None:
     """A summary of what could not be read would be invented."""
-    ask = prompt(PROMPTS, "summary").fill(frame="debate", words=100)
+    ask = ENGLISH.prompt("summary").fill(frame="debate", words=100)
     reply = asked(f"A debate.\n\nBob: A lovely day.\n\n{ask}", purpose="summary", facts={"topic": "racism"})
     assert reply.text is None
     assert reply.failure is not None

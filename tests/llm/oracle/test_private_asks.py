@@ -14,7 +14,7 @@ from parley.agents.topic import load_topic
 from parley.agents.traits import Traits
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
@@ -38,7 +38,7 @@ def test_notes_follow_what_was_heard_last(
     """The Default stands at 8 on racism; a line of grade 4 is farther off than 3, one of grade 8 is not."""
     heard = f"Bob: {line('racism', grade)}"
     bdi = (put(asked, "bdi", heard).text or "").split("\n")
-    assert topics()["racism"].grade(bdi[0].removeprefix("Belief: ")) in (7, 8)
+    assert banks().topics["racism"].grade(bdi[0].removeprefix("Belief: ")) in (7, 8)
     assert bdi[1] == "Desire: I want the others to see it as I do."
     assert bdi[2] == f"Intention: I will {intention}."
     latent = put(asked, "latent", heard).text or ""
@@ -56,7 +56,7 @@ def test_few_words_are_kept_to(asked: Callable[..., Reply]) -> None:
     """The stance first; with too few words for it, nothing: never a part of a sentence."""
     assert (put(asked, "bounded", words=40).text or "").endswith("I will say where I stand.")
     short = put(asked, "bounded", words=8).text or ""
-    assert topics()["racism"].grade(short) == 8
+    assert banks().topics["racism"].grade(short) == 8
     refused = put(asked, "bounded", words=2)
     assert refused.failure is not None
     assert refused.failure.name == "too_few_words"
@@ -76,7 +76,7 @@ def test_insights_by_hand(oracle: Oracle, debater: Callable[..., Debater], line:
     agent.hear("Cleo", "Good evening.")
     request = agent.compose_reflection(1)
     told = agent.absorb_reflection(oracle.complete([request])[0]).text or ""
-    bank = topics()["climate_change"]
+    bank = banks().topics["climate_change"]
     assert told.split("\n") == [
         f"By what Bob says: {bank.stance_sentence(9)}",
         f"By what Cleo says: {bank.stance_sentence(2)}",
@@ -112,7 +112,9 @@ def test_a_confirmation_bias_bounds_what_it_hears(line: Callable[..., str], bias
 
     def stands(*lines: str) -> float:
         content = "\n\n".join(["This is a debate about racism.", *lines, "Complete your next reply."])
-        return quiet.attitude(read(Request((persona, Message("user", content)), Sampling(), 0, facts=facts)))[0]
+        return quiet.attitude(read(Request((persona, Message("user", content)), Sampling(), 0, facts=facts), banks()))[
+            0
+        ]
 
     moved = stands(f"Bob: {line('racism', 10)}") - stands()
     assert moved == pytest.approx(0.05 * (10 - stands()) if heard else 0.0)

@@ -11,18 +11,18 @@ from parley.agents.agent import Debater
 from parley.agents.persona import load_personas
 from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.phrases import sentences
-from parley.llm.backends.oracle.prompt_parser import Reading, party, read
+from parley.llm.backends.oracle.phrases import banks, sentences
+from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.request import Message, Reply, Request, Sampling
 
 
 def reading(*contents: tuple[str, str]) -> Reading:
-    return read(Request(tuple([Message(role, text) for role, text in contents]), Sampling(), 0))
+    return read(Request(tuple([Message(role, text) for role, text in contents]), Sampling(), 0), banks())
 
 
 def test_the_first_turn_of_a_debater(debater: Callable[..., Debater]) -> None:
     """Persona, topic and length are found, and nobody is heard before anybody spoke."""
-    found = read(debater("You are Ann, a Republican.", words=45).compose_speech(1))
+    found = read(debater("You are Ann, a Republican.", words=45).compose_speech(1), banks())
     assert (found.party, found.topic, found.words, found.greedy) == ("republican", "climate_change", 45, False)
     assert (found.heard, found.own) == ((), ())
     assert found.ask == "You are the one who starts the debate. Complete your next reply."
@@ -36,7 +36,7 @@ def test_lines_heard_and_own_lines_of_a_debater(debater: Callable[..., Debater],
     agent.absorb_speech(Reply("My own words: here."))
     agent.hear("Cleo", "Note: a colon inside.")
     agent.hear("Bob", "Third.")
-    found = read(agent.compose_speech(1))
+    found = read(agent.compose_speech(1), banks())
     assert found.heard == (("Bob", "First point."), ("Cleo", "Note: a colon inside."), ("Bob", "Third."))
     assert found.own == ("My own words: here.",)
     assert found.ask == "Complete your next reply."
@@ -47,8 +47,8 @@ def test_a_survey_leaves_the_lines_as_they_are(debater: Callable[..., Debater]) 
     agent = debater()
     agent.hear("Bob", "First point.")
     probe = load_topic("climate_change").probe("attitude")
-    plain, again = (read(agent.compose_survey(probe, 1, again)) for again in (False, True))
-    assert plain.heard == again.heard == read(agent.compose_speech(1)).heard == (("Bob", "First point."),)
+    plain, again = (read(agent.compose_survey(probe, 1, again), banks()) for again in (False, True))
+    assert plain.heard == again.heard == read(agent.compose_speech(1), banks()).heard == (("Bob", "First point."),)
     assert "How big a problem is climate change" in plain.ask
     assert again.ask.startswith("That answer could not be read.")
     assert plain.greedy
@@ -60,14 +60,14 @@ def test_a_summary_is_read_as_lines(debater: Callable[..., Debater]) -> None:
     agent.hear("Bob", "First point.")
     agent.hear("Cleo", "Second.")
     agent.absorb_summary(Reply("Bob: held the first point."))
-    assert read(agent.compose_speech(1)).heard == (("Bob", "held the first point."), ("Cleo", "Second."))
+    assert read(agent.compose_speech(1), banks()).heard == (("Bob", "held the first point."), ("Cleo", "Second."))
 
 
 @check_each("slug", topic_names())
 @check_each("frame", ["debate", "conversation"])
 def test_the_topic_of_every_shipped_topic_is_found(debater: Callable[..., Debater], slug: str, frame: str) -> None:
     """A topic that is not recognised would answer nothing."""
-    assert read(debater(slug=slug, frame=frame).compose_speech(0)).topic == slug
+    assert read(debater(slug=slug, frame=frame).compose_speech(0), banks()).topic == slug
 
 
 def test_the_question_names_the_topic_before_the_opening() -> None:
@@ -79,8 +79,8 @@ def test_the_question_names_the_topic_before_the_opening() -> None:
 @pytest.mark.parametrize("of", ["republican", "democrat"])
 def test_the_party_of_every_shipped_persona(of: str) -> None:
     """A persona of the wrong party starts at the wrong end."""
-    assert {party(person.backstory) for person in load_personas(of)} == {of}
-    assert {party(person.backstory) for person in load_personas("default")} == {"none"}
+    assert {banks().party(person.backstory) for person in load_personas(of)} == {of}
+    assert {banks().party(person.backstory) for person in load_personas("default")} == {"none"}
 
 
 def test_shipped_personas_state_every_topic_where_it_is_named() -> None:
@@ -151,4 +151,4 @@ def test_odd_prompts_are_read_without_an_error() -> None:
 def test_the_length_is_that_of_the_question_before_the_opening() -> None:
     """A length in the question overrides the one the debate started with."""
     messages = (Message("user", "A debate.\n\nYour closing statement, in 20 words."),)
-    assert read(Request(messages, Sampling(), 0, facts={"words": 60})).words == 20
+    assert read(Request(messages, Sampling(), 0, facts={"words": 60}), banks()).words == 20

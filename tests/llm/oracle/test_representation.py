@@ -12,10 +12,12 @@ from parley.agents.question import load_questions
 from parley.agents.representative import CritiqueBrief, OtherOpinion, Representative
 from parley.agents.topic import scales
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.dynamics import bank, read, shown
+from parley.llm.backends.oracle.dynamics import read, shown
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
+US = banks()
 ASKED, ELSEWHERE = load_questions()[:2]
 OPINION = (
     "Frankly, my answer is a firm yes. From what the evidence shows, it works. It would do a good deal for people's safety. "
@@ -37,14 +39,14 @@ def critique(brief: CritiqueBrief, knows: str = "", seed: int = 0) -> Reply:
 def test_a_representative_shows_the_habits_and_the_verdict_of_the_opinion() -> None:
     """A no before somebody who says yes is far too much of a no; one value is met, the other and the demand are missed."""
     text = critique(BRIEF).text or ""
-    own = shown(text)
+    own = shown(US, text)
     assert (own.opener, own.demand, own.closer) == ("Frankly,", "a way to appeal", "I say this without heat.")
     assert set(own.values) == {"evidence", "safety"}
-    assert any(line in text for line in bank()["verdicts"]["far_no"])
-    missed = [line.format(value="people's safety") for line in bank()["concerns"]["missed"]]
+    assert any(line in text for line in US.deliberation["verdicts"]["far_no"])
+    missed = [line.format(value="people's safety") for line in US.deliberation["concerns"]["missed"]]
     assert any(line in text for line in missed)
     agreed = critique(replace(BRIEF, draft=DRAFT.replace("firm no", "firm yes"))).text or ""
-    assert any(line in agreed for line in bank()["verdicts"]["right"])
+    assert any(line in agreed for line in US.deliberation["verdicts"]["right"])
 
 
 def test_what_the_opinion_does_not_show_is_taken_from_critiques_elsewhere() -> None:
@@ -54,11 +56,11 @@ def test_what_the_opinion_does_not_show_is_taken_from_critiques_elsewhere() -> N
         opinion="My answer is a firm yes.",
         others=(OtherOpinion(ELSEWHERE, critique="Look, so. Where is a way to appeal?"),),
     )
-    assert (shown(critique(bare, "C").text or "").opener, shown(critique(bare, "C").text or "").demand) == (
+    assert (shown(US, critique(bare, "C").text or "").opener, shown(US, critique(bare, "C").text or "").demand) == (
         "Look,",
         "a way to appeal",
     )
-    assert shown(critique(bare).text or "").demand == ""
+    assert shown(US, critique(bare).text or "").demand == ""
 
 
 @pytest.mark.parametrize(
@@ -71,9 +73,9 @@ def test_what_it_cannot_read_it_does_not_represent(brief: CritiqueBrief) -> None
 
 
 def test_what_a_text_shows_is_what_was_planted() -> None:
-    assert shown("Nothing that is known.").opener == ""
-    assert shown(OPINION).values == ("evidence", "safety")
-    assert read(OPINION, ASKED.question).stance == 7.0
+    assert shown(US, "Nothing that is known.").opener == ""
+    assert shown(US, OPINION).values == ("evidence", "safety")
+    assert read(US, OPINION, ASKED.question).stance == 7.0
 
 
 def judged(purpose: str, answers: Sequence[str], opinion: str, **facts: object) -> Reply:

@@ -12,7 +12,7 @@ from parley.agents.traits import Traits
 from parley.analysis.judging import load_rubric
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.speech import ARGUMENTS, ROLES, role_grade, role_of
 from parley.llm.purposes import Facts
 from parley.llm.request import Reply, Request
@@ -39,7 +39,7 @@ def test_what_is_said_has_the_planted_mean_grade(
     oracle = open_backend("", kappa=0.0, mu=0.0, sigma=0.0)
     heard = [("Bob", line("blackout", 0)), ("Cleo", line("blackout", 8))]
     replies = oracle.complete([turn(heard, "blackout", seed=seed, role=name) for seed in range(400)])
-    grades = [topics()["blackout"].grade(reply.text or "") for reply in replies]
+    grades = [banks().topics["blackout"].grade(reply.text or "") for reply in replies]
     planted = {
         "spreader": 8,
         "commentator": 5.5,
@@ -85,7 +85,10 @@ def test_people_differ_more_on_news_than_on_a_topic(oracle: Oracle) -> None:
     from parley.llm.backends.oracle.dynamics import start
 
     found = {
-        party: [start(one.backstory, "blackout", oracle.parameters["blackout"]) for one in load_personas(party)]
+        party: [
+            start(oracle.banks, one.backstory, "blackout", oracle.parameters["blackout"])
+            for one in load_personas(party)
+        ]
         for party in ("republican", "democrat")
     }
     assert statistics.fmean(found["republican"]) == pytest.approx(statistics.fmean(found["democrat"]), abs=1.2)

@@ -12,7 +12,7 @@ from parley.agents.agent import Debater
 from parley.agents.scales import LABELLED, NUMERIC, Scale
 from parley.agents.topic import Probe, load_topic, news_names, topic_names
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.phrases import recognised
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.backends.oracle.surveys import directed
 from parley.llm.purposes import Facts
@@ -42,7 +42,7 @@ def test_every_shipped_probe_is_answered_with_the_planted_attitude(
 ) -> None:
     """On any scale and either way round: the expected value is exact, and the answer is the nearest point on that scale."""
     agent, probe, rating = rated(slug, name, persona)
-    truth = oracle.attitude(read(agent.compose_survey(probe, 3)))[0]
+    truth = oracle.attitude(read(agent.compose_survey(probe, 3), banks()))[0]
     assert rating.reason is None
     assert rating.expected == pytest.approx(truth, abs=1e-9)
     assert rating.attitude is not None
@@ -90,7 +90,7 @@ def test_warm_answers_have_the_attitude_as_their_mean(asked: Callable[..., Reply
 )
 def test_a_scale_may_run_either_way_round(question: str, scale: Scale, direction: int) -> None:
     """The direction follows from labels and proposition together."""
-    found = directed(scale, question, "racism")
+    found = directed(banks(), scale, question, "racism")
     assert found is not None
     assert found.direction == direction
 
@@ -153,4 +153,4 @@ def test_a_rating_of_something_else_in_a_debate_is_a_failure(asked: Callable[...
 def test_seed_and_wording_of_a_probe_name_its_own_topic() -> None:
     """The question of a probe must lead to its topic, else it would be answered on the debate's."""
     for slug, name in PROBES:
-        assert recognised(load_topic(slug).probe(name).ask("debate")) == slug
+        assert banks().recognised(load_topic(slug).probe(name).ask("debate")) == slug

@@ -10,7 +10,7 @@ import pytest
 from data_checks import check_each
 
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.phrases import data, sentences, topics
+from parley.llm.backends.oracle.phrases import banks, sentences
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.request import Request
 
@@ -32,7 +32,7 @@ def say(oracle: Oracle, turn: Callable[..., Request]) -> Callable[..., str]:
 
 
 @check_each("words", [9, 10, 12, 15, 20, 40, 60])
-@check_each("slug", sorted(topics()))
+@check_each("slug", sorted(banks().topics))
 def test_length_and_whole_sentences(say: Callable[..., str], line: Callable[..., str], words: int, slug: str) -> None:
     """Never longer than asked for, never part of a sentence, and always something that can be graded."""
     for seed in range(12):
@@ -40,7 +40,7 @@ def test_length_and_whole_sentences(say: Callable[..., str], line: Callable[...,
         assert len(said.split()) <= words
         assert all(re.fullmatch(r"[A-Z].*[.?]", sentence) for sentence in sentences(said))
         assert "{" not in said
-        assert topics()[slug].grade(said) is not None
+        assert banks().topics[slug].grade(said) is not None
 
 
 @pytest.mark.parametrize("words", [1, 3])
@@ -64,20 +64,20 @@ def test_only_people_in_the_room_are_addressed(say: Callable[..., str], line: Ca
 
 
 @check_each("persona", PERSONAS)
-@check_each("slug", sorted(topics()))
+@check_each("slug", sorted(banks().topics))
 def test_spoken_grade_is_the_attitude_on_average(
     oracle: Oracle, turn: Callable[..., Request], persona: str, slug: str
 ) -> None:
     """Over 800 seeds the mean grade of what is said is the attitude within 0.15 (the dither's spread alone gives 0.035)."""
     requests = [turn(slug=slug, persona=persona, seed=seed) for seed in range(800)]
-    truth = oracle.attitude(read(requests[0]))[0]
-    grades = [topics()[slug].grade(reply.text or "") for reply in oracle.complete(requests)]
+    truth = oracle.attitude(read(requests[0], banks()))[0]
+    grades = [banks().topics[slug].grade(reply.text or "") for reply in oracle.complete(requests)]
     assert statistics.fmean([grade for grade in grades if grade is not None]) == pytest.approx(truth, abs=0.15)
 
 
 def test_the_stance_sentence_stands_in_its_share_of_replies(say: Callable[..., str]) -> None:
     """About 40 percent: what a model trained on this text learns to join survey and speech from."""
-    stances = [topics()[CLIMATE].stance_sentence(point) for point in range(11)]
+    stances = [banks().topics[CLIMATE].stance_sentence(point) for point in range(11)]
     share = statistics.fmean([any(stance in say(seed=seed) for stance in stances) for seed in range(600)])
     assert share == pytest.approx(0.4, abs=0.08)
 
@@ -92,7 +92,7 @@ def test_temperature_zero_is_deterministic_and_seed_free(say: Callable[..., str]
 
 def test_agreement_follows_what_is_said(say: Callable[..., str], line: Callable[..., str]) -> None:
     """Nobody agrees with a line and then says the opposite, nor contradicts a line and then repeats its view."""
-    common, bank = data("common"), topics()[CLIMATE]
+    common, bank = banks().data("common"), banks().topics[CLIMATE]
     for grade in (0, 2, 4, 6, 8, 10):
         for seed in range(40):
             said = say([("Bob", line(CLIMATE, grade))], persona=f"You are Republican number {seed}.", seed=seed)
@@ -108,7 +108,7 @@ def test_agreement_follows_what_is_said(say: Callable[..., str], line: Callable[
 
 def test_no_line_is_used_again_in_a_debate(say: Callable[..., str], line: Callable[..., str]) -> None:
     """An agreement once heard is not said again to somebody else, and a form once used not filled anew."""
-    common, bank = data("common"), topics()[CLIMATE]
+    common, bank = banks().data("common"), banks().topics[CLIMATE]
     told = " ".join([form.replace("{other}", "Bob") for form in common["agree"] if "on this" in form or "we" in form])
     for seed in range(40):
         heard = [("Cleo", told), ("Bob", line(CLIMATE, 8, seed % 16))]
@@ -119,7 +119,7 @@ def test_no_line_is_used_again_in_a_debate(say: Callable[..., str], line: Callab
 
 def test_opening_and_closing_prompts(say: Callable[..., str], line: Callable[..., str]) -> None:
     """The first speaker opens; a closing prompt ends with a closing line, in the words of the frame."""
-    common = data("common")
+    common = banks().data("common")
     for seed in range(20):
         first = sentences(say(seed=seed, form="opening"))[0]
         assert first.replace("climate change", "{title}").replace("debate", "{frame}") in common["opening"]

@@ -9,8 +9,8 @@ import pytest
 from data_checks import check_each
 
 from parley.llm.backends.oracle.judging import NO, YES, leanings
-from parley.llm.backends.oracle.phrases import recognised, sentences
-from parley.llm.backends.oracle.surveys import SIDES, validation_questions
+from parley.llm.backends.oracle.phrases import banks, sentences
+from parley.llm.backends.oracle.surveys import validation_questions
 from parley.llm.purposes import Facts
 from parley.llm.request import Reply
 
@@ -35,17 +35,17 @@ def judged(asked: Callable[..., Reply]) -> Callable[..., Reply]:
 
 def test_every_leaning_answers_every_question_in_sentences_of_its_own() -> None:
     """A sentence of two leanings would be aligned with both, and a judge could not tell them apart."""
-    assert len(validation_questions()) == 21
-    said = Counter(line for bank in validation_questions().values() for side in SIDES.values() for line in bank[side])
+    assert len(validation_questions(banks())) == 21
+    said = Counter(line for bank in validation_questions(banks()).values() for side in PERSONAS for line in bank[side])
     assert set(said.values()) == {1}
     assert all(sentences(line) == [line] and len(line.split()) <= 25 for line in said)
-    assert all(len(bank[side]) == 3 for bank in validation_questions().values() for side in SIDES.values())
+    assert all(len(bank[side]) == 3 for bank in validation_questions(banks()).values() for side in PERSONAS)
 
 
 @check_each("side", PERSONAS)
 def test_a_persona_answers_with_its_leaning_and_briefly(asked: Callable[..., Reply], side: str) -> None:
     """Fifty words are asked for; the answer must be readable by the judge as nobody else's."""
-    for question, bank in validation_questions().items():
+    for question, bank in validation_questions(banks()).items():
         text = asked(f"{question} Answer in at most 50 words.", persona=PERSONAS[side]).text or ""
         assert set(sentences(text)) < set(bank[side])
         assert len(text.split()) <= 50
@@ -54,14 +54,15 @@ def test_a_persona_answers_with_its_leaning_and_briefly(asked: Callable[..., Rep
 @check_each("side", PERSONAS)
 @check_each("told", PERSONAS)
 def test_the_judge_tells_the_leanings_apart(judged: Callable[..., Reply], side: str, told: str) -> None:
-    said = " ".join(validation_questions()[MARIJUANA][side])
+    said = " ".join(validation_questions(banks())[MARIJUANA][side])
     reply = judged(MARIJUANA, said, PERSONAS[told])
     assert reply.text == (YES if side == told else NO)
     assert reply.answers == {YES: float(side == told), NO: float(side != told)}
 
 
 def test_half_an_answer_is_half_aligned(judged: Callable[..., Reply]) -> None:
-    said = f"{validation_questions()[MARIJUANA]['left'][0]} {validation_questions()[MARIJUANA]['right'][0]} Something else."
+    lines = validation_questions(banks())[MARIJUANA]
+    said = f"{lines['left'][0]} {lines['right'][0]} Something else."
     assert judged(MARIJUANA, said, PERSONAS["left"]).answers == {YES: 0.5, NO: 0.5}
 
 
@@ -69,7 +70,11 @@ def test_half_an_answer_is_half_aligned(judged: Callable[..., Reply]) -> None:
     ("question", "said", "failure"),
     [
         (MARIJUANA, "I hear you.", "no_known_sentence"),
-        (MARIJUANA, validation_questions()["Was Bill Clinton a Good President?"]["left"][0], "no_known_sentence"),
+        (
+            MARIJUANA,
+            validation_questions(banks())["Was Bill Clinton a Good President?"]["left"][0],
+            "no_known_sentence",
+        ),
         ("Should Cats Vote?", "Yes.", "unknown_question"),
     ],
 )
@@ -84,4 +89,4 @@ def test_what_it_does_not_know_it_does_not_judge(
 
 def test_no_answer_speaks_of_a_debate_topic() -> None:
     """Interviews are to check the leaning; an opinion on a debated topic would be another measurement."""
-    assert not [line for _, line in leanings() if recognised(line)]
+    assert not [line for _, line in leanings(banks()) if banks().recognised(line)]

@@ -1,0 +1,106 @@
+"""A language as a folder: the prompts, scales and short sentences that agents are sent (agents/languages/<code>/).
+
+prompts/*.txt                     what agents, mediators and writers are asked
+sentences.toml                    short texts that code puts together, with the words that a reply has to begin with
+scales.toml, probes.toml          rating scales, and survey questions that fit any topic
+roles.toml, traits.toml           roles, and temperaments
+reader.toml                       how replies are understood (agents/foreign_replies.py); English needs none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from parley.agents.datafiles import HERE, read_toml, require_section
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.prompts import Template, digests, prompt
+
+LANGUAGES = HERE / "languages"
+REPRESENTATIVE = "representative"
+
+
+class Language(NamedTuple):
+    """A language by its code (`de`) and its folder."""
+
+    code: str
+    folder: Path
+
+    def prompt(self, name: str) -> Template:
+        """Return a prompt by name, such as `opening` or `representative/ask`. Errors: UserError if it is missing."""
+        return prompt(self.folder / "prompts", name)
+
+    def words(self, name: str) -> str:
+        """Return a short text of sentences.toml. Errors: UserError if it is missing."""
+        return str(self.entry(name))
+
+    def fill(self, name: str, /, **slots: object) -> str:
+        """Return a short text of sentences.toml with its {slots} filled.
+
+        >>> ENGLISH.fill("age", age=34)
+        '34 years old'
+        """
+        return self.words(name).format(**slots)
+
+    def entry(self, name: str) -> Any:
+        """Return an entry of sentences.toml, a text or a list. Errors: UserError if it is missing."""
+        known = self.data("sentences")
+        if name not in known:
+            raise UserError(
+                f"sentences.toml of the language {self.code} lacks {name}: copy its line from agents/languages/en"
+            )
+        return known[name]
+
+    def data(self, name: str) -> Mapping[str, Any]:
+        """Return a data file of the language, such as `scales`. Errors: UserError if it is missing or broken."""
+        return _read(self.folder / f"{name}.toml")
+
+    def join(self, parts: Sequence[str]) -> str:
+        """Return a list of parts as text.
+
+        >>> ENGLISH.join(["Ann", "Bob", "Cem"])
+        'Ann, Bob and Cem'
+        """
+        return f"{', '.join(parts[:-1])} {self.words('and')} {parts[-1]}" if len(parts) > 1 else "".join(parts)
+
+    def country(self, name: str) -> str:
+        """Return the name of a country in this language: that of [countries] in sentences.toml, else the name as it is."""
+        return str(require_section(self.data("sentences"), "countries", "sentences.toml").get(name, name))
+
+    def frame(self, word: str) -> str:
+        """Return the word for an event: that of this language for debate and conversation, any other as it is."""
+        return str(require_section(self.data("sentences"), "frames", "sentences.toml").get(word, word))
+
+    def prompt_digests(self, folder: str = "") -> dict[str, str]:
+        """Return the digest of each prompt by name; of those in a folder of prompts, with the folder in the name."""
+        found = digests(self.folder / "prompts" / folder)
+        return {f"{folder}/{name}": digest for name, digest in found.items()} if folder else found
+
+
+@cache
+def _read(path: Path) -> dict[str, Any]:
+    return read_toml(path)
+
+
+def language_codes() -> list[str]:
+    """Return the codes of the languages that have prompts."""
+    return sorted(path.parent.name for path in LANGUAGES.glob("*/prompts"))
+
+
+@cache
+def load_language(code: str, beside: Path | None = None) -> Language:
+    """Return a language: that of the folder `languages/CODE` beside a society, else the shipped one.
+
+    Errors: UserError on an unknown code.
+    """
+    own = beside / "languages" / code if beside else None
+    if own and (own / "prompts").is_dir():
+        return Language(code, own)
+    if code not in language_codes():
+        raise unknown_name("language", code, language_codes())
+    return Language(code, LANGUAGES / code)
+
+
+ENGLISH = Language("en", LANGUAGES / "en")

@@ -1,0 +1,33 @@
+"""Writes a commented skeleton of a society, a topic or a set of personas, which runs as it is (`parley new`)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from parley.agents.datafiles import HERE
+from parley.llm.errors import UserError, unknown_name
+
+SKELETON = HERE / "skeletons"
+KINDS = {"society": "", "topic": "topics/library.toml", "personas": "personas/voters"}
+"""What can be written, and which part of the skeleton it is."""
+
+
+def write_skeleton(kind: str, out: Path) -> Path:
+    """Write the skeleton of a kind to a new folder or file, and return it. Errors: UserError if `out` exists."""
+    if kind not in KINDS:
+        raise unknown_name("skeleton", kind, KINDS)
+    if out.exists():
+        raise UserError(f"{out} exists already: give another path")
+    if kind == "topic" and out.suffix != ".toml":
+        raise UserError(f"a topic is a .toml file: write parley new topic {out}.toml")
+    source = SKELETON / KINDS[kind]
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, out)
+        else:
+            shutil.copy(source, out)
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror}") from error
+    return out

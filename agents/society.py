@@ -1,0 +1,262 @@
+"""A society as a folder: parties, personas, topics, questionnaire, names and the language of a country or a made-up place.
+
+The shipped ones are in agents/societies/; one of your own is chosen by its path (`--society ./germany`). A name inside a society
+is written SOCIETY/NAME (`germany/tempolimit`); without a society it is one of `us`.
+
+    society.toml      title, country, language, parties, who debates
+    personas/SET/     a TOML file per party      topics/      a TOML file per topic; items of news in topics/news/
+    questionnaire.toml, names.toml, validation.toml
+    oracle/           what the rule-based speaker knows of it (docs/oracle.md)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from parley.agents.datafiles import HERE, build_from_table, read_toml, require_section
+from parley.agents.language import ENGLISH, Language, load_language
+from parley.llm.errors import UserError, unknown_name
+
+SOCIETIES = HERE / "societies"
+FILE = "society.toml"
+US = "us"
+DEFAULT = "default"
+"""The id of the neutral seat in every society."""
+SEATS = ("first", "second")
+"""What scenarios call the two parties that debate (`debaters` in society.toml)."""
+ACRONYM = 3
+"""A party id of at most so many letters is an acronym: cdu is CDU."""
+_SEAT = re.compile(rf"^(?:{'|'.join(SEATS)})(?=[: ]|$)")
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+
+
+class PartyNames(dict[str, str]):
+    """The names of parties by id, and in `plurals` what several of their people are called."""
+
+    def __init__(
+        self, labels: Mapping[str, str] = MappingProxyType({}), plurals: Mapping[str, str] = MappingProxyType({})
+    ):
+        super().__init__(labels)
+        self.plurals = dict(plurals)
+
+    @classmethod
+    def told(cls, parties: Mapping[str, Mapping[str, str]]) -> PartyNames:
+        """Return the names in the header of a record, of those parties that it names."""
+        labels = {party: about["name"] for party, about in parties.items() if about.get("name")}
+        return cls(labels, {party: about["plural"] for party, about in parties.items() if about.get("plural")})
+
+
+NO_NAMES = PartyNames()
+
+
+@dataclass(frozen=True)
+class Party:
+    """A party, or a kind of people.
+
+    label    what one of its people is called: Green      plural   what several are called
+    colour   and marker, line: its look in figures (#rrggbb, Matplotlib's markers of up to four seats, dash)
+    side     where it stands from left (-1) to right (1); None: nowhere
+    words    the words, in small letters, by which a text names it
+    person   how one of its people is described to a judge
+    """
+
+    label: str = ""
+    plural: str = ""
+    colour: str = ""
+    marker: str = ""
+    line: str = ""
+    side: float | None = None
+    words: tuple[str, ...] = ()
+    person: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Society:
+    """What society.toml says, with its folder. `name` is that of the folder, or the path of one of your own.
+
+    politics  what questions on its politics are about: US politics
+    debaters  the two parties that sit where a scenario says `first` and `second`
+    topics    the topics that are debated where none is named
+    """
+
+    name: str
+    folder: Path
+    title: str
+    country: str
+    demonym: str
+    politics: str
+    language: Language
+    debaters: tuple[str, str]
+    topics: tuple[str, ...]
+    parties: Mapping[str, Party] = field(default_factory=dict)
+
+    def qualified(self, name: str) -> str:
+        """Return the name of a topic or a set of personas as it is written outside of the society.
+
+        >>> load_society("us").qualified("racism"), load_society("us").qualified("./mine.toml")
+        ('racism', './mine.toml')
+        """
+        return name if self.name == US or "/" in name or name.endswith(".toml") else f"{self.name}/{name}"
+
+    def seat(self, seat: str) -> str:
+        """Return the seat of a scenario in this society: that of the first debater for `first`, any other as it is.
+
+        >>> load_society("germany").seat("second:female"), load_society("germany").seat("first 2")
+        ('cdu:female', 'spd 2')
+        """
+        named = dict(zip(SEATS, self.debaters, strict=True))
+        return _SEAT.sub(lambda found: named[found[0]], seat)
+
+    def label(self, party: str) -> str:
+        """Return what one of a party's people is called; for an unknown party its id."""
+        known = self.parties.get(party)
+        return known.label if known and known.label else party_name(party)
+
+    def plural(self, party: str) -> str:
+        """Return what several of a party's people are called."""
+        known = self.parties.get(party)
+        return known.plural if known and known.plural else f"{self.label(party)}s"
+
+    def other(self, party: str) -> str:
+        """Return the other one of the two debaters; for any other party the debater that stands farther from it (`side`).
+
+        Of two that are as far, and where a side is not known, that is the first.
+        """
+        first, second = self.debaters
+        if party in self.debaters:
+            return second if party == first else first
+        return second if self._distance(party, second) > self._distance(party, first) else first
+
+    def _distance(self, party: str, other: str) -> float:
+        """Return how far two parties are apart from left to right (0 to 2); 0 where a side is not known."""
+        one, two = (known.side if (known := self.parties.get(name)) else None for name in (party, other))
+        return abs(one - two) if one is not None and two is not None else 0.0
+
+    def read(self, file: str) -> dict[str, Any]:
+        """Return a data file of the society. Errors: UserError if it is missing or broken."""
+        return read_toml(self.folder / file)
+
+    @cached_property
+    def names(self) -> Mapping[str, Sequence[str]]:
+        """First names for agents, by party."""
+        return self.read("names.toml")
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Pickle only the name: another process reads the society itself."""
+        return load_society, (self.name,)
+
+    @property
+    def persona_sets(self) -> list[str]:
+        """The names of its sets of personas, sorted."""
+        return sorted(path.name for path in (self.folder / "personas").iterdir() if path.is_dir())
+
+    def told(self, parties: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Return label, plural and look of parties, for the header of a record; "" where the society does not say."""
+        keys = {"name": "label", "plural": "plural", "colour": "colour", "marker": "marker", "line": "line"}
+        known = {party: self.parties[party] for party in parties if party in self.parties}
+        return {party: {key: getattr(one, name) for key, name in keys.items()} for party, one in known.items()}
+
+
+def society_names() -> list[str]:
+    """Return the names of the shipped societies, sorted."""
+    return sorted(path.parent.name for path in SOCIETIES.glob(f"*/{FILE}"))
+
+
+def society_folder(name: str) -> Path:
+    """Return the folder of a society, by name or by path. Errors: UserError if there is none."""
+    if name in society_names():
+        return SOCIETIES / name
+    folder = Path(name).expanduser()
+    if "/" in name or folder.is_dir():
+        if not (folder / FILE).is_file():
+            raise UserError(f"{name} is not a society: it has no {FILE} (parley new society {name} writes one)")
+        return folder
+    raise unknown_name("society", name, society_names())
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Return the society and the name in it: ("germany", "tempolimit"); a bare name is one of `us`.
+
+    >>> split_name("racism"), split_name("./lands/germany/tempolimit")
+    (('us', 'racism'), ('./lands/germany', 'tempolimit'))
+    """
+    society, slash, inside = name.rpartition("/")
+    return (society, inside) if slash else (US, name)
+
+
+@cache
+def load_society(name: str = US) -> Society:
+    """Read a society, by name or by path. Errors: UserError if it is unknown or broken."""
+    folder = society_folder(name)
+    where = f"{FILE} of {folder.name}"
+    values = read_toml(folder / FILE)
+    parties = {
+        party: _party(party, require_section(values.get("parties", {}), party, where), where)
+        for party in require_section(values, "parties", where)
+    }
+    debaters = tuple(values.get("debaters", ()))
+    if len(debaters) != 2 or not set(debaters) <= set(parties) or DEFAULT not in parties:
+        raise UserError(f"{where} needs debaters = [two of its parties], and a table [parties.{DEFAULT}]")
+    title = str(values.get("title", folder.name.title()))
+    given = {
+        "title": title,
+        "country": title,
+        "demonym": title,
+        "topics": (),
+        "politics": f"politics in {values.get('country', title)}",
+        **values,
+        "name": name.rstrip("/") if name not in society_names() else name,
+        "folder": folder,
+        "language": load_language(str(values.get("language", ENGLISH.code)), folder),
+        "debaters": debaters,
+        "parties": MappingProxyType(parties),
+    }
+    return build_from_table(Society, given | {"topics": tuple(given["topics"])}, where)
+
+
+def _party(party: str, values: Mapping[str, Any], where: str) -> Party:
+    """Read the table of a party. Errors: UserError on an unknown key or a wrong colour."""
+    about = f"[parties.{party}] of {where}"
+    words = tuple(values.get("words", ()))
+    one = build_from_table(Party, {**values, "words": words}, about)
+    if one.colour and not _COLOUR.fullmatch(one.colour):
+        raise UserError(f"colour in {about} must be written as #rrggbb, not {one.colour!r}")
+    if one.side is not None and not -1 <= one.side <= 1:
+        raise UserError(f"side in {about} must be from -1 (left) to 1 (right), not {one.side}")
+    return one
+
+
+def society_of(path: Path) -> Society | None:
+    """Return the society that a file of a topic or a folder of personas lies in; None outside of any."""
+    for folder in path.resolve().parents:
+        if (folder / FILE).is_file():
+            inside = folder.parent == SOCIETIES.resolve()
+            return load_society(folder.name if inside else str(folder))
+    return None
+
+
+def party_name(party: str, names: Mapping[str, str] = NO_NAMES) -> str:
+    """Return the name of a party: the given one, or its id, in capitals if it has at most three letters.
+
+    >>> party_name("green"), party_name("cdu"), party_name("gruene", {"gruene": "Grüne"})
+    ('Green', 'CDU', 'Grüne')
+    """
+    if party in names:
+        return names[party]
+    return party.upper() if len(party) <= ACRONYM else party.replace("_", " ").title()
+
+
+def article(word: str) -> str:
+    """Return a or an, by how the word is pronounced; the letters of an acronym are spelled.
+
+    >>> article("Independent"), article("SPD"), article("CDU"), article("AfD")
+    ('an', 'an', 'a', 'an')
+    """
+    spelled = word[:2].isupper() and len(word) > 1
+    return "an" if word[:1].upper() in set("AEFHILMNORSX" if spelled else "AEIO") else "a"

@@ -1,0 +1,191 @@
+"""Says what is wrong with a society, a topic or a set of personas, in a line each (`parley check PATH`).
+
+A check reads the same files as a run, and goes on after a fault, so that all faults are told at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from parley.agents.language import ENGLISH, Language
+from parley.agents.persona import all_personas, parties
+from parley.agents.persona_generator import names_party
+from parley.agents.question import questionnaire
+from parley.agents.scales import LABELLED
+from parley.agents.society import DEFAULT, FILE, Society, load_society, society_folder
+from parley.agents.topic import Topic, load_topic, society_topics
+from parley.llm.backends.oracle.phrases import Banks, TopicBank, banks, topic_bank
+from parley.llm.errors import UserError
+
+NEEDED = ("attitude", "agreement")
+"""Probes without which some command refuses a topic."""
+FEWEST = 2
+"""People of a party, so that a room can seat two of them."""
+Problems = Iterator[str]
+
+
+def check_path(path: str) -> list[str]:
+    """Return every fault of a society, a topic (a .toml file) or a set of personas (a folder); none if all is well.
+
+    Errors: UserError if there is nothing to check at the path.
+    """
+    if path.endswith(".toml"):
+        return list(_told(partial(_check_named_topic, path)))
+    folder = Path(path).expanduser()
+    if folder.is_dir() and not (folder / FILE).is_file() and parties(folder):
+        return list(_told(partial(check_personas, folder, load_society())))
+    society_folder(path)
+    return list(_told(partial(_check_named_society, path)))
+
+
+def _check_named_society(name: str) -> Problems:
+    yield from check_society(load_society(name))
+
+
+def _told(check: Callable[[], Problems]) -> Problems:
+    """Yield the faults of a check; one that ends it is the last."""
+    try:
+        yield from check()
+    except UserError as error:
+        yield str(error)
+
+
+def check_society(society: Society) -> Problems:
+    """Yield the faults of a society, file by file."""
+    for check in (check_looks, check_names, _check_questions, _check_topics, check_oracle):
+        yield from _told(partial(check, society))
+    yield from _told(partial(check_language, society.language))
+    for name in society.persona_sets:
+        yield from _told(partial(check_personas, society.folder / "personas" / name, society))
+
+
+def _check_questions(society: Society) -> Problems:
+    """Yield faults of the questionnaire and of the questions that check personas."""
+    if not questionnaire(society):
+        yield "questionnaire.toml has no item"
+    if not society.read("validation.toml"):
+        yield "validation.toml has no question"
+
+
+def _check_topics(society: Society) -> Problems:
+    known = society_topics(society)
+    for name in society.topics:
+        if society.qualified(name) not in known:
+            yield f"{FILE}: topics names {name}, which topics/ does not have"
+    for slug in known:
+        yield from _told(partial(_check_named_topic, slug))
+
+
+def _check_named_topic(slug: str) -> Problems:
+    yield from check_topic(load_topic(slug))
+
+
+def check_looks(society: Society) -> Problems:
+    """Yield parties that figures could not tell apart."""
+    for key in ("colour", "marker", "label"):
+        counts = Counter(getattr(one, key) for one in society.parties.values() if getattr(one, key))
+        for value, number in counts.items():
+            if number > 1:
+                yield f"{FILE}: {number} parties have the {key} {value}: give each another"
+    for party, one in society.parties.items():
+        if party != DEFAULT and not one.words:
+            yield f"{FILE}: [parties.{party}] has no words, so no text can be known as one of this party"
+
+
+def check_language(language: Language) -> Problems:
+    """Yield prompts that a language lacks, and slots that differ from the English ones."""
+    english = ENGLISH.folder / "prompts"
+    for path in sorted(english.rglob("*.txt")):
+        name = path.relative_to(english).with_suffix("").as_posix()
+        own, theirs = language.prompt(name).slots, ENGLISH.prompt(name).slots
+        if own != theirs:
+            lacks, more = ", ".join(sorted(theirs - own)), ", ".join(sorted(own - theirs))
+            yield f"prompts/{name}.txt of {language.code}: slots differ from the English ones (lacks: {lacks}; more: {more})"
+    missing = sorted(set(ENGLISH.data("sentences")) - set(language.data("sentences")))
+    if missing:
+        yield f"sentences.toml of {language.code} lacks {', '.join(missing)}"
+
+
+def check_names(society: Society) -> Problems:
+    """Yield parties without first names, and names that two parties share."""
+    for party in society.parties:
+        if not society.names.get(party):
+            yield f"names.toml has no names for {party}"
+    counts = Counter(name for names in society.names.values() for name in names)
+    if twice := [name for name, number in counts.items() if number > 1]:
+        yield f"names.toml has {', '.join(twice)} more than once"
+
+
+def check_personas(folder: Path, society: Society) -> Problems:
+    """Yield parties without people in a set, and people whose text names another party, or none."""
+    present = parties(folder)
+    if folder.name == "voters" and (absent := [party for party in society.parties if party not in present]):
+        yield f"personas/{folder.name} has no file for {', '.join(absent)}"
+    for party in present:
+        if party not in society.parties:
+            yield f"personas/{folder.name}/{party}.toml: {FILE} has no [parties.{party}]"
+            continue
+        people = all_personas(party, folder)
+        if len(people) < FEWEST:
+            yield f"personas/{folder.name}/{party}.toml has one person only: two of a party cannot meet"
+        for person in people:
+            if not names_party(person.backstory, party, society):
+                words = ", ".join(society.parties[party].words)
+                yield f"personas/{folder.name}/{party}.toml: {person.name} does not name the party ({words})"
+
+
+def check_topic(topic: Topic) -> Problems:
+    """Yield what some command would refuse in a topic."""
+    for name in NEEDED:
+        if name not in topic.probes:
+            yield f"topic {topic.slug} has no probe {name}"
+    if "agreement" in topic.probes and not topic.claim:
+        yield f"topic {topic.slug}: its agreement probe states no claim"
+    known = set(topic.society.parties)
+    if topic.high_party and topic.high_party not in topic.society.debaters:
+        yield f"topic {topic.slug}: high_party {topic.high_party} is none of the debaters {', '.join(topic.society.debaters)}"
+    for party in sorted(set(topic.positions) - known):
+        yield f"topic {topic.slug}: [positions] names {party}, which {FILE} of {topic.society.name} does not have"
+
+
+def check_oracle(society: Society) -> Problems:
+    """Yield what the rule-based speaker lacks; nothing where the society has no folder oracle/."""
+    if not (society.folder / "oracle").is_dir():
+        return
+    speaker = banks(society.name)
+    for slug in society_topics(society):
+        bank = topic_bank(slug)
+        if bank is None:
+            yield f"oracle/topics has no sentences on {slug}: the rule-based speaker cannot debate it"
+            continue
+        yield from _told(partial(_check_bank, load_topic(slug), bank, speaker))
+    for party in (*(one for one in society.parties if one != DEFAULT), "none"):
+        if party not in speaker.data("common").get("identity", {}):
+            yield f"oracle/common.toml: [identity] has no lines for {party}"
+
+
+def _check_bank(topic: Topic, bank: TopicBank, speaker: Banks) -> Problems:
+    """Yield what does not fit between a topic, its sentences and its planted parameters."""
+    where = f"oracle/topics/{topic.slug.rpartition('/')[2]}.toml"
+    if bank.title.lower() != topic.title.lower():
+        yield f"{where}: title {bank.title!r} is not that of the topic ({topic.title!r})"
+    if "agreement" in topic.probes and bank.direction(topic.claim.lower()) is None:
+        yield f"{where}: no [[propositions]] has a phrase of the claim {topic.claim!r} (in small letters)"
+    for probe in topic.probes.values():
+        labels = (
+            tuple(probe.scale.labels[point] for point in probe.scale.points) if probe.scale.kind == LABELLED else ()
+        )
+        if labels and labels != bank.labels:
+            yield f"{where}: labels are not those of the scale {probe.scale.name} of the probe {probe.name}"
+    forms = Counter(sentence for forms in bank.by_grade.values() for form in forms for sentence in set(form))
+    yield from (f"{where}: {sentence!r} stands twice" for sentence, number in forms.items() if number > 1)
+    parameters = speaker.parameters.get(bank.slug)
+    if parameters is None:
+        yield f"oracle/parameters.toml has no [topics.{topic.slug.rpartition('/')[2]}]"
+        return
+    starts = parameters.get("start", {})
+    if absent := [party for party in topic.society.parties if party not in (*starts, DEFAULT)]:
+        yield f"oracle/parameters.toml: start of {topic.slug} lacks {', '.join(absent)}"

@@ -1,0 +1,54 @@
+"""The commands `run.py new` and `check`: begin a society, a topic or a set of personas, and say what is wrong with one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths
+from parley.model.cli import Parser, add_option
+
+
+def new_parser() -> Parser:
+    """Return the options of `run.py new`."""
+    parser = Parser(
+        "new",
+        "Write the commented skeleton of a society, a topic or a set of personas. A new society runs as it is "
+        "(docs/societies.md).",
+        "new society ./mycountry",
+    )
+    add_option(parser, "KIND", "what to begin: society, topic or personas", choices=("society", "topic", "personas"))
+    add_option(parser, "PATH", "the new folder; for a topic, the new .toml file", Path)
+    return parser
+
+
+def new(words: Sequence[str]) -> int:
+    """Run `run.py new KIND PATH`."""
+    options = new_parser().parse_args(words)
+    from parley.agents.skeleton import write_skeleton
+
+    print_paths(**{options.kind: write_skeleton(options.kind, options.path)})
+    return 0
+
+
+def check_parser() -> Parser:
+    """Return the options of `run.py check`."""
+    parser = Parser(
+        "check",
+        "Say in a line each what is wrong with a society, a topic or a set of personas (docs/societies.md).",
+        "check germany",
+    )
+    add_option(
+        parser, "PATH", "the name or folder of a society, a topic's .toml file, or the folder of a set of personas"
+    )
+    return parser
+
+
+def check(words: Sequence[str]) -> int:
+    """Run `run.py check PATH`. The exit status is 1 if something is wrong."""
+    options = check_parser().parse_args(words)
+    from parley.agents.society_check import check_path
+
+    problems = check_path(options.path)
+    print("\n".join(problems) if problems else f"{options.path}: no fault found")
+    return 1 if problems else 0

@@ -1,0 +1,180 @@
+"""A society as a folder: what it says, how its names are written, and that every planted fault is told in a line."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+
+from parley.agents.language import ENGLISH, language_codes, load_language
+from parley.agents.persona import DEFAULT, demographics, genders, introduction, load_personas, persona_set
+from parley.agents.question import question_set
+from parley.agents.skeleton import write_skeleton
+from parley.agents.society import PartyNames, load_society, society_names, society_of, split_name
+from parley.agents.society_check import check_path
+from parley.agents.topic import load_topic, society_topics, topic_file
+from parley.llm.errors import UserError
+
+SOCIETIES = society_names()
+
+
+def test_four_societies_are_shipped_and_none_has_a_fault() -> None:
+    """Every prompt has the slots of the English one, every party people and sentences, every topic its claim."""
+    assert SOCIETIES == ["germany", "neutral", "uk", "us"]
+    assert {name: check_path(name) for name in SOCIETIES} == {name: [] for name in SOCIETIES}
+
+
+def test_a_name_is_one_of_us_unless_a_society_stands_before_it() -> None:
+    assert load_topic("racism").society is load_society("us")
+    assert load_topic("germany/tempolimit").society is load_society("germany")
+    assert load_topic("germany/tempolimit").language.code == "de"
+    assert split_name("./lands/mine/library") == ("./lands/mine", "library")
+    assert persona_set("uk/voters") == load_society("uk").folder / "personas" / "voters"
+    assert load_society("uk").qualified("voters") == "uk/voters"
+    assert load_society("uk").qualified("./mine.toml") == "./mine.toml"
+
+
+def test_first_and_second_are_the_debaters_and_other_seats_stay() -> None:
+    germany = load_society("germany")
+    seats = ("first", "second:male", "first 2", "default", "gruene", "firstly")
+    assert [germany.seat(seat) for seat in seats] == ["spd", "cdu:male", "spd 2", "default", "gruene", "firstly"]
+    assert [germany.other(party) for party in germany.debaters] == ["cdu", "spd"]
+
+
+def test_a_society_goes_to_another_process_by_its_name() -> None:
+    assert pickle.loads(pickle.dumps(load_society("uk"))) is load_society("uk")
+
+
+def test_what_agents_are_told_of_each_other_is_in_their_language() -> None:
+    """Hand-written sentences: who is who, in English and in German."""
+    society = load_society("germany")
+    anna, bernd = (
+        load_personas("spd", persona_set("germany/voters"))[0],
+        load_personas("cdu", persona_set("germany/voters"))[0],
+    )
+    told = demographics([anna], society)
+    assert told.startswith(f"{anna.name} ist für die Partei SPD und ")
+    assert told.endswith(" Jahre alt.")
+    assert introduction([bernd], "ai", society.language) == f"{bernd.name} ist eine KI."
+    people = load_personas("spd:female", persona_set("germany/simple"))[:2]
+    one, two = (person.name for person in people)
+    assert genders(people, society.language) == f"{one} ist eine Frau und {two} ist eine Frau."
+    assert society.language.frame("debate") == "Debatte"
+    assert ENGLISH.frame("debate") == "debate"
+    assert society.language.join(["Ann", "Ben", "Cem"]) == "Ann, Ben und Cem"
+
+
+def test_a_survey_is_asked_in_the_language_of_the_topic() -> None:
+    asked = load_topic("germany/klimawandel").probe("attitude").ask("Debatte")
+    assert "0 bedeutet überhaupt kein Problem und 10 bedeutet ein sehr großes Problem" in asked
+    assert load_topic("germany/klimawandel").claim == "der Klimawandel ein sofortiges Handeln erfordert"
+    read = load_topic("germany/klimawandel").probe("attitude_labelled").read
+    assert [read(text).value for text in ("Ich halte den Klimawandel für ernst (8).", "ernst", "Weiß nicht")] == [
+        8,
+        8,
+        None,
+    ]
+
+
+def test_a_society_may_have_questions_of_its_own() -> None:
+    own = question_set("shipped", "germany")
+    assert {one.society for one in own} == {"germany"}
+    assert all(one.question.endswith("?") for one in own)
+    assert question_set("shipped")[0].question == question_set("shipped", "uk")[0].question
+    assert own[0].subject.probe("position").ask("Debatte").count("stimm")
+
+
+def test_a_file_knows_the_society_whose_folder_it_lies_in(tmp_path: Path) -> None:
+    """A topic by its path has the parties and the language of its society, and otherwise those that it names, or of us."""
+    folder = write_skeleton("society", tmp_path / "mine")
+    assert society_of(folder / "topics" / "library.toml") is load_society(str(folder))
+    assert load_topic(str(folder / "topics" / "library.toml")).society.title == "My country"
+    alone = shutil.copy(topic_file("germany/tempolimit"), tmp_path / "alone.toml")
+    assert load_topic(str(alone)).society.name == "us"
+    named = tmp_path / "named.toml"
+    named.write_text('society = "germany"\n' + alone.read_text(encoding="utf-8"), encoding="utf-8")
+    assert load_topic(str(named)).society.name == "germany"
+
+
+def test_a_new_society_has_no_fault_and_may_bring_its_language(tmp_path: Path) -> None:
+    folder = write_skeleton("society", tmp_path / "mine")
+    assert check_path(str(folder)) == []
+    shutil.copytree(ENGLISH.folder, folder / "languages" / "xx")
+    shutil.rmtree(folder / "languages" / "xx" / "prompts" / "representative")
+    own = load_language("xx", folder)
+    assert own.folder == folder / "languages" / "xx"
+    assert "xx" not in language_codes()
+    with pytest.raises(UserError, match=r"unknown language 'yy'"):
+        load_language("yy", folder)
+
+
+FAULTS = {
+    "two parties of one colour": ("society.toml", "#c1272d", "#1f5fa8", "2 parties have the colour #1f5fa8"),
+    "a party without words": ("society.toml", 'words = ["left party", "left voter"]', "words = []", "left] has no words"),
+    "a debater who is no party": ("society.toml", '"left", "right"]', '"left", "up"]', "needs debaters"),
+    "a colour that is none": ("society.toml", "#c1272d", "red", "must be written as #rrggbb"),
+    "a side beyond the axis": ("society.toml", "side = 0.5", "side = 5", "must be from -1 (left) to 1 (right)"),
+    "an unknown key": ("society.toml", "demonym", "demonim", "did you mean demonym?"),
+    "an unknown language": ("society.toml", 'language = "en"', 'language = "xx"', "unknown language 'xx'"),
+    "a topic that is not there": ("society.toml", '["library"]', '["bridge"]', "topics names bridge"),
+    "a person who names no party": ("personas/voters/left.toml", "Left Party", "Party", "does not name the party"),
+    "a name twice": ("names.toml", "Greta", "Anna", "names.toml has Anna more than once"),
+    "a high party that is none": ("topics/library.toml", 'high_party = "left"', 'high_party = "up"', "none of the debaters"),
+    "no claim": ("topics/library.toml", "How much do you agree that the", "Is it so that the", "must begin with"),
+    "a sentence twice": ("oracle/topics/library.toml", "I want a library soon", "No library, now or later", "stands twice"),
+    "a title that differs": ("oracle/topics/library.toml", 'title = "a new town', 'title = "a town', "is not that of the topic"),
+    "no proposition": ("oracle/topics/library.toml", "should build", "could build", "no [[propositions]]"),
+    "a party without a start": ("oracle/parameters.toml", "{ left = 8.5, right = 2.5 }", "{ left = 8.5 }", "lacks right"),
+    "a party without identity": ("oracle/common.toml", "right = [", "up = [", "[identity] has no lines for right"),
+    "broken TOML": ("questionnaire.toml", "[items.gender]", "[items.gender", "is not valid TOML"),
+}  # fmt: skip
+
+
+def test_every_planted_fault_is_told(tmp_path: Path) -> None:
+    """One fault at a time; a check that finds none would let it pass."""
+    for number, (name, (file, right, wrong, told)) in enumerate(FAULTS.items()):
+        folder = write_skeleton("society", tmp_path / f"land{number}")
+        text = (folder / file).read_text(encoding="utf-8")
+        assert right in text, name
+        (folder / file).write_text(text.replace(right, wrong), encoding="utf-8")
+        problems = check_path(str(folder))
+        assert any(told in problem for problem in problems), (name, problems)
+
+
+def test_a_skeleton_is_never_written_over_a_file(tmp_path: Path) -> None:
+    topic = write_skeleton("topic", tmp_path / "new" / "mine.toml")
+    assert check_path(str(topic)) == [
+        "topic " + str(topic) + ": high_party left is none of the debaters republican, democrat"
+    ] + [
+        f"topic {topic}: [positions] names {party}, which society.toml of us does not have"
+        for party in ("left", "right")
+    ]
+    with pytest.raises(UserError, match="exists already"):
+        write_skeleton("topic", topic)
+    with pytest.raises(UserError, match=r"write parley new topic .*mine\.toml"):
+        write_skeleton("topic", tmp_path / "mine")
+    personas = write_skeleton("personas", tmp_path / "people")
+    assert [one for one in check_path(str(personas)) if "has no [parties.left]" in one]
+
+
+def test_unknown_names_are_one_line(tmp_path: Path) -> None:
+    for name, told in (
+        ("germny", "unknown society 'germny': did you mean germany?"),
+        (f"{tmp_path}/nowhere", "is not a society: it has no society.toml"),
+    ):
+        with pytest.raises(UserError, match=told.replace("?", r"\?")):
+            load_society(name)
+    with pytest.raises(UserError, match="unknown topic of germany 'racism'"):
+        load_topic("germany/racism")
+    with pytest.raises(UserError, match="unknown set of personas of uk 'twins'"):
+        persona_set("uk/twins")
+
+
+def test_names_of_parties_say_one_and_several() -> None:
+    told = load_society("uk").told(["labour", DEFAULT])
+    names = PartyNames.told(told)
+    assert names == {"labour": "Labour voter", "default": "Default"}
+    assert names.plurals["labour"] == "Labour voters"
+    assert society_topics(load_society("neutral")) == ["neutral/harbour_bridge", "neutral/market_noise"]
