@@ -14,6 +14,8 @@ from parley.llm.typed import as_hint
 
 Kind = TypeVar("Kind")
 HERE = Path(__file__).parent
+CHECKED = (str, int, float | None, tuple[str, ...], tuple[str, str])
+"""Types of fields whose values are checked and, if they are lists, turned into tuples."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -35,15 +37,15 @@ def require_section(values: Mapping[str, Any], key: str, where: str) -> dict[str
 
 
 def build_from_table(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
-    """Make a dataclass from a mapping. Errors: UserError on unknown and missing keys, and on wrong texts and whole
-    numbers.
+    """Make a dataclass from a mapping. Errors: UserError on unknown and missing keys, and on values of a wrong kind, of those
+    kinds that a file can hold as they are (CHECKED).
     """
-    known = options_of(kind)
+    known, values = options_of(kind), dict(values)
     for key, value in values.items():
         if key not in known:
             raise unknown_name(f"key in {where}", key, known)
-        if known[key].hint in (str, int):
-            as_hint(f"{key} in {where}", value, known[key].hint, written=False)
+        if known[key].hint in CHECKED:
+            values[key] = as_hint(f"{key} in {where}", value, known[key].hint, written=False)
     missing = [name for name, option in known.items() if option.needed and name not in values]
     if missing:
         raise UserError(f"{where} lacks {', '.join(missing)}")

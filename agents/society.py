@@ -22,6 +22,7 @@ from typing import Any
 from parley.agents.datafiles import HERE, build_from_table, read_toml, require_section
 from parley.agents.language import ENGLISH, Language, load_language
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.typed import as_hint
 
 SOCIETIES = HERE / "societies"
 FILE = "society.toml"
@@ -144,8 +145,11 @@ class Society:
 
     @cached_property
     def names(self) -> Mapping[str, Sequence[str]]:
-        """First names for agents, by party."""
-        return self.read("names.toml")
+        """First names for agents, by party. Errors: UserError for anything but lists of names."""
+        names: dict[str, list[str]] = as_hint(
+            f"names.toml of {self.name}", self.read("names.toml"), dict[str, list[str]]
+        )
+        return names
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle only the name: another process reads the society itself."""
@@ -200,8 +204,9 @@ def load_society(name: str = US) -> Society:
         party: _party(party, require_section(values.get("parties", {}), party, where), where)
         for party in require_section(values, "parties", where)
     }
-    debaters = tuple(values.get("debaters", ()))
-    if len(debaters) != 2 or not set(debaters) <= set(parties) or DEFAULT not in parties:
+    debaters = values.get("debaters")
+    two = isinstance(debaters, list) and len(debaters) == 2 and all(one in parties for one in map(str, debaters))
+    if not two or DEFAULT not in parties:
         raise UserError(f"{where} needs debaters = [two of its parties], and a table [parties.{DEFAULT}]")
     title = str(values.get("title", folder.name.title()))
     given = {
@@ -214,17 +219,15 @@ def load_society(name: str = US) -> Society:
         "name": name.rstrip("/") if name not in society_names() else name,
         "folder": folder,
         "language": load_language(str(values.get("language", ENGLISH.code)), folder),
-        "debaters": debaters,
         "parties": MappingProxyType(parties),
     }
-    return build_from_table(Society, given | {"topics": tuple(given["topics"])}, where)
+    return build_from_table(Society, given, where)
 
 
 def _party(party: str, values: Mapping[str, Any], where: str) -> Party:
     """Read the table of a party. Errors: UserError on an unknown key or a wrong colour."""
     about = f"[parties.{party}] of {where}"
-    words = tuple(values.get("words", ()))
-    one = build_from_table(Party, {**values, "words": words}, about)
+    one = build_from_table(Party, values, about)
     if one.colour and not _COLOUR.fullmatch(one.colour):
         raise UserError(f"colour in {about} must be written as #rrggbb, not {one.colour!r}")
     if one.side is not None and not -1 <= one.side <= 1:

@@ -162,9 +162,7 @@ def check_oracle(society: Society) -> Problems:
             yield f"oracle/topics has no sentences on {slug}: the rule-based speaker cannot debate it"
             continue
         yield from _told(partial(_check_bank, load_topic(slug), bank, speaker))
-    for party in (*(one for one in society.parties if one != DEFAULT), "none"):
-        if party not in speaker.data("common").get("identity", {}):
-            yield f"oracle/common.toml: [identity] has no lines for {party}"
+    speaker.check()
 
 
 def _check_bank(topic: Topic, bank: TopicBank, speaker: Banks) -> Problems:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,18 +10,18 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from parley.agents.laws._fits import FromFit
 from parley.agents.laws.base import AXIS, Codes, Floats, Law, People
 from parley.agents.laws.surrogate import read_topic
 from parley.agents.mechanisms import MECHANISMS, Mechanism, Situation
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.seeding import digest
 
 SCHEMA = 1
 """The format of the files that Fitted reads."""
 
 
 @dataclass(frozen=True)
-class Fitted(Law):
+class Fitted(FromFit, Law):
     """People who follow one law of a contest: `--law fitted:FILE[,law=NAME][,draw=N][,topic=SLUG]`.
 
         said_j  = x_j + offset + noise                       what each says, as a grade on the axis
@@ -70,21 +69,9 @@ class Fitted(Law):
         return numbers
 
     @property
-    def people(self) -> tuple[tuple[str, float, tuple[float, ...]], ...]:
-        return tuple([(name, party["share"], tuple(party["starts"])) for name, party in self.fit["parties"].items()])
-
-    @property
-    def told(self) -> tuple[str, ...]:
-        return tuple(self.fit["told"])
-
-    @property
     def caption(self) -> str:
         which = f"draw {self.draw} of its numbers" if self.draw else "fitted to all rooms"
         return f"{self.law}, {which}: {self.fit['laws'][self.law]['caption']}"
-
-    @property
-    def digest(self) -> str:
-        return digest(json.dumps(self.fit, sort_keys=True)).hex()
 
     def extrapolation(self, steps: int) -> str:
         rounds = int(self.fit["rounds"])

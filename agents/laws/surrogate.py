@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from parley.agents.laws._fits import FromFit
 from parley.agents.laws.base import Codes, Floats, Law, People, neighbour_mean
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.seeding import digest
 
 SCHEMA = 4
 """The format of the files that Surrogate reads."""
@@ -25,7 +25,7 @@ NAMES = (*RESPONSE, "own_low", "own_high", "heard_low", "heard_high")
 
 
 @dataclass(frozen=True)
-class Surrogate(Law):
+class Surrogate(FromFit, Law):
     """People who respond as agents of a recorded run did: `--law surrogate:FILE[,topic=SLUG]` (analysis/surrogate/ fits
     the file).
 
@@ -58,20 +58,8 @@ class Surrogate(Law):
             object.__setattr__(self, "fit", read_response(Path(self.file), self.topic))
 
     @property
-    def people(self) -> tuple[tuple[str, float, tuple[float, ...]], ...]:
-        return tuple([(name, party["share"], tuple(party["starts"])) for name, party in self.fit["parties"].items()])
-
-    @property
-    def told(self) -> tuple[str, ...]:
-        return tuple(self.fit["told"])
-
-    @property
     def caption(self) -> str:
         return str(self.fit["caption"])
-
-    @property
-    def digest(self) -> str:
-        return digest(json.dumps(self.fit, sort_keys=True)).hex()
 
     def extrapolation(self, steps: int) -> str:
         return extrapolation_note(self.fit, steps)

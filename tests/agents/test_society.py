@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from parley.agents.skeleton import write_skeleton
 from parley.agents.society import PartyNames, load_society, society_names, society_of, split_name
 from parley.agents.society_check import check_path
 from parley.agents.topic import load_topic, society_topics, topic_file
+from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 
 SOCIETIES = society_names()
@@ -178,3 +181,21 @@ def test_names_of_parties_say_one_and_several() -> None:
     assert names == {"labour": "Labour voter", "default": "Default"}
     assert names.plurals["labour"] == "Labour voters"
     assert society_topics(load_society("neutral")) == ["neutral/harbour_bridge", "neutral/market_noise"]
+
+
+def test_a_file_with_a_wrong_kind_of_value_is_one_line(tmp_path: Path) -> None:
+    """Every key of every file, left out, and with a number, a text or a table in its place: a UserError or nothing."""
+    base, tried = write_skeleton("society", tmp_path / "base"), 0
+    for path in sorted(base.rglob("*.toml")):
+        text = path.read_text(encoding="utf-8")
+        for key, line in re.findall(r'(?m)^(([\w-]+|"[^"]+") = .*)$', text):
+            name = line
+            for wrong in ("", f"{name} = 7", f'{name} = "x"', f"{name} = {{ a = 1 }}"):
+                folder = tmp_path / f"land{(tried := tried + 1)}"
+                shutil.copytree(base, folder)
+                (folder / path.relative_to(base)).write_text(text.replace(key, wrong, 1), encoding="utf-8")
+                assert isinstance(check_path(str(folder)), list)
+                with suppress(UserError):
+                    open_spec(f"oracle,society={folder}")
+                shutil.rmtree(folder)
+    assert tried > 200

@@ -324,7 +324,9 @@ class Speaker:
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
 
     def __init__(self, changes: Mapping[str, float] | None = None, pull: float | None = None, society: str = US):
-        self.banks, self.parameters = banks(society), planted(changes, society)
+        self.banks = banks(society)
+        self.banks.check()
+        self.parameters = planted(changes, society)
         self.pull = self.banks.law("pull") if pull is None else pull
 
     def start(self, persona: str, slug: str) -> float:

@@ -15,6 +15,13 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from parley.llm.backends.oracle.bank_files import (
+    ParametersFile,
+    SocietyFile,
+    check_file,
+    check_identity,
+    check_topic_file,
+)
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.llm.seeding import digest
@@ -91,6 +98,7 @@ class Banks:
         about = _read(folder / "society.toml")
         if not about:
             raise UserError(f"oracle: {society} is not a society: {folder}/society.toml does not exist")
+        check_file(SocietyFile, about, folder / "society.toml")
         self.society, self.language, self.folder = society, str(about.get("language", "en")), folder / "oracle"
         self.prefix = "" if society == US else f"{society.rstrip('/')}/"
         self._folders = (FOLDER / self.language, self.folder)
@@ -116,12 +124,24 @@ class Banks:
     def topics(self) -> dict[str, TopicBank]:
         """Every topic bank by slug: topics of debates, and items of news (`oracle/news`)."""
         paths = sorted(path for folder in ("topics", "news") for path in (self.folder / folder).glob("*.toml"))
-        return {f"{self.prefix}{path.stem}": _load_topic(f"{self.prefix}{path.stem}", _read(path)) for path in paths}
+        return {f"{self.prefix}{path.stem}": _load_topic(f"{self.prefix}{path.stem}", path) for path in paths}
 
     @cached_property
     def parameters(self) -> dict[str, dict[str, Any]]:
-        """The planted parameters of each topic, by slug (oracle/parameters.toml)."""
+        """The planted parameters of each topic, by slug (oracle/parameters.toml). Errors: UserError for a wrong file."""
+        check_file(ParametersFile, self.data("parameters"), self.folder / "parameters.toml")
         return {f"{self.prefix}{slug}": table for slug, table in self.data("parameters")["topics"].items()}
+
+    def check(self) -> None:
+        """Errors: UserError for parameters, sentences of a topic or identities that cannot be used."""
+        if lacking := [name for name in ("language", "deliberation", "common") if not self.data(name)]:
+            raise UserError(
+                f"the oracle has no words of the language {self.language}: put {lacking[0]}.toml and the other files of "
+                f"llm/backends/oracle/banks/en into {self.folder}, translated"
+            )
+        parties = [*self._words, NOBODY]
+        check_identity(self.data("common"), parties, self.folder / "common.toml")
+        _ = self.parameters, self.topics  # reading them checks them
 
     @property
     def deliberation(self) -> Mapping[str, Any]:
@@ -258,7 +278,9 @@ def changed(text: str, changes: Changes) -> str:
     return text
 
 
-def _load_topic(slug: str, raw: dict[str, Any]) -> TopicBank:
+def _load_topic(slug: str, path: Path) -> TopicBank:
+    raw = _read(path)
+    check_topic_file(raw, path)
     slots, templates = raw.get("slots", {}), raw["grades"]
     return TopicBank(
         slug=slug,
