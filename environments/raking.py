@@ -41,7 +41,7 @@ def rake(weights: Floats, codes: Sequence[Codes], shares: Sequence[Floats]) -> F
     if not len(wanted):  # each variable has one value
         return even
     factors = _factors(before, design, wanted) if _is_possible(before, design, wanted) else np.zeros(len(before))
-    if factors.min() < LEAST:
+    if np.min(factors) < LEAST:
         raise ValueError(
             "no weights above 0 meet all margins at once, because of which values the respondents have together: "
             "leave out a variable, or merge values"
@@ -57,7 +57,8 @@ def _group(codes: Sequence[Codes]) -> tuple[Codes, Codes]:
     """Return (variables, m) the values of each group of respondents who share all values, and (n,) the group of each."""
     members = np.zeros(len(codes[0]), dtype=np.int64)
     for one in codes:
-        _, first, members = np.unique(members * (one.max() + 1) + one, return_index=True, return_inverse=True)
+        known = members * (int(np.max(one)) + 1) + one
+        _, first, members = np.unique(known, return_index=True, return_inverse=True)
     return np.stack(codes)[:, first], members
 
 
