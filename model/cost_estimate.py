@@ -26,6 +26,7 @@ from parley.model import attendance
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Rated, Utterance
 from parley.model.interventions import intervention_spec
+from parley.model.model_shares import has_models_by_person
 from parley.model.own_graph import mix_lines, own_graph_lines
 from parley.model.scenario import Scenario
 from parley.model.titles import heading
@@ -87,7 +88,8 @@ class RunPlan:
 def plan_run(scenario: Scenario) -> RunPlan:
     """Return the plan of a scenario, counted by a dry run of one repetition and multiplied.
 
-    If the number of speakers is random, SAMPLE repetitions are run. If an intervention names rooms, all are.
+    If the number of speakers is random, SAMPLE repetitions are run. If an intervention names rooms, or some people have a model
+    that others of their party do not have, all are.
     """
     return _dry_run(scenario, full=False)
 
@@ -95,7 +97,7 @@ def plan_run(scenario: Scenario) -> RunPlan:
 def _dry_run(scenario: Scenario, full: bool) -> RunPlan:
     """The plan with replies of the length that agents are asked for, or (`full`) of max_tokens."""
     repetitions = 1
-    if any(one.rooms for one in scenario.interventions):
+    if any(one.rooms for one in scenario.interventions) or has_models_by_person(scenario):
         repetitions = scenario.repetitions
     elif _is_random(scenario):
         repetitions = min(scenario.repetitions, SAMPLE)
@@ -183,7 +185,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     kinds = scenario.people.archetypes
     fewer = f"; fewer, as {kinds} of a kind answer for the others" if kinds else ""
     yield (
-        f"  {about}{plan.calls:,} calls to {scenario.models.llm}: {about}{plan.replies:,} replies "
+        f"  {about}{plan.calls:,} calls to {_models_with_calls(plan)}: {about}{plan.replies:,} replies "
         f"and {plan.ratings:,} ratings{more} ({again}{fewer})"
     )
     yield from own_graph_lines(scenario)
@@ -194,6 +196,16 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         yield f"  before round {one.round}: {intervention_spec(one)}"
     yield from estimate_cost([(plan, 1)], [prices])
     yield estimate_time([scenario], plan.calls)
+
+
+def _models_with_calls(plan: RunPlan) -> str:
+    """Return the model of the run, or several models with the calls that each gets: `oracle (3,520) and fake (1,760)`."""
+    specs, calls = {"": plan.scenario.models.llm, **plan.scenario.llm_by_party}, Counter[str]()
+    for voice, number in plan.calls_by_voice.items():
+        calls[specs[voice]] += number
+    if len(calls) == 1:
+        return next(iter(calls))
+    return " and ".join(f"{spec} ({number:,})" for spec, number in calls.most_common())
 
 
 def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]) -> Iterator[str]:

@@ -56,6 +56,11 @@ def persona_models(scenario: Scenario) -> dict[str, str]:
     return {persona.llm: persona.llm for persona in people if persona.llm}
 
 
+def has_models_by_person(scenario: Scenario) -> bool:
+    """Return whether two people in the same seat of two rooms may have different models."""
+    return any(share_of(who) is not None for who in scenario.llm_by_party) or bool(persona_models(scenario))
+
+
 def draw_shares(scenario: Scenario) -> Mapping[SeatKey, str]:
     """Return the voice of every seat that a share falls on.
 

@@ -155,3 +155,9 @@ def test_an_intervention_in_one_room_is_planned_in_that_room_alone(small: Callab
     ]
     everywhere, there = [plan_run(scenario).replies for scenario in muted]
     assert there == everywhere - 2  # its two rounds
+
+
+def test_the_plan_counts_the_calls_of_each_model(small: Callable[..., Scenario]) -> None:
+    """All calls were said to go to the first model. 9 of 30 seats, each with 2 replies and 3 ratings, are 45 calls."""
+    lines = list(estimate_lines(small("three_way", repetitions=10, llm="oracle", llms=("30%=fake",)), {}))
+    assert any("150 calls to oracle (105) and fake (45):" in line for line in lines), lines
