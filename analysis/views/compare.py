@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import solara
 
-from parley.analysis.comparisons import differences, draw_comparison, shared_seats
+from parley.agents.society import PartyNames
+from parley.analysis.comparisons import differences, shared_seats
+from parley.analysis.figures import styles_of_run
+from parley.analysis.formatting import seat_title
 from parley.analysis.tables import Tables, load
-from parley.analysis.views._html import element, painted, picture, table
+from parley.analysis.views._chart import Chart, Drawn, Key, last_round, party_key
+from parley.analysis.views._html import element, table
 from parley.analysis.views._session import Shown, runs, surveyed
+from parley.analysis.views.attitudes import HEADER, attitude_panel
 from parley.llm.errors import UserError
 
 ORDER = 8
@@ -35,9 +41,9 @@ def View(shown: Shown) -> None:
 @solara.component
 def Both(shown: Shown, other: Tables, folder: str) -> None:
     names = Path(str(shown.session.folder)).name, Path(folder).name
-    svg = solara.use_memo(lambda: painted(lambda: draw_comparison(shown.tables, other, names)), [shown.tables, other])
-    if shared_seats(shown.tables, other):
-        picture(svg, f"Mean attitudes by round of {names[0]} (filled) and {names[1]} (open), by party")
+    chart = solara.use_memo(lambda: comparison_chart(shown.tables, other, names), [shown.tables, other])
+    if chart.panels:
+        Drawn(chart, shown.round, f"Mean attitudes by round of {names[0]} (filled) and {names[1]} (open), by party")
     else:
         element(
             "p",
@@ -46,6 +52,33 @@ def Both(shown: Shown, other: Tables, folder: str) -> None:
         )
     rows = [list(row) for row in differences(shown.tables.header, other.header)]
     table(["setting", *names], rows, "What differs")
+
+
+def comparison_chart(one: Tables, other: Tables, names: tuple[str, str]) -> Chart:
+    """Return a panel for each topic and group of both runs; the second run has open markers and broken lines."""
+    first, second = names if names[0] != names[1] else (f"{names[0]} (1)", f"{names[1]} (2)")
+    titles = PartyNames.told({**other.header.parties, **one.header.parties})
+    panels, rows, looks, parties = [], [], styles_of_run(one, other), dict[str, Key]()
+    for topic, group in shared_seats(one, other):
+        panel, cells = attitude_panel(one, topic, group, first)
+        further, more = attitude_panel(other, topic, group, second)
+        flags = [
+            (round_, f"{name}: {text}")
+            for name, side in ((first, panel), (second, further))
+            for round_, text in side.flags
+        ]
+        lines = [*panel.lines, *further.lines]
+        for line in lines:
+            run, _, party = line.key.rpartition("|")
+            parties[line.key] = party_key(line.key, f"{seat_title(party, titles)}, {run}", looks[party], run == second)
+        panels.append(replace(panel, lines=lines, flags=flags))
+        rows += [*cells, *more]
+    keys = sorted(parties.values(), key=lambda key: key.open)
+    if any(panel.flags for panel in panels):
+        keys.append(Key("flags", "Interventions", ""))
+    last, file = max(last_round(one), last_round(other)), f"{names[0]}-compared-with-{names[1]}"
+    caption = f"{first} (filled) and {second} (open). Means over rooms; bars are 95% intervals (five rooms or more)."
+    return Chart("lines", file, caption, last, keys, panels, HEADER, rows)
 
 
 def _load(folder: str) -> Tables | str:

@@ -1,54 +1,76 @@
-"""How attitudes are distributed in every round, over all rooms: a histogram per party, one row per round."""
+"""How attitudes are distributed after each round, over all rooms: a histogram per party and round, on one scale of counts."""
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-import solara
-from matplotlib.figure import Figure
+from collections.abc import Sequence
+from typing import Any
 
-from parley.analysis.figures import new_figure, styles_of_run
+import numpy as np
+import solara
+from numpy.typing import NDArray
+
+from parley.analysis.figures import styles_of_run
 from parley.analysis.formatting import REFERENCE, seat_title
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import painted, picture
+from parley.analysis.views._chart import Chart, Drawn, Line, Panel, last_round, party_key, scale_ends
+from parley.analysis.views._html import element
 from parley.analysis.views._session import Shown, surveyed
+from parley.analysis.views.attitudes import chart_caption
 
 ORDER = 3
 TITLE = "Distribution"
-EDGES = np.arange(-0.25, 10.5, 0.5)
+BINS = np.arange(0, 10.5, 0.5)
+"""The middle of each bin."""
+HEADER = ("party", "round", "attitude", "ratings")
 shows = surveyed
 
 
 @solara.component
 def View(shown: Shown) -> None:
-    topics = shown.tables.topics
-    topic = solara.use_reactive(topics[0])
-    solara.Select("Topic", topics, topic)
-    svg = solara.use_memo(lambda: _draw(shown, topic.value), [shown.tables, shown.round, topic.value])
-    if svg:
-        picture(svg, "Histograms of attitudes (0-10), a row per round and a line per party; Surveys has every rating")
+    tables = shown.tables
+    titles = {tables.title(topic): topic for topic in tables.topics}
+    chosen = solara.use_reactive(next(iter(titles)))
+    if len(titles) > 1:
+        solara.Select("Topic", list(titles), chosen)
+    topic = titles.get(chosen.value, tables.topics[0])
+    stem = shown.session.folder.name if shown.session.folder else "run"
+    chart = solara.use_memo(lambda: histograms(tables, topic, f"{stem}-distribution"), [tables, topic])
+    if chart.keys:
+        Drawn(
+            chart,
+            shown.round,
+            f"Number of ratings from 0 to 10 by party and round, on one scale: {tables.title(topic)}",
+        )
+    else:
+        element("p", "There are no ratings yet.", css="soft")
 
 
-def _draw(shown: Shown, topic: str) -> bytes:
-    """Return the figure of a topic as SVG; nothing where every rating is missing."""
-    ratings = shown.tables.attitudes
-    chosen = ratings[(ratings["topic"] == topic) & (ratings["group"] != REFERENCE) & (ratings["round"] <= shown.round)]
-    return painted(lambda: ridges(chosen, shown.tables)) if chosen["attitude"].notna().any() else b""
+def histograms(tables: Tables, topic: str, file: str) -> Chart:
+    """Return the number of ratings in each bin, by party and round."""
+    ratings = tables.attitudes
+    ratings = ratings[(ratings["topic"] == topic) & (ratings["group"] != REFERENCE)].dropna(subset="attitude")
+    looks, lines, rows = styles_of_run(tables), [], list[tuple[str, int, Sequence[Any]]]()
+    parties = [str(party) for party in ratings["party"].unique()]
+    for party in parties:
+        own, name = ratings[ratings["party"] == party], seat_title(party, tables.names)
+        by_round = (
+            own.loc[own["round"] == round_, "attitude"].to_numpy() for round_ in range(int(own["round"].max()) + 1)
+        )
+        counts = [bin_counts(values) for values in by_round]
+        lines.append(Line(party, counts=counts))
+        rows += [(party, round_, [name, round_, value, count]) for round_, binned in enumerate(counts)
+                 for value, count in zip(BINS.tolist(), binned, strict=True) if count]  # fmt: skip
+    keys = [party_key(party, seat_title(party, tables.names), looks[party]) for party in parties]
+    panel = Panel(tables.title(topic), lines, *scale_ends(tables, topic))
+    caption = f"{tables.title(topic)}. {chart_caption(tables).partition('. ')[0]}."
+    return Chart("bars", file, caption, last_round(tables), keys, [panel], HEADER, rows, bins=BINS.tolist())
 
 
-def ridges(ratings: pd.DataFrame, tables: Tables) -> Figure:
-    """Draw one row per round, the first on top; steps have the colour and line of their party."""
-    rounds, looks = sorted(ratings["round"].unique()), styles_of_run(tables)
-    with new_figure(5.2, 0.6 + 0.7 * len(rounds)) as figure:
-        axes = figure.subplots(len(rounds), 1, sharex=True, squeeze=False)[:, 0]
-        for axis, round_ in zip(axes, rounds, strict=True):
-            for party in ratings["party"].unique():
-                here = ratings[(ratings["round"] == round_) & (ratings["party"] == party)]["attitude"].dropna()
-                look, name = looks[party], seat_title(party, tables.names)
-                axis.hist(here, EDGES, histtype="step", color=look["color"], linestyle=look["linestyle"], label=name)
-            axis.set_ylabel(f"round {round_}", rotation=0, ha="right", va="center")
-            axis.set_yticks([])
-        axes[-1].set_xlabel("Attitude (0–10)")
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
-    return figure
+def bin_counts(values: NDArray[np.float64]) -> list[int]:
+    """Return how many attitudes are nearest to each half point.
+
+    >>> bin_counts(np.array([0.0, 0.2, 10.0]))[:2]
+    [2, 0]
+    """
+    edges = np.append(BINS - 0.25, BINS[-1] + 0.25)
+    return [int(count) for count in np.histogram(values, edges)[0]]
