@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def who(tables: Tables, network: Population) -> list[dict[str, Any]]:
     paths, texts = list(SHAPES.values()), _personas(tables)
     parties = list(dict.fromkeys(row["party"] for row in rows))
     links = network.links(0)
-    at = layout(len(network.room.parties), links.source, links.target)
+    at = _places(len(network.room.parties), tuple(links.source.tolist()), tuple(links.target.tolist()))
     return [
         {"name": str(row["name"]), "seat": seat_label(row), "party": str(row["party"])}
         | {"shape": paths[parties.index(row["party"]) % len(paths)],
@@ -133,6 +134,12 @@ def _heard(tables: Tables, room: str, round_: int) -> list[tuple[int, int]]:
 
 def _fill(value: float) -> str | None:
     return None if np.isnan(value) else SCALE[round(2 * min(max(value, 0), 10))]
+
+
+@lru_cache(maxsize=8)
+def _places(people: int, source: tuple[int, ...], target: tuple[int, ...]) -> Floats:
+    """Return the layout of a network, computed once however often its view is opened."""
+    return layout(people, np.array(source, np.int64), np.array(target, np.int64))
 
 
 def layout(people: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> Floats:

@@ -94,6 +94,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_scenario(
         RunSpec(load_preset("three_way").with_settings(few), folder / "runs" / "attack", tuple(few)), backend=backend
     )
+    ring = {"llm": "oracle", "size": 8, "repetitions": 1, "rounds": 1, "graph": "ring,degree=2", "reference": ""}
+    run_scenario(RunSpec(load_preset("network").with_settings(ring), folder / "runs" / "ring", tuple(ring)))
     (folder / "app.py").write_text(APP.replace("ROOT", repr(str(ROOT))), encoding="utf-8")
     return folder
 
@@ -172,6 +174,15 @@ def chart(browser: Browser, address: str) -> Iterator[Callable[..., Locator]]:
     for page in pages:
         page.context.close()
     assert wrong == []
+
+
+@pytest.fixture
+def network(browser: Browser, address: str) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{address}?run=runs/ring&view=Network")
+    page.locator(".network g .person").nth(7).wait_for()
+    yield page
+    page.context.close()
 
 
 def point(chart: Locator, round_: float, value: float, panel: int = 0) -> None:
@@ -340,3 +351,28 @@ def stepped(page: Page, key: str, to: int) -> float:
     )
     page.keyboard.press(key)
     return float(page.evaluate("window.taken"))
+
+
+def test_a_network_is_searched_zoomed_and_shows_neighbours(network: Page) -> None:
+    """On a ring of eight everybody has two neighbours; the search goes to an agent and says when there is none."""
+    panel = network.locator(".network")
+    names = panel.locator(".about strong")
+    panel.locator("g .person").nth(3).hover()
+    first = names.inner_text()
+    assert (panel.locator(".near").get_attribute("d") or "").count("M") == 2
+    panel.locator("g .person").nth(5).hover()
+    assert names.inner_text() != first
+    panel.get_by_label("Find an agent").fill(first.lower())
+    panel.get_by_text("1 found").wait_for()
+    assert names.inner_text() == first
+    whole = "-20 -20 1040 740"
+    panel.get_by_role("button", name="Zoom in").click()
+    network.wait_for_function(
+        "whole => document.querySelector('.network > svg').getAttribute('viewBox') !== whole", arg=whole
+    )
+    panel.get_by_role("button", name="Whole network").click()
+    network.wait_for_function(
+        "whole => document.querySelector('.network > svg').getAttribute('viewBox') === whole", arg=whole
+    )
+    panel.get_by_label("Find an agent").fill("no such name")
+    panel.get_by_text("No agent has this name").wait_for()
