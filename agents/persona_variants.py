@@ -5,9 +5,9 @@ conflict, news. The wording of both prompts is our own (prompts/persona_enhanced
 the debated topics stay out, because a stated view would settle the debate; there are three personas per leaning
 (theirs: one), so that a party can meet itself.
 
-Variants of the enhanced set differ in whole sentences. In `twins` a man and a woman have the same text except for that
-one word, and there are twenty people per party, so that the person can be the unit of a comparison
-(docs/structured.md).
+Variants of the enhanced set differ in whole sentences. In `twins` a man and a woman have the same text except for the words
+that say so in the first sentence: one word in English, article, noun and pronoun in German (sentences.toml of the language).
+There are many people per party (twenty in `us`), so that the person can be the unit of a comparison (docs/structured.md).
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ from pathlib import Path
 from typing import Any, cast
 
 from parley.agents.datafiles import build_from_table, save_text
+from parley.agents.language import Language
 from parley.agents.persona import PEOPLE, Persona
 from parley.agents.persona_generator import (
     check_unused,
     is_valid_backstory,
     names_party,
     persona_entry,
+    sentences_of,
     validation_error,
 )
 from parley.agents.society import Society
-from parley.agents.topic import load_topic, society_topics
+from parley.agents.topic import Topic, load_topic, society_topics
 from parley.llm.driver import Conversation, drive
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.purposes import Facts
@@ -95,67 +97,101 @@ def request_variant(backstory: str, person: Persona, seed: int, society: Society
     """Return a backstory rewritten for the gender or age of `person`, after a conversation. Errors: as
     `request_persona`.
     """
-    who = f"a {PEOPLE[person.gender]}" if person.gender else f"somebody aged {person.age}"
-    slots = {"persona": backstory, "who": who, "word": _word(person), "topics": _debated(society)}
+    word, form = _word(person, society.language), "gendered" if person.gender else "aged"
+    who = variant_words(society.language, form).format(word=word, age=person.age)
+    slots = {"persona": backstory, "who": who, "word": word, "topics": _debated(society)}
     text = society.language.prompt("persona_variant").fill(**slots)
-    return _asked(text, person, seed, "persona_variant", {"persona": backstory, "variant": _word(person)}, society)
+    return _asked(text, person, seed, "persona_variant", {"persona": backstory, "variant": word}, society)
 
 
 def _asked(text: str, person: Persona, seed: int, purpose: str, facts: Facts, society: Society) -> Conversation[str]:
+    word = _word(person, society.language)
+
     def compose(attempt: int) -> Request:
-        own = derive(seed, "enhanced", person.party, person.name, _word(person), attempt)
+        own = derive(seed, "enhanced", person.party, person.name, word, attempt)
         return Request((Message("user", text),), Sampling(1.0, TOKENS), own, (), purpose, facts=facts)
 
-    who = f"{person.name} ({' '.join([person.party, _word(person)]).strip()})"
+    who = f"{person.name} ({' '.join([person.party, word]).strip()})"
     return is_valid_backstory(compose, lambda reply: variant_problem(reply, person, society), who)
 
 
 def variant_problem(reply: Reply, person: Persona, society: Society) -> str | None:
     """Return what is wrong with a reply as the backstory of this person, or None."""
-    text = reply.text or ""
-    first, words = re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0], len(text.split())
-    stated = {word for word in PEOPLE.values() if re.search(rf"\b{word}\b", first, re.I)}
-    stated |= {f"{age}-year-old" for age in re.findall(r"\b\d\d\b", first)}
-    if wrong := validation_error(reply, person.name, society.language):
+    text, language = reply.text or "", society.language
+    first, words, word = sentences_of(text)[0], len(text.split()), _word(person, language)
+    genders = [variant_words(language, gender) for gender in PEOPLE]
+    stated = {gender for gender in genders if re.search(rf"\b{gender}\b", first, re.I)}
+    stated |= {variant_words(language, "age").format(age=age) for age in re.findall(r"\b\d\d\b", first)}
+    if wrong := validation_error(reply, person.name, language):
         return wrong
     if not SHORTEST <= words <= LONGEST:
         return f"has {words} words, not {SHORTEST} to {LONGEST}"
-    if stated != ({_word(person)} - {""}):
-        return f"does not state {_word(person) or 'neither gender nor age'} in its first sentence, and that alone"
+    if stated != ({word} - {""}):
+        return f"does not state {word or 'neither gender nor age'} in its first sentence, and that alone"
     if not names_party(text, person.party, society):
         return "does not name the party"
     topics = map(load_topic, society_topics(society))
-    named = [topic for topic in topics if topic.title.removeprefix("banning ") in text.lower()]
+    named = [topic for topic in topics if _named(topic).lower() in text.lower()]
     return f"names {named[0].title}, which is debated" if named else None
 
 
-def _word(person: Persona) -> str:
-    """Return the word of a variant: man, woman, 21-year-old; empty for a person without one."""
-    return PEOPLE.get(person.gender, f"{person.age}-year-old" if person.age else "")
+def _word(person: Persona, language: Language) -> str:
+    """Return the words of a variant: man, woman, 21-year-old; empty for a person without one."""
+    if person.gender:
+        return variant_words(language, person.gender)
+    return variant_words(language, "age").format(age=person.age) if person.age else ""
+
+
+def variant_words(language: Language, name: str) -> str:
+    """Return an entry of [variants] in sentences.toml. Errors: UserError if it is missing.
+
+    >>> from parley.agents.language import ENGLISH
+    >>> variant_words(ENGLISH, "female")
+    'woman'
+    """
+    known = language.entry("variants")
+    if name not in known:
+        raise UserError(
+            f"[variants] in sentences.toml of the language {language.code} lacks {name}: copy the English line"
+        )
+    return str(known[name])
+
+
+def _named(topic: Topic) -> str:
+    """Return the title of a topic without the words before it: partial-birth abortions, Klimawandel."""
+    before = topic.language.entry("before_topic")
+    return next((topic.title.removeprefix(word) for word in before if topic.title.startswith(word)), topic.title)
 
 
 def _debated(society: Society) -> str:
-    return ", ".join(load_topic(slug).title.removeprefix("banning ") for slug in society_topics(society))
+    return ", ".join(_named(load_topic(slug)) for slug in society_topics(society))
 
 
 def write_twins(party: str, folder: Path, backend: Backend, model: str, seed: int, society: Society) -> Path:
     """Write `<folder>/<party>.toml`: each person, then as men, then as women. Errors: UserError if the file exists."""
     path = check_unused(folder, party)
     plain = invented_person(party, recipe(party, society).twins, backend, seed, society)
-    people = [*plain, *[gender_twin(one, gender, society.demonym) for gender in PEOPLE for one in plain]]
-    head = f"# Twins ({party}), written by {model} to the prompt persona_enhanced.txt; a man and a woman differ in one word\n"
+    people = [*plain, *[gender_twin(one, gender, society) for gender in PEOPLE for one in plain]]
+    head = f"# Twins ({party}), written by {model} to the prompt persona_enhanced.txt; a man and a woman differ in gender alone\n"
     return save_text(path, head + "# (python run.py personas --set twins).\n" + "".join(map(persona_entry, people)))
 
 
-def gender_twin(person: Persona, gender: str, demonym: str) -> Persona:
-    """Return the person as a man or a woman. Errors: UserError if the text lacks the demonym (American).
+def gender_twin(person: Persona, gender: str, society: Society) -> Persona:
+    """Return the person as a man or a woman. Errors: UserError if the first sentence lacks the words of [twins].
 
-    >>> gender_twin(Persona("", "default", "Sam", "You are Sam, an American. You read."), "female", "American").backstory
+    >>> from parley.agents.society import load_society
+    >>> sam = Persona("", "default", "Sam", "You are Sam, an American. You read.")
+    >>> gender_twin(sam, "female", load_society("us")).backstory
     'You are Sam, an American woman. You read.'
     """
-    if demonym not in person.backstory:
+    (needed, form), *others = society.language.entry("twins")[gender]
+    own, first = society.demonym, sentences_of(person.backstory)[0]
+    gendered, found = re.subn(needed.format(demonym=re.escape(own)), form.format(demonym=own), first, count=1)
+    if not found:
         raise UserError(
-            f"the text of {person.name} ({person.party}) lacks the word {demonym}, which the gender would replace: "
-            "add it to the text"
+            f"the first sentence of {person.name} ({person.party}) lacks the words that the gender replaces "
+            f"({needed.format(demonym=own)}): write the leaning in enhanced.toml with them"
         )
-    return replace(person, gender=gender, backstory=person.backstory.replace(demonym, f"{demonym} {PEOPLE[gender]}", 1))
+    for pattern, other in others:
+        gendered = re.sub(pattern, other, gendered, count=1)
+    return replace(person, gender=gender, backstory=person.backstory.replace(first, gendered, 1))

@@ -58,7 +58,7 @@ def find_duplicate(sentence: str, known: Iterable[str]) -> str | None:
 
 @cache
 def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z]+", text.lower()))
+    return frozenset(re.findall(r"[^\W\d_]+", text.lower()))
 
 
 SHORTEST, LONGEST = 3, 40

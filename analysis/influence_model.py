@@ -13,6 +13,9 @@ with such feedback. Intervals use Student's t with clusters - 1 degrees of freed
 Fieller's (1954). If the interval of mu contains 0, the bias has no estimate (NaN, unbounded interval), because a pull that may
 be nothing has no direction.
 
+People may differ: some are more stubborn. One fit over people who differ is no average of them, because how far they move goes
+with where they are; then each kind of person has a kappa, a mu and pulls of its own (`RoomPassages.kind`).
+
 `recover_parameters` fits the oracle's own law to a record, to check that the planted values are found again. It fits each agent
 by itself, with the grades of the lines that it heard as they were read. The unit is the room. The fitted law knows neither the
 ends of the axis nor bounded confidence (epsilon), under which kappa comes out too small. Starting values are the expected ratings
@@ -25,8 +28,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import pandas as pd
@@ -41,6 +44,12 @@ Grade = Callable[[str, str], float | None]
 KAPPA, MU, PULL = 0, 1, 2
 """Places of the parameters; from PULL on one per subject."""
 NAMES = ("kappa", "mu", "bias")
+CLOSED = "closed"
+"""Kappa plus mu: the share of its distances that an agent closes when it hears a line."""
+ALL = "all"
+"""In place of a party: one fit over all agents."""
+DIFFERENT = 0.01
+"""The level of the test whether kinds of people move differently; so low that people who do not differ are rarely split up."""
 START = (0.05, 0.05, 0.25)
 GIVEN = -1
 """In place of a speaker: the grade of the line is given."""
@@ -54,7 +63,8 @@ class RoomPassages:
 
     before, after (n, k): attitudes; NaN: missing. speaker (n, t): the seat that speaks a line, or GIVEN. grade (n, t): of a given
     line; NaN: it cannot be read and has no influence. heard (n, t, k): which seats hear it. cluster (n,): clusters are
-    independent. subject (n,): from 0, each with its own pull.
+    independent. subject (n,): from 0, each with its own pull. kind (n, k): from 0, the kind of person in a seat; each kind moves
+    at its own rates. Without it, all people are of one kind.
     """
 
     before: Floats
@@ -64,14 +74,20 @@ class RoomPassages:
     heard: NDArray[np.bool_]
     cluster: NDArray[np.int64]
     subject: NDArray[np.int64]
+    kind: NDArray[np.int64] | None = None
 
     @property
     def clusters(self) -> int:
         return len(np.unique(self.cluster))
 
+    @property
+    def kinds(self) -> NDArray[np.int64]:
+        """The kind of person in each seat (n, k)."""
+        return np.zeros(self.before.shape, dtype=int) if self.kind is None else self.kind
+
 
 class InfluenceFit(NamedTuple):
-    """theta (p,): kappa, mu, and the pull of each subject; covariance; number of clusters and of ratings fitted.
+    """theta (p,): kappa, mu, and the pull of each subject (see `place`); covariance; number of clusters and of ratings fitted.
 
     pseudo: by cluster the jackknife's pseudo-value (p,), whose mean is theta.
     """
@@ -98,9 +114,9 @@ class Unidentified(ValueError):
 
 def fit_influence(rooms: RoomPassages, influence: bool = True) -> InfluenceFit:
     """Kappa, mu and pulls by the jackknife. influence: whether there is any; if not, kappa is 0. Errors: Unidentified."""
-    subjects = int(np.max(rooms.subject)) + 1
-    start = np.array([START[KAPPA] * influence, START[MU], *[START[PULL]] * subjects])
-    free = np.arange(len(start)) >= (KAPPA if influence else MU)
+    kinds, pulls = int(np.max(rooms.kinds)) + 1, int(np.max(rooms.subject)) + 1
+    start = np.repeat([START[KAPPA] * influence, START[MU], *[START[PULL]] * pulls], kinds)
+    free = np.arange(len(start)) >= (0 if influence else MU * kinds)
     known = np.isfinite(follow_model(start, rooms)[0]) & np.isfinite(rooms.after)
     cluster = np.broadcast_to(rooms.cluster[:, None], known.shape)[known]
 
@@ -144,10 +160,11 @@ def _step(whole: Floats, jacobian: Floats, residuals: Floats) -> Floats:
 
 def follow_model(theta: Floats, rooms: RoomPassages) -> tuple[Floats, Floats]:
     """The attitudes after the lines (n, k), and their slopes by parameter (n, k, p)."""
-    rows, value = np.arange(len(rooms.before)), rooms.before.copy()
-    slope = np.zeros((*value.shape, len(theta)))
-    of = PULL + rooms.subject
-    pull = theta[of][:, None]
+    value, kind = rooms.before.copy(), rooms.kinds
+    rows, seats = np.arange(len(value)), np.arange(value.shape[1])[None, :]
+    slope, kinds = np.zeros((*value.shape, len(theta))), int(kind.max()) + 1
+    own_kappa, own_mu, of = kind, place(MU, kind, kinds), place(PULL + rooms.subject[:, None], kind, kinds)
+    kappa, mu, pull = theta[own_kappa], theta[own_mu], theta[of]
     for line in range(rooms.speaker.shape[1]):
         speaker, heard = rooms.speaker[:, line], rooms.heard[:, line, :]
         own = speaker != GIVEN
@@ -155,13 +172,22 @@ def follow_model(theta: Floats, rooms: RoomPassages) -> tuple[Floats, Floats]:
         rise = np.where(own[:, None], slope[rows, speaker], 0.0)[:, None, :]
         moves = (heard & (own | np.isfinite(rooms.grade[:, line]))[:, None]).astype(float)
         gap = np.where(moves > 0, grade - value, 0.0)
-        change = theta[KAPPA] * moves[..., None] * (rise - slope) - theta[MU] * slope
-        change[..., KAPPA] += gap
-        change[..., MU] -= value
-        change[rows, :, of] += 1.0
+        change = (kappa * moves)[..., None] * (rise - slope) - mu[..., None] * slope
+        change[rows[:, None], seats, own_kappa] += gap
+        change[rows[:, None], seats, own_mu] -= value
+        change[rows[:, None], seats, of] += 1.0
         slope = slope + np.where(heard[..., None], change, 0.0)
-        value = value + np.where(heard, theta[KAPPA] * gap + pull - theta[MU] * value, 0.0)
+        value = value + np.where(heard, kappa * gap + pull - mu * value, 0.0)
     return value, slope
+
+
+@overload
+def place(parameter: int, kind: int, kinds: int) -> int: ...
+@overload
+def place(parameter: int | NDArray[np.int64], kind: NDArray[np.int64], kinds: int) -> NDArray[np.int64]: ...
+def place(parameter: Any, kind: Any, kinds: int) -> Any:
+    """Return the places in theta of a parameter (KAPPA, MU, or PULL + subject) of a kind of person."""
+    return parameter * kinds + kind
 
 
 def fit_plain(fit: InfluenceFit, place: int) -> Estimate:
@@ -176,9 +202,9 @@ def combine_fits(fit: InfluenceFit, weights: Floats) -> Estimate:
     return Estimate(value, error, value - _t(fit) * error, value + _t(fit) * error)
 
 
-def bias_estimate(fit: InfluenceFit, subject: int = 0) -> Estimate:
+def bias_estimate(fit: InfluenceFit, subject: int = 0, kind: int = 0, kinds: int = 1) -> Estimate:
     """pull / mu with Fieller's interval: every b for which pull - b * mu does not differ from 0."""
-    both = [MU, PULL + subject]
+    both = [place(MU, kind, kinds), place(PULL + subject, kind, kinds)]
     mu, pull = fit.theta[both]
     (v_mu, v_both), (_, v_pull) = _t(fit) ** 2 * fit.covariance[np.ix_(both, both)]
     square, linear, constant = mu**2 - v_mu, mu * pull - v_both, pull**2 - v_pull
@@ -194,17 +220,20 @@ def _t(fit: InfluenceFit) -> float:
     return float(stats.t.ppf(0.975, fit.clusters - 1))
 
 
-def recover_parameters(tables: Tables, grade: Grade) -> pd.DataFrame:
+def recover_parameters(tables: Tables, grade: Grade, by_party: bool = False) -> pd.DataFrame:
     """Fit every topic. grade(topic, text) returns the grade 0-10 of a line, or None if it cannot be read.
 
-    Returns one row per topic and parameter: topic, parameter, estimate, se, low, high (95%), transitions, rooms, how.
+    by_party: the agents of each party have parameters of their own. One fit over people who differ is no average of them.
+    Returns one row per topic, party and parameter: topic, party (ALL: one fit over all agents), parameter, estimate, se, low,
+    high (95%), transitions, rooms, how. By party, there is the parameter CLOSED too, and `differs` says whether it differs
+    between parties on the topic (see `parties_differ`).
     Errors: UserError if a topic has fewer than 5 rooms to fit, or if influence and pull cannot be told apart.
     """
-    return pd.DataFrame([row for topic in tables.topics for row in _fit(tables, topic, grade)])
+    return pd.DataFrame([row for topic in tables.topics for row in _fit(tables, topic, grade, by_party)])
 
 
-def _fit(tables: Tables, topic: str, grade: Grade) -> list[dict]:
-    passages, how = _agent_passages(tables, topic, grade)
+def _fit(tables: Tables, topic: str, grade: Grade, by_party: bool) -> list[dict]:
+    passages, how, parties = _agent_passages(tables, topic, grade, by_party)
     if passages.clusters < LEAST:
         raise UserError(
             f"{topic}: a fit needs at least {LEAST} rooms with ratings before and after a round, and this run "
@@ -217,22 +246,60 @@ def _fit(tables: Tables, topic: str, grade: Grade) -> list[dict]:
             f"{topic}: influence and pull cannot be estimated separately from what agents read; the run needs "
             "more rooms, or lines that can be graded"
         ) from error
-    estimates = [fit_plain(fit, KAPPA), fit_plain(fit, MU), bias_estimate(fit)]
     sizes = {"transitions": len(passages.after), "rooms": fit.clusters, "how": how}
+    if by_party:
+        sizes["differs"] = parties_differ(fit, len(parties))
     return [
-        {"topic": topic, "parameter": name, "estimate": value, "se": error, "low": low, "high": high, **sizes}
-        for name, (value, error, low, high) in zip(NAMES, estimates, strict=True)
+        {
+            "topic": topic,
+            "party": party,
+            "parameter": name,
+            "estimate": value,
+            "se": error,
+            "low": low,
+            "high": high,
+            **sizes,
+        }
+        for number, party in enumerate(parties)
+        for name, (value, error, low, high) in _party_estimates(fit, number, len(parties), by_party)
     ]
 
 
-def _agent_passages(tables: Tables, topic: str, grade: Grade) -> tuple[RoomPassages, str]:
-    """Each agent from one survey to the next as a room of its own, in which every line is given; and how it was rated."""
+def _party_estimates(fit: InfluenceFit, party: int, parties: int, by_party: bool) -> list[tuple[str, Estimate]]:
+    kappa, mu = (fit_plain(fit, place(name, party, parties)) for name in (KAPPA, MU))
+    known = [("kappa", kappa), ("mu", mu), ("bias", bias_estimate(fit, 0, party, parties))]
+    return [*known, (CLOSED, distance_closed(fit, party, parties))] if by_party else known
+
+
+def distance_closed(fit: InfluenceFit, kind: int, kinds: int, minus: int | None = None) -> Estimate:
+    """Kappa plus mu: the share of its distances that a kind of person closes per line; minus that of another kind, if any."""
+    weights = np.zeros(len(fit.theta))
+    weights[[place(KAPPA, kind, kinds), place(MU, kind, kinds)]] = 1.0
+    if minus is not None:
+        weights[[place(KAPPA, minus, kinds), place(MU, minus, kinds)]] = -1.0
+    return combine_fits(fit, weights)
+
+
+def parties_differ(fit: InfluenceFit, kinds: int) -> bool:
+    """Whether any two kinds of people close different shares of their distances, at the level DIFFERENT over all pairs."""
+    pairs = list(combinations(range(kinds), 2))
+    apart = [distance_closed(fit, one, kinds, minus=other) for one, other in pairs]
+    limit = float(stats.t.ppf(1 - DIFFERENT / (2 * max(len(pairs), 1)), fit.clusters - 1))
+    return any(abs(each.value) > limit * each.error for each in apart)
+
+
+def _agent_passages(
+    tables: Tables, topic: str, grade: Grade, by_party: bool
+) -> tuple[RoomPassages, str, tuple[str, ...]]:
+    """Each agent from one survey to the next as a room of its own, in which every line is given; how it was rated; the kinds."""
     rated = tables.attitudes[(tables.attitudes["topic"] == topic) & (tables.attitudes["group"] != "reference")]
+    rated = rated.assign(party=rated["party"] if by_party else ALL)
     how = "expected" if rated["expected"].notna().all() else "attitude"
-    levels = rated.pivot(index=["room", "agent"], columns="round", values=how)
-    lines, before, after, heard, room = _graded_lines(tables, topic, grade), [], [], [], []
+    levels = rated.pivot(index=["room", "agent", "party"], columns="round", values=how)
+    parties = tuple(rated["party"].unique())
+    lines, before, after, heard, room, kind = _graded_lines(tables, topic, grade), [], [], [], [], []
     for number, (name, agents) in enumerate(levels.groupby(level="room", sort=False)):
-        for (_, agent), ratings in agents.iterrows():
+        for (_, agent, party), ratings in agents.iterrows():
             for first, last in pairwise(levels.columns):
                 if np.isfinite(ratings[first]) and np.isfinite(ratings[last]):
                     rounds = (lines.get((name, round_), []) for round_ in range(first + 1, last + 1))
@@ -240,13 +307,15 @@ def _agent_passages(tables: Tables, topic: str, grade: Grade) -> tuple[RoomPassa
                     before.append([ratings[first]])
                     after.append([ratings[last]])
                     room.append(number)
+                    kind.append([parties.index(party)])
     shape = len(heard), max(map(len, heard), default=0)
     grades, mask = np.full(shape, np.nan), np.zeros((*shape, 1), dtype=bool)
     for row, values in enumerate(heard):
         grades[row, : len(values)], mask[row, : len(values)] = values, True
     start, end = (np.array(values, dtype=float).reshape(-1, 1) for values in (before, after))
-    cluster = np.array(room, dtype=int)
-    return RoomPassages(start, end, np.full(shape, GIVEN), grades, mask, cluster, np.zeros_like(cluster)), how
+    cluster, kinds = np.array(room, dtype=int), np.array(kind, dtype=int).reshape(-1, 1)
+    packed = RoomPassages(start, end, np.full(shape, GIVEN), grades, mask, cluster, np.zeros_like(cluster), kinds)
+    return packed, how, parties
 
 
 def _graded_lines(tables: Tables, topic: str, grade: Grade) -> dict[tuple[str, int], list[tuple[int, float]]]:

@@ -65,8 +65,9 @@ class Planted:
             return 0.0
         seats = (party, party) if condition == "same" else (*self.parties, DEFAULT)[: SIZES[condition]]
         begun, planted, known = self.starts[topic], self.parameters[topic], condition != "empty"
+        shares = [1 - planted.stays(seat) for seat in seats]
         ends = [
-            _held([begun[seat] for seat in seats], first, rounds or self.base.rounds, planted, known)
+            _held([begun[seat] for seat in seats], first, rounds or self.base.rounds, planted, known, shares)
             for first, opener in enumerate(seats)
             if opens is None or opens == (opener == party)
         ]
@@ -78,14 +79,16 @@ class Planted:
         return math.copysign(1.0, self.starts[topic][party] - self.starts[topic][self.base.society.other(party)])
 
 
-def _held(values: list[float], first: int, rounds: int, planted: Parameters, known: bool) -> list[float]:
-    """Everybody speaks in turn and all others hear it; `known`: whether they can make something of it."""
+def _held(
+    values: list[float], first: int, rounds: int, planted: Parameters, known: bool, shares: Sequence[float]
+) -> list[float]:
+    """Everybody speaks in turn and all others hear it; `known`: whether they can make something of it; `shares`: of a move."""
     values, seats = list(values), len(values)
     for turn in range(first, first + rounds * seats):
         speaker = turn % seats
         for hearer in range(seats):
             if hearer != speaker:
-                values[hearer] += move(values[hearer], values[speaker] if known else None, planted)
+                values[hearer] += shares[hearer] * move(values[hearer], values[speaker] if known else None, planted)
     return values
 
 
@@ -96,8 +99,12 @@ def truth(planted: Planted, claim: CardEstimate, sides: pd.Series) -> float | No
     """
     topics = planted.base.subject.topics if claim.topic == ALL else (claim.topic,)
     laws = [planted.parameters[topic] for topic in topics]
+    if claim.quantity in _BY_PARTY:
+        return _BY_PARTY[claim.quantity](laws[0], *(1 - laws[0].stays(party) for party in planted.parties))
     if claim.quantity in _PLAIN:
-        return _PLAIN[claim.quantity](laws[0])
+        # One fit over people of different stubbornness has no planted value, but the Default's answer and its own pull have.
+        alike = len({law.stays(party) for law in laws for party in planted.parties}) == 1
+        return _PLAIN[claim.quantity](laws[0]) if alike or claim.quantity == "default" else None
     if claim.quantity in _IN_ROOMS:
         return _IN_ROOMS[claim.quantity](planted, [(topic, party) for topic in topics for party in planted.parties])
     cells = [(topic, party) for topic, party in sides.index if topic in topics]
@@ -127,6 +134,14 @@ _PLAIN: dict[str, Callable[[Parameters], float | None]] = {
     "level_default": lambda law: 0.0 if law.mu else None,
     "default": lambda law: law.bias,
 }
+_BY_PARTY: dict[str, Callable[[Parameters, float, float], float]] = {
+    "kappa_first": lambda law, first, second: first * law.kappa,
+    "kappa_second": lambda law, first, second: second * law.kappa,
+    "mu_first": lambda law, first, second: first * law.mu,
+    "mu_second": lambda law, first, second: second * law.mu,
+    "closed_apart": lambda law, first, second: (first - second) * (law.kappa + law.mu),
+}
+"""Of a law, and the shares of a move that each of the two parties makes."""
 
 
 def _outward(planted: Planted, cells: Cells, of: str, null: str) -> float:

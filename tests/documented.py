@@ -140,6 +140,7 @@ RULES = (
     Rule(r"--scenario fake_news", "--repetitions 1"),
     Rule(r"--intervene|^run\.py intervene", "--repetitions 2 --topic racism"),
     Rule(r"^run\.py --scenario", SMALL),
+    Rule(r"^run\.py calibrate --society", "--repetitions 5 --rounds 1"),
     Rule(r"^run\.py calibrate", "--repetitions 5 --rounds 2 --topic racism --llm oracle"),
     Rule(r"^run\.py structured", "--repetitions 2 --rounds 2 --topic abortion"),
     Rule(r"^run\.py (personalised|prior-beliefs|bets|arguments)\b", "--repetitions 2 --topic racism"),

@@ -112,13 +112,14 @@ def _with_block(frame: pd.DataFrame, batch: int) -> pd.DataFrame:
 
 
 class Passage(NamedTuple):
-    """One room from one survey to the next: attitudes by seat, and the seats that said something, in order."""
+    """One room from one survey to the next: attitudes by seat, the seats that said something, in order, and the party of each."""
 
     block: str
     topic: str
     before: tuple[float, ...]
     after: tuple[float, ...]
     spoke: tuple[int, ...]
+    parties: tuple[str, ...]
 
 
 def room_passages(study: ConditionRecords, conditions: Sequence[str]) -> list[Passage]:
@@ -131,34 +132,39 @@ def _passages(study: ConditionRecords, condition: str) -> Iterator[Passage]:
     rated = rated[rated["group"] != "reference"]
     spoken = study.spoken(condition)
     lines = {key: list(part) for key, part in spoken[spoken["said"]].groupby(["room", "round"])["agent"]}
-    levels = rated.pivot(index=["block", "topic", "room", "agent"], columns="round", values="level")
+    levels = rated.pivot(index=["block", "topic", "room", "agent", "party"], columns="round", values="level")
     for (block, topic, room), part in levels.groupby(level=["block", "topic", "room"], sort=False):
         seats = {agent: seat for seat, agent in enumerate(part.index.get_level_values("agent"))}
+        parties = tuple(part.index.get_level_values("party"))
         values = part.to_numpy(dtype=float)
         for place, (before, after) in enumerate(pairwise(levels.columns)):
             speakers = [agent for round_ in range(before + 1, after + 1) for agent in lines.get((room, round_), [])]
             spoke = tuple(seats[agent] for agent in speakers)
-            yield Passage(block, topic, tuple(values[:, place]), tuple(values[:, place + 1]), spoke)
+            yield Passage(block, topic, tuple(values[:, place]), tuple(values[:, place + 1]), spoke, parties)
 
 
-def pack_passages(passages: Sequence[Passage], topics: Sequence[str], silent: Sequence[int] = ()) -> RoomPassages:
+def pack_passages(
+    passages: Sequence[Passage], topics: Sequence[str], silent: Sequence[int] = (), kinds: Sequence[str] = ()
+) -> RoomPassages:
     """The passages as arrays; clusters are blocks, subjects the topics in this order.
 
     An agent within END of an end of the axis can move one way only, which a law of means does not know. Its next rating is
     left out (by its rating before, never by its rating after). silent: seats whose lines have no content, so that no agent is
-    pulled toward their speakers.
+    pulled toward their speakers. kinds: parties whose agents move at rates of their own; without them all move alike.
     """
     seats, lines = max(len(each.before) for each in passages), max(len(each.spoke) for each in passages)
     size = len(passages)
     before, after = np.full((size, seats), np.nan), np.full((size, seats), np.nan)
     speaker, heard = np.full((size, lines), GIVEN), np.zeros((size, lines, seats), dtype=bool)
+    kind = np.zeros((size, seats), dtype=int)
     for row, passage in enumerate(passages):
         present = len(passage.before)
         before[row, :present], after[row, :present] = passage.before, passage.after
+        kind[row, :present] = [kinds.index(party) if kinds else 0 for party in passage.parties]
         for line, seat in enumerate(passage.spoke):
             speaker[row, line] = GIVEN if seat in silent else seat
             heard[row, line, :present] = np.arange(present) != seat
     after[(before < END) | (before > 10 - END)] = np.nan
     blocks = pd.factorize(np.array([passage.block for passage in passages]))[0]
     subject = np.array([list(topics).index(passage.topic) for passage in passages])
-    return RoomPassages(before, after, speaker, np.full((size, lines), np.nan), heard, blocks, subject)
+    return RoomPassages(before, after, speaker, np.full((size, lines), np.nan), heard, blocks, subject, kind)

@@ -16,7 +16,7 @@ difference in the pocket rows is a property of the model.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,14 +25,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from parley.agents.society import Society
 from parley.agents.topic import load_topic
 from parley.analysis.figures import make_canvas, style
-from parley.analysis.formatting import format_estimate, format_number
-from parley.analysis.influence_model import NAMES, recover_parameters
+from parley.analysis.formatting import format_estimate, format_number, join_phrases
+from parley.analysis.influence_model import ALL, CLOSED, NAMES, recover_parameters
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables
 from parley.llm.backends import in_society, topics_of
-from parley.llm.backends.oracle.dynamics import planted
+from parley.llm.backends.oracle.dynamics import Parameters, planted
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import unknown_name
 from parley.model.scenario import Scenario
@@ -45,6 +46,16 @@ NOTE = (
     "how much of the planted bias pocket learned from the oracle, whose values they list. No row is "
     "evidence about people or about large language models."
 )
+
+NONE_IN_COMMON = (
+    "Some of these people are more stubborn than others (planted), so there is no planted value for all of them: "
+    "compare the values by party."
+)
+PEOPLE_DIFFER = (
+    "people differ, so the fit over all of them is no average. Per line heard, influence and drift close this share of the "
+    "distances: {closed}."
+)
+NO_DIFFERENCE = "no difference between parties was found in how far a line moves them."
 
 PROBE = "attitude_labelled"
 SETTINGS = {"repetitions": 40, "rounds": 5}
@@ -96,28 +107,56 @@ def able(speakers: Sequence[Known], base: Scenario) -> tuple[Known, ...]:
 
 
 def calibrate(base: Scenario, speakers: Sequence[Known] = SPEAKERS) -> Generator[Scenario, Tables, pd.DataFrame]:
-    """Yield one scenario per speaker, receive the tables of its run, return one row per speaker, topic and parameter.
+    """Yield one scenario per speaker, receive the tables of its run, return the estimates over all agents and by party.
 
-    Columns: speaker, topic, parameter (kappa, mu, bias), planted (NaN: without a pull there is no bias), estimate, low, high
-    (95%), covered (is the planted value in the interval?), rooms, graded (share of lines that have a grade).
-    Errors: UserError of `recover_parameters`.
+    Columns: speaker, topic, party (ALL: one fit over all agents), parameter (kappa, mu, bias; by party also CLOSED), planted
+    (NaN: without a pull there is no bias, and people of different stubbornness have no planted value in common), estimate, low,
+    high (95%), covered (is the planted value in the interval?), differs (by party: whether parties were found to move
+    differently on the topic), rooms, graded (share of lines that have a grade). Errors: UserError of `recover_parameters`.
     """
     parts = []
     for speaker in speakers:
         tables = yield base.with_settings({"llm": speaker.spec, "probe": PROBE, "survey": "rounds"})
-        rows = recover_parameters(tables, _grade)
-        truth = planted(dict(speaker.changes), base.subject.society)
+        rows = pd.concat(
+            [recover_parameters(tables, _grade, by_party) for by_party in (False, True)], ignore_index=True
+        )
+        truth, seats = planted(dict(speaker.changes), base.subject.society), tuple(tables.attitudes["party"].unique())
         rows["planted"] = [
-            math.nan if name == "bias" and speaker.changes == STILL else float(getattr(truth[topic], name))
-            for topic, name in zip(rows["topic"], rows["parameter"], strict=True)
+            math.nan if name == "bias" and speaker.changes == STILL else planted_value(truth[topic], name, party, seats)
+            for topic, party, name in zip(rows["topic"], rows["party"], rows["parameter"], strict=True)
         ]
         inside = rows["planted"].between(rows["low"], rows["high"])
         rows["covered"] = inside & rows["estimate"].notna()  # an infinite interval contains everything and says nothing
         spoken = tables.utterances.dropna(subset="text")
         graded = np.mean([_grade(*line) is not None for line in zip(spoken["topic"], spoken["text"], strict=True)])
         parts.append(rows.assign(speaker=speaker.title, graded=float(graded)))
-    columns = ["speaker", "topic", "parameter", "planted", "estimate", "low", "high", "covered", "rooms", "graded"]
-    return pd.concat(parts, ignore_index=True)[columns]
+    columns = [
+        "speaker",
+        "topic",
+        "party",
+        "parameter",
+        "planted",
+        "estimate",
+        "low",
+        "high",
+        "covered",
+        "differs",
+        "rooms",
+    ]
+    return pd.concat(parts, ignore_index=True)[[*columns, "graded"]]
+
+
+def planted_value(law: Parameters, name: str, party: str, seats: Sequence[str]) -> float:
+    """Return what a fit over a party, or over ALL of these parties, should find; NaN where they have no value in common.
+
+    Whoever is stubborn moves less by influence and by pull alike, toward the same level.
+    """
+    moves = {1 - law.stays(seat) for seat in (seats if party == ALL else (party,))}
+    if len(moves) > 1 and (law.kappa or law.mu):
+        return math.nan
+    if name == "bias":
+        return law.bias
+    return moves.pop() * (law.kappa + law.mu if name == CLOSED else float(getattr(law, name)))
 
 
 def _grade(topic: str, text: str) -> float | None:
@@ -138,39 +177,68 @@ def write(estimates: pd.DataFrame, folder: Path, base: Scenario) -> Path:
     report.lines(f"- **{name}**: {meaning}" for name, meaning in MEANING.items())
     report.figure(forest(estimates, base), "calibration", "Planted and measured")
     for speaker, rows in estimates.groupby("speaker", sort=False):
-        planted_rows = rows.dropna(subset="planted")
-        hits = f"{int(planted_rows['covered'].sum())} of {len(planted_rows)} intervals contain the planted value"
-        report.section(str(speaker), f"{hits}. {rows['graded'].iloc[0]:.0%} of the lines have a known grade.")
-        report.table(*_table(rows))
+        whole, parts = rows[rows["party"] == ALL], rows[rows["party"] != ALL]
+        graded = f"{rows['graded'].iloc[0]:.0%} of the lines have a known grade."
+        report.section(str(speaker), f"{_hits(whole)} {graded}")
+        report.table(*_table(whole, base.society))
+        report.add(f"**By party.** {_hits(parts)}")
+        report.lines([f"- {line}" for line in _differences(parts, base.society)])
+        report.table(*_table(parts, base.society))
     report.add(NOTE)
     return report.write()
 
 
-def _table(rows: pd.DataFrame) -> tuple[list[list[str]], list[str]]:
-    cells = []
-    for topic, part in rows.groupby("topic", sort=False):
-        cells.append([load_topic(topic).title])
+def _hits(rows: pd.DataFrame) -> str:
+    """Return how many intervals contain the planted value; or why there is none."""
+    known = rows[rows["parameter"].isin(NAMES)].dropna(subset="planted")
+    if known.empty:
+        return NONE_IN_COMMON
+    return f"{int(known['covered'].sum())} of {len(known)} intervals contain the planted value."
+
+
+def _differences(rows: pd.DataFrame, society: Society) -> Iterator[str]:
+    """Yield a sentence per topic: how much of its distances each party closes per line heard, and whether parties differ."""
+    for topic, part in rows[rows["parameter"] == CLOSED].groupby("topic", sort=False):
+        if part["differs"].iloc[0]:
+            closed = [f"{society.plural(row.party)} {row.estimate:.1%}" for row in part.itertuples()]
+            yield f"{load_topic(str(topic)).title}: {PEOPLE_DIFFER.format(closed=join_phrases(closed))}"
+        else:
+            yield f"{load_topic(str(topic)).title}: {NO_DIFFERENCE}"
+
+
+def _table(rows: pd.DataFrame, society: Society) -> tuple[list[list[str]], list[str]]:
+    cells, by_party = [], bool((rows["party"] != ALL).any())
+    for (topic, party), part in rows.groupby(["topic", "party"], sort=False):
+        cells.append([load_topic(topic).title, *([society.plural(party)] if by_party else [])])
         for name, row in part.set_index("parameter").loc[list(NAMES)].iterrows():
             digits = 2 if name == "bias" else 3
             measured = format_estimate(row["estimate"], row["low"], row["high"], digits)
             cells[-1] += [format_number(row["planted"], digits), measured]
-    return cells, ["topic", *[head for name in NAMES for head in (f"{name} planted", "measured")]]
+    heads = [head for name in NAMES for head in (f"{name} planted", "measured")]
+    return cells, ["topic", *["party"] * by_party, *heads]
 
 
 def forest(estimates: pd.DataFrame, base: Scenario) -> Figure:
-    """Draw one panel per parameter: intervals by speaker and topic, the planted value as a cross."""
+    """Draw one panel per parameter: intervals by speaker and topic, the planted value as a cross.
+
+    Where people of different stubbornness have no planted value in common, there is an interval for each party.
+    """
+    whole = estimates["party"] == ALL
+    apart = set(estimates[whole & estimates["planted"].isna() & (estimates["parameter"] != "bias")]["topic"])
+    chosen = whole != estimates["topic"].isin(apart)
+    estimates = estimates[chosen & estimates["parameter"].isin(NAMES)]
     with style():
         figure = make_canvas(7.0, 0.5 + 0.16 * len(estimates) / len(NAMES) + 0.6)
         axes = figure.subplots(1, len(NAMES), sharey=True)
         for axis, name in zip(axes, NAMES, strict=True):
-            _panel(axis, estimates[estimates["parameter"] == name], name)
+            _panel(axis, estimates[estimates["parameter"] == name], name, base.society)
         title = f"Planted (cross) and measured (95% interval): {base.repetitions} rooms per topic, seed {base.seed}"
         figure.suptitle(title, fontsize=8)
         figure.tight_layout()
     return figure
 
 
-def _panel(axis: Axes, rows: pd.DataFrame, name: str) -> None:
+def _panel(axis: Axes, rows: pd.DataFrame, name: str, society: Society) -> None:
     low_end, high_end = LIMITS[name]
     speakers, records = list(rows["speaker"].unique()), rows.to_dict("records")
     for place, row in enumerate(records):
@@ -183,7 +251,8 @@ def _panel(axis: Axes, rows: pd.DataFrame, name: str) -> None:
             axis.plot(row["planted"], place, "x", color="black", markersize=4)
     axis.set_xlim(low_end, high_end)
     axis.set_title(name)
-    labels = [f"{row['speaker']}: {load_topic(row['topic']).title}" for row in records]
+    of = ["" if row["party"] == ALL else f", {society.plural(row['party'])}" for row in records]
+    labels = [f"{row['speaker']}: {load_topic(row['topic']).title}{who}" for row, who in zip(records, of, strict=True)]
     axis.set_yticks(range(len(rows)), labels, fontsize=6)
     axis.set_ylim(len(rows) - 0.5, -0.5)
     axis.grid(axis="x", color="#e3e3e3", linewidth=0.5)

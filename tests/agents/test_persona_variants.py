@@ -11,11 +11,12 @@ from data_checks import check_each
 
 import run
 from parley.agents.persona import Persona, load_personas, persona_set
-from parley.agents.persona_generator import ATTEMPTS
+from parley.agents.persona_generator import ATTEMPTS, sentences_of
 from parley.agents.persona_variants import (
     LONGEST,
     SHORTEST,
     VARIANTS,
+    gender_twin,
     recipe,
     request_persona,
     request_variant,
@@ -216,3 +217,65 @@ def test_the_shipped_twins_are_those_of_the_oracle_and_differ_in_one_word(tmp_pa
         assert man.backstory.replace("American man", "American", 1) == one.backstory
     others = {name for other in PARTIES if other != party for name in recipe(other, US).twins}
     assert not others & set(recipe(party, US).twins)
+
+
+COUNTRIES = [(name, party) for name in ("uk", "germany") for party in load_society(name).parties]
+PAIRS = {
+    "uk": [("man", "woman")],
+    "germany": [("ein", "eine"), ("Mann", "Frau"), ("der", "die")],
+}
+"""The only words in which a man and a woman may differ."""
+
+
+@check_each(("name", "party"), COUNTRIES, ids=lambda row: "-".join(row))
+def test_twins_of_a_country_differ_in_gendered_words_alone(tmp_path: Path, name: str, party: str) -> None:
+    """In German the article, the noun and the pronoun agree; where nothing follows the noun, there is no pronoun."""
+    society = load_society(name)
+    folder = tmp_path / name
+    write_twins(party, folder, open_spec(f"oracle,society={name}"), "oracle", 0, society)
+    plain, men, women = (load_personas(f"{party}{variant}", folder) for variant in ("", ":male", ":female"))
+    assert [one.name for one in plain] == [one.name for one in men] == [one.name for one in women]
+    assert len({one.backstory for one in plain}) == len(plain) == len(recipe(party, society).twins)
+    for one, man, woman in zip(plain, men, women, strict=True):
+        words = [text.backstory.replace(",", " ").replace(".", " ").split() for text in (man, woman)]
+        differ = [pair for pair in zip(*words, strict=True) if len(set(pair)) > 1]
+        assert differ == PAIRS[name][: len(differ)]
+        assert len(differ) >= min(2, len(PAIRS[name]))
+        assert [variant_problem(Reply(who.backstory), who, society) for who in (one, man, woman)] == [None] * 3
+        assert sentences_of(man.backstory)[1:] == sentences_of(woman.backstory)[1:] == sentences_of(one.backstory)[1:]
+
+
+@check_each(("name", "party"), COUNTRIES, ids=lambda row: "-".join(row))
+def test_enhanced_people_of_a_country_come_in_every_variant(tmp_path: Path, name: str, party: str) -> None:
+    society = load_society(name)
+    folder = tmp_path / name
+    write_enhanced(party, folder, open_spec(f"oracle,society={name}"), "oracle", 0, society)
+    people = [
+        one for kind in ("", ":male", ":female", ":21", ":35", ":67") for one in load_personas(f"{party}{kind}", folder)
+    ]
+    assert Counter(one.name for one in people) == dict.fromkeys(recipe(party, society).names, 1 + len(VARIANTS))
+    assert [variant_problem(Reply(one.backstory), one, society) for one in people] == [None] * len(people)
+    assert {banks(name).party(one.backstory) for one in people} == {"none" if party == "default" else party}
+
+
+def test_no_name_of_a_country_is_in_two_parties() -> None:
+    for name in ("uk", "germany"):
+        society = load_society(name)
+        known = Counter(one for party in society.parties for one in recipe(party, society).twins)
+        assert max(known.values()) == 1, name
+
+
+def test_a_topic_is_found_in_a_german_text() -> None:
+    """Nouns have capitals and articles change: „vor dem Klimawandel“ names „der Klimawandel“."""
+    germany = load_society("germany")
+    kim = Persona("", "spd", "Kim", "")
+    start = "Du bist Kim, eine Person aus Deutschland, die links der Mitte steht und die SPD unterstützt."
+    story = start + " Du gehst gern mit anderen spazieren." * 10
+    assert variant_problem(Reply(story), kim, germany) is None
+    assert "debated" in str(variant_problem(Reply(f"{story} Angst hast du vor dem Klimawandel."), kim, germany))
+    assert "ein Mann" in str(variant_problem(Reply(story), Persona("", "spd", "Kim", "", "male"), germany))
+
+
+def test_a_text_without_the_words_of_a_pair_is_one_line() -> None:
+    with pytest.raises(UserError, match="lacks the words that the gender replaces"):
+        gender_twin(Persona("", "spd", "Kim", "Du bist Kim. Du liest."), "male", load_society("germany"))

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import run
+from parley.analysis.influence_model import ALL
 from parley.analysis.studies.calibrate import SPEAKERS, Known, calibrate, chosen, forest, write
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
@@ -42,8 +43,13 @@ def held(speakers: tuple[Known, ...], folder: Path) -> pd.DataFrame:
     raise AssertionError("the study asked for more than its speakers")
 
 
+def of_all(calibrated: pd.DataFrame, speaker: str) -> pd.DataFrame:
+    """The fit over all agents of a speaker."""
+    return calibrated[(calibrated["speaker"] == speaker) & (calibrated["party"] == ALL)].set_index("parameter")
+
+
 def test_what_is_planted_is_found(calibrated: pd.DataFrame) -> None:
-    rows = calibrated[calibrated["speaker"] == "oracle"].set_index("parameter")
+    rows = of_all(calibrated, "oracle")
     assert list(rows["planted"]) == [0.05, 0.06, 8.4]
     assert rows["covered"].all()
     assert (rows.loc[["kappa", "mu"], "low"] > 0).all(), "with 30 rooms the pull is told from nothing"
@@ -51,7 +57,7 @@ def test_what_is_planted_is_found(calibrated: pd.DataFrame) -> None:
 
 
 def test_where_nothing_is_planted_nothing_is_found(calibrated: pd.DataFrame) -> None:
-    rows = calibrated[calibrated["speaker"] == "oracle, control"].set_index("parameter")
+    rows = of_all(calibrated, "oracle, control")
     assert (rows.loc[["kappa", "mu"], "planted"] == 0).all()
     assert rows.loc[["kappa", "mu"], "covered"].all()
     assert rows.loc["bias", ["planted", "estimate"]].isna().all(), "no pull, no level that pulls"

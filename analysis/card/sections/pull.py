@@ -10,7 +10,7 @@ from parley.agents.society import DEFAULT
 from parley.analysis import influence_model as influence
 from parley.analysis.card.conditions import Batch, empty, same, three, two
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, from_fit, mean_estimate
-from parley.analysis.card.labels import percent, share
+from parley.analysis.card.labels import DIFFERENCE, percent, share
 from parley.analysis.card.records import ConditionRecords, Passage, pack_passages, room_passages
 from parley.analysis.card.sections import Quantity
 from parley.analysis.formatting import format_number
@@ -22,7 +22,9 @@ NOTE = (
     "An agent that hears a line moves by some percent of its distance to the speaker (influence) and by some percent of its "
     "distance to a level of the model's own (own pull). Both percentages and the level are fitted to the ratings alone, from one "
     "survey to the next; no text is read. The level is estimated separately from the Default's answer, and the last row compares "
-    "the two. There is one fit over all topics, each topic with its own level, and one fit for each topic."
+    "the two. There is one fit over all topics, each topic with its own level, and one fit for each topic. "
+    "The fits of the parties are over the debates without a Default, each party with its own influence, pull and levels. If one "
+    "party moves less than the other, a fit over both is no average of them, and its numbers are left out."
 )
 NEEDS = (three, two, same, empty)
 QUANTITIES = {
@@ -33,12 +35,20 @@ QUANTITIES = {
     "level": Quantity("the model's own level", "points"),
     "level_default": Quantity("the model's own level minus the Default's answer", "points"),
     "mu_empty": Quantity("own pull in empty talk, per line heard", "rate"),
+    "kappa_first": Quantity("influence, per line heard: {firsts}", "rate"),
+    "kappa_second": Quantity("influence, per line heard: {seconds}", "rate"),
+    "mu_first": Quantity("own pull, per line heard: {firsts}", "rate"),
+    "mu_second": Quantity("own pull, per line heard: {seconds}", "rate"),
+    "closed_apart": Quantity("influence plus own pull, per line heard: {firsts} minus {seconds}", "rate", DIFFERENCE),
 }
 WATCH = ("lost",)
 HEARD = 2
 """Lines that each agent of three hears in a round."""
 NO_FIT = "influence and pull cannot be told apart: ratings are missing, or do not differ"
 FEW = f"a fit needs {influence.LEAST} blocks"
+DIFFER = (
+    "the parties move by different shares of their distances, so one fit over both is no average: see the rows by party"
+)
 
 
 def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
@@ -47,7 +57,29 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     for topic in topics:
         by_topic += _fitted([passage for passage in passages if passage.topic == topic], (topic,), topic)
     apart = [_minus_default(study, claim) for claim in by_topic if claim.quantity == "level"]
-    return [*_fitted(passages, topics, ALL), *by_topic, *apart, _empty_talk(study, base)]
+    whole = [*_fitted(passages, topics, ALL), *by_topic, *apart, _empty_talk(study, base)]
+    parties, differ = _by_party(study, base)
+    return [*([replace(claim, estimate=math.nan, reason=DIFFER) for claim in whole] if differ else whole), *parties]
+
+
+def _by_party(study: ConditionRecords, base: Scenario) -> tuple[list[CardEstimate], bool]:
+    """The claims of each party, from debates without a Default; and whether the parties were found to move differently.
+
+    Where they were, the claims over all agents are withdrawn. Their intervals stay, because the rule that ends an audit may look
+    at widths alone.
+    """
+    passages, parties = room_passages(study, ("two", "same")), study.parties
+    names = [f"{rate}_{which}" for rate in ("kappa", "mu") for which in ("first", "second")]
+    fit, blocks, reason = _fit(passages, base.subject.topics, kinds=parties)
+    if fit is None:
+        return [CardEstimate(name, n=blocks, reason=reason) for name in (*names, "closed_apart")], False
+    places = [influence.place(rate, kind, 2) for rate in (influence.KAPPA, influence.MU) for kind in (0, 1)]
+    rates = [
+        from_fit(CardEstimate(name), influence.fit_plain(fit, place), blocks, _by_block(fit, passages, place))
+        for name, place in zip(names, places, strict=True)
+    ]
+    apart = from_fit(CardEstimate("closed_apart"), influence.distance_closed(fit, 0, 2, minus=1), blocks)
+    return [*rates, apart], influence.parties_differ(fit, 2)
 
 
 def _fitted(passages: Sequence[Passage], topics: Sequence[str], name: str) -> Iterator[CardEstimate]:
@@ -72,14 +104,18 @@ def _fitted(passages: Sequence[Passage], topics: Sequence[str], name: str) -> It
 
 
 def _fit(
-    passages: Sequence[Passage], topics: Sequence[str], silent: Sequence[int] = (), learning: bool = True
+    passages: Sequence[Passage],
+    topics: Sequence[str],
+    silent: Sequence[int] = (),
+    learning: bool = True,
+    kinds: Sequence[str] = (),
 ) -> tuple[influence.InfluenceFit | None, int, str]:
     """The fit (None: there is none), the number of blocks, and the reason where there is no fit."""
     blocks = len({passage.block for passage in passages})
     if blocks < influence.LEAST:
         return None, blocks, FEW
     try:
-        return influence.fit_influence(pack_passages(passages, topics, silent), learning), blocks, ""
+        return influence.fit_influence(pack_passages(passages, topics, silent, kinds), learning), blocks, ""
     except influence.Unidentified:
         return None, blocks, NO_FIT
 
@@ -142,6 +178,7 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For "In short": pull and influence per line heard, then the pull per round."""
     pull, away, heard = (find_estimate(claims, name) for name in ("mu", "lost", "kappa"))
     if pull is None or away is None:
+        yield from _of_parties(claims, first)
         return
     goal = "the remaining distance to the model's own level (the rating that agents drift to, estimated from how they move)"
     if pull.low > 0:
@@ -157,6 +194,21 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         "the distance to that level"
     )
     yield f"{text}. {rounds}."
+
+
+def _of_parties(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
+    """For "In short", where the parties differ: influence and pull of each."""
+    if not any(claim.reason == DIFFER for claim in claims):
+        return
+    parts = []
+    for which, party in zip(("first", "second"), first.parties, strict=True):
+        heard, pull = (find_estimate(claims, f"{name}_{which}") for name in ("kappa", "mu"))
+        if heard and pull:
+            parts.append(
+                f"{first.society.plural(party)} move {percent(pull)} of the remaining distance to the model's own level "
+                f"and {percent(heard)} of the distance to the speaker"
+            )
+    yield f"**The parties move differently.** With each line that they hear, {'; '.join(parts)}. No average over both is given."
 
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:

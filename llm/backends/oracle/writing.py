@@ -199,7 +199,8 @@ def _with_variant(banks: Banks, first: str, word: str) -> str | None:
     """Return `You are Sam, an American.` as `You are Sam, an American man.` or `You are Sam, a 21-year-old American.`"""
     for found, form in changes(banks, "variant_age" if word[0].isdigit() else "variant_gender"):
         if found.search(first):
-            return found.sub(form.replace("WORD", word), first, count=1)
+            who = banks.data("person")["variant_who"].get(word, "")
+            return found.sub(form.replace("WORD", word).replace("WHO", who), first, count=1)
     return None
 
 
