@@ -3,6 +3,7 @@
 prompts/*.txt                     what agents, mediators and writers are asked
 sentences.toml                    short texts that code puts together, with the words that a reply has to begin with
 scales.toml, probes.toml          rating scales, and survey questions that fit any topic
+questions.toml                    how new divisive questions are checked
 roles.toml, traits.toml           roles, and temperaments
 reader.toml                       how replies are understood (agents/foreign_replies.py); English needs none
 """

@@ -5,7 +5,7 @@ The checks are rules on words: form, loaded words, two questions in one, stateme
 cannot tell whether a question is true or divisive, or repeats another in other words: a reader has to judge that.
 
 The study had 175 seeds, 10,000 written questions and 5,645 kept ones; its prompt is not published, so ours is
-agents/questions/more.txt. Departures: the model names the topic, from those of the seeds, and the checks are rules.
+writer/divisive_questions.txt of the language. Departures: the model names the topic, from those of the seeds, and the checks are rules.
 """
 
 from __future__ import annotations
@@ -18,25 +18,44 @@ from functools import cache
 from pathlib import Path
 
 from parley.agents.datafiles import save_text
-from parley.agents.question import FOLDER, Question, assign_questions, load_questions, question_id, to_toml, topics_of
+from parley.agents.language import ENGLISH, Language
+from parley.agents.question import (
+    QUESTIONS,
+    Question,
+    assign_questions,
+    load_questions,
+    question_id,
+    set_path,
+    to_toml,
+    topics_of,
+)
+from parley.agents.society import Society, load_society
 from parley.llm.driver import Conversation, ask_all, drive
 from parley.llm.errors import UserError
-from parley.llm.prompts import prompt
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive, stream
 
 ALIKE = 0.75
 """Two sentences with at least this share of common words (Jaccard) are the same."""
-_SIDED = re.compile(
-    r"^(?:don't|isn't|aren't|shouldn't|wouldn't|doesn't|hasn't|haven't|can't|why (?:should|must|are|is|do|does|have|has)\b)"
-    r"|\b(?:do you agree|wouldn't you|don't you|obviously|clearly|so-called|radical|extremist|disastrous|failed|corrupt|woke)\b",
-    re.I,
-)
+FILE = "questions"
+"""The data file of a language (questions.toml) with the words by which questions are checked."""
 
 
-def takes_a_side(question: str) -> bool:
+def takes_a_side(question: str, language: Language = ENGLISH) -> bool:
     """Return whether a question has loaded words or asks for consent ("Don't you ...", "Why should ...")."""
-    return _SIDED.search(question) is not None
+    return _pattern(language, "sided").search(question) is not None
+
+
+@cache
+def _pattern(language: Language, name: str) -> re.Pattern[str]:
+    """Return a regular expression of the language. Errors: UserError if questions.toml lacks it, or it is broken."""
+    try:
+        return re.compile(language.data(FILE)[name], re.I)
+    except (KeyError, TypeError, re.error) as error:
+        raise UserError(
+            f"questions.toml of the language {language.code} needs a regular expression "
+            f"{name}: copy the line of agents/languages/en"
+        ) from error
 
 
 def is_similar(one: str, other: str) -> bool:
@@ -63,70 +82,60 @@ def _words(text: str) -> frozenset[str]:
 
 SHORTEST, LONGEST = 3, 40
 """Words of a question."""
-_YES_OR_NO = re.compile(
-    r"(?:should|is|are|do|does|would|could|can|must|will|was|were|has|have|did|may|ought)\b.*\?", re.I
-)
-_TWO = re.compile(
-    r"\?.*\?|;|\b(?:and|or|but)\s+(?:should|is|are|do|does|would|can|must|will|has|have|if so|why|how|what)\b(?! not)"
-    r"|\bbe\b.*\b(?:and|or|but)\b.*\bbe\b|\band/or\b",
-    re.I,
-)
-_LOADED = re.compile(
-    r"\b(?:absurd|barbaric|bigot\w*|common[- ]sense|cruel|disgraceful|disgusting|draconian|evil|finally|greedy|hard-working"
-    r"|illegals|innocent|insane|nanny state|outrageous|ridiculous|scroungers?|shameful|surely|thugs?|tyran\w+|virtuous|vile)\b",
-    re.I,
-)
-_PARTY = re.compile(rf"\b(?:{'|'.join((FOLDER / 'parties.txt').read_text().split(chr(10))[:-1])})\b", re.I)
-"""A question names no party: these patterns find one (agents/questions/parties.txt)."""
-_SAME = {"has": "have", "does": "", "do": "", "did": ""}
-"""Verbs that differ between a question and its statement."""
 
 
-def question_problem(question: Question, others: Iterable[Question] = ()) -> str:
+def question_problem(question: Question, others: Iterable[Question] = (), language: Language = ENGLISH) -> str:
     """What is wrong, in words (before the colon the kind, after it the case), or nothing.
 
     >>> question_problem(Question("", "Should zoos be closed?", "Zoos should be closed.", "Zoos should not be closed.",
     "")) ''
     """
-    found = _form(question.question) or _pair(question)
+    found = _form(question.question, language) or _pair(question, language)
     same = None if found else find_duplicate(question.question, (one.question for one in others))
     return f"a near duplicate: {same}" if same else found
 
 
-def _form(text: str) -> str:
-    loaded = _LOADED.search(text)
-    if loaded or takes_a_side(text):
+def _form(text: str, language: Language) -> str:
+    loaded = _pattern(language, "loaded").search(text)
+    if loaded or takes_a_side(text, language):
         return f"loaded words: {loaded[0] if loaded else text}"
-    if party := _PARTY.search(text):
+    if party := _pattern(language, "parties").search(text):
         return f"names a party: {party[0]}"
-    if not _YES_OR_NO.fullmatch(text):
+    if not _pattern(language, "yes_or_no").fullmatch(text):
         return f"not a question with yes or no for an answer: {text}"
-    if _TWO.search(text):
+    if _pattern(language, "two").search(text):
         return f"two questions in one: {text}"
     return "" if SHORTEST <= len(text.split()) <= LONGEST else f"too short or too long: {text}"
 
 
-def _pair(question: Question) -> str:
-    """The statement has the words of the question, and what is against it has one `not` more."""
+def _pair(question: Question, language: Language) -> str:
+    """The statement has the words of the question, and what is against it has one negation more."""
     for sentence in (question.statement, question.against):
         if not re.fullmatch(r"[^.?!\n].*[^?!]\.", sentence):
             return f"not a declarative sentence: {sentence}"
-    asked, said, denied = (_bag(text) for text in (question.question, question.statement, question.against))
+    asked, said, denied = (_bag(text, language) for text in (question.question, question.statement, question.against))
     if asked != said:
         return f"a statement that does not match the question: {question.statement}"
-    return "" if denied == said + Counter(["not"]) else f"no plain negation of the statement: {question.against}"
+    negation = Counter([language.data(FILE)["negation"]])
+    return "" if denied == said + negation else f"no plain negation of the statement: {question.against}"
 
 
-def _bag(text: str) -> Counter[str]:
+def _bag(text: str, language: Language) -> Counter[str]:
     """Count words without do-support and endings: `Does it pay?` and `It pays.` are the same."""
-    words = re.findall(r"[\w'’-]+(?:\.\d+)?", text.lower().replace("cannot", "can not"))
-    return Counter(stem for word in words if (stem := _SAME.get(word, _stem(word))))
+    spelled = text.lower()
+    for pattern, written in language.data(FILE)["spelling"]:
+        spelled = re.sub(pattern, written, spelled)
+    return Counter(stem for word in re.findall(r"[\w'’-]+(?:\.\d+)?", spelled) if (stem := _stem(word, language)))
 
 
-def _stem(word: str) -> str:
-    """Return the stem of a verb: `carry` for `carries`, `teach` for `teaches`, `pay` for `pays`."""
-    word = re.sub(r"ies$", "y", word)
-    return re.sub(r"(?<=ch|sh)es$|(?<=[sxzo])es$|(?<!s)s$", "", word)
+def _stem(word: str, language: Language) -> str:
+    """Return a word without its ending: `carry` for `carries`; empty for a verb that only a question has, such as `do`."""
+    known = language.data(FILE)
+    if word in known["same"]:
+        return str(known["same"][word])
+    for pattern, written in known["stems"]:
+        word = re.sub(pattern, written, word)
+    return word
 
 
 SEEDS, BATCH, TURNS, TOKENS = 10, 10, 8, 1000
@@ -142,20 +151,33 @@ class GeneratedQuestions:
     dropped: dict[str, int]
 
 
-def write_questions(count: int, out: Path, backend: Backend, model: str, seed: int) -> GeneratedQuestions:
-    """Let a model write `count` new questions to the file `out`. Errors: UserError if it exists; see
-    `propose_question`.
+def write_questions(
+    count: int, out: Path, backend: Backend, model: str, seed: int, society: Society | None = None
+) -> GeneratedQuestions:
+    """Let a model write `count` new questions to the file `out`, in the language of a society (none: `us`).
+
+    The questions shown are those of the society, if it has any, else the shipped ones, which are English.
+    Errors: UserError if the file exists, or the society has no questions in its language; see `propose_question`.
     """
+    society = society or load_society()
+    shown = set_path("shipped", society.name)
+    if shown == QUESTIONS and society.language.code != ENGLISH.code:
+        raise UserError(
+            f"the society {society.title} has no questions.toml, and the shipped questions are English: "
+            "write ten in its language first"
+        )
     if out.exists():
         raise UserError(f"{out} exists already; give another --out")
     if count < 1:
         raise UserError("ask for at least one question (--count)")
-    (written,) = drive([propose_question(count, seed, load_questions())], backend)
+    (written,) = drive([propose_question(count, seed, load_questions(shown), society.language)], backend)
     save_text(out, to_toml(written.questions, f"Divisive questions, written by {model} (python run.py questions)."))
     return written
 
 
-def propose_question(count: int, seed: int, known: Sequence[Question]) -> Conversation[GeneratedQuestions]:
+def propose_question(
+    count: int, seed: int, known: Sequence[Question], language: Language = ENGLISH
+) -> Conversation[GeneratedQuestions]:
     """Return `count` questions, none like a known or an earlier one, after a conversation.
 
     Topics that the known questions hold out (ood_test) are held out here too, so that both sets can be used together.
@@ -164,9 +186,9 @@ def propose_question(count: int, seed: int, known: Sequence[Question]) -> Conver
     found: list[Question] = []
     dropped: Counter[str] = Counter()
     for turn in range(TURNS):
-        replies = yield from ask_all(_requests(count - len(found), seed, turn, known))
+        replies = yield from ask_all(_requests(count - len(found), seed, turn, known, language))
         for reply in replies:
-            _take(reply, known, found, dropped)
+            _take(reply, known, found, dropped, language)
         if len(found) >= count:
             return GeneratedQuestions(
                 assign_questions(found[:count], topics_of(known, "ood_test"), seed), dict(dropped)
@@ -201,7 +223,9 @@ def question_text(dropped: dict[str, int]) -> str:
     return ", ".join(f"{reason}: {number}" for reason, number in sorted(dropped.items())) or "nothing dropped"
 
 
-def _take(reply: Reply, known: Sequence[Question], found: list[Question], dropped: Counter[str]) -> None:
+def _take(
+    reply: Reply, known: Sequence[Question], found: list[Question], dropped: Counter[str], language: Language
+) -> None:
     if reply.text is None:
         dropped[f"reply failed ({reply.failure.name if reply.failure else 'empty'})"] += 1
         return
@@ -209,15 +233,15 @@ def _take(reply: Reply, known: Sequence[Question], found: list[Question], droppe
     if unread:
         dropped["not in the form asked for"] += unread
     for question in questions:
-        if problem := question_problem(question, [*known, *found]):
+        if problem := question_problem(question, [*known, *found], language):
             dropped[problem.partition(":")[0]] += 1
         else:
             found.append(question)
 
 
-def _requests(missing: int, seed: int, turn: int, known: Sequence[Question]) -> list[Request]:
+def _requests(missing: int, seed: int, turn: int, known: Sequence[Question], language: Language) -> list[Request]:
     """Return as many requests as are enough if every question is usable."""
-    template = prompt(FOLDER, "more")
+    template = language.prompt("writer/divisive_questions")
     topics = ", ".join(topics_of(known))
     asked = []
     for number in range(-(-missing // BATCH)):

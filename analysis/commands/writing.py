@@ -115,8 +115,9 @@ def questions_parser() -> Parser:
     parser = Parser(
         "questions",
         "Let a model write divisive questions with a statement for each, filtered and split for training and test "
-        "(docs/questions.md).",
+        "(docs/questions.md). They are in the language of the society, and the questions shown are the society's.",
         "questions --llm openai:gpt-4o-mini --count 20 --out mine.toml",
+        cli.society(),
         *cli.asking("", "the model that writes", file="the new file, .toml"),
     )
     add_option(parser, "--count N", "number of questions to write", natural, default=150)
@@ -130,7 +131,7 @@ def questions(words: Sequence[str]) -> int:
 
     spec = model_from_args(options)
     with _writer(options, spec, options.out.with_suffix(".sqlite")) as backend:
-        written = write_questions(options.count, options.out, backend, spec, options.seed)
+        written = write_questions(options.count, options.out, backend, spec, options.seed, society_from_args(options))
     print(f"questions {options.out}: {len(written.questions)} (dropped: {question_text(written.dropped)})")
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from standins import Scrambled
 
 import run
-from parley.agents.question import load_questions, topics_of
+from parley.agents.question import Question, load_questions, set_path, topics_of
 from parley.agents.question_generator import (
     BATCH,
     SEEDS,
@@ -24,6 +25,7 @@ from parley.agents.question_generator import (
     sample_seeds,
     write_questions,
 )
+from parley.agents.society import load_society, society_names
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
@@ -156,3 +158,81 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="exists already"):
         write_questions(10, tmp_path / "x.toml", Fake(ten), "fake", 0)
     assert (tmp_path / "x.toml").read_text() == "mine"
+
+
+GERMANY = load_society("germany")
+THEIRS = load_questions(set_path("shipped", "germany"))
+BAHN = Question(
+    "", "Soll die Bahn kostenlos sein?", "Die Bahn soll kostenlos sein.", "Die Bahn soll nicht kostenlos sein.", ""
+)
+
+
+@check_each("name", society_names())
+def test_the_questions_of_every_society_pass_the_checks_of_its_language(name: str) -> None:
+    known = load_questions(set_path("shipped", name))
+    language = load_society(name).language
+    assert [told for place, one in enumerate(known) if (told := question_problem(one, known[:place], language))] == []
+
+
+@check_each(
+    ("changes", "told"),
+    [
+        ({}, ""),
+        ({"against": "Die Bahn soll nie kostenlos sein."}, "no plain negation"),
+        ({"statement": "Die Bahn soll umsonst sein."}, "does not match"),
+        ({"question": "Warum soll die Bahn kostenlos sein?"}, "loaded words"),
+        ({"question": "Soll die gierige Bahn kostenlos sein?"}, "loaded words: gierige"),
+        ({"question": "Soll die Bahn, wie die SPD will, kostenlos sein?"}, "names a party: SPD"),
+        ({"question": "Wann soll die Bahn kostenlos sein?"}, "not a question with yes or no"),
+        ({"question": "Soll die Bahn kostenlos sein und sollen Busse fahren?"}, "two questions in one"),
+    ],
+)
+def test_what_is_wrong_with_a_german_question(changes: dict[str, str], told: str) -> None:
+    """The checks are those of the language: German word order, negation, loaded words and parties."""
+    problem = question_problem(replace(BAHN, **changes), (), GERMANY.language)
+    assert told in problem
+    assert bool(told) == bool(problem)
+
+
+def test_a_kein_is_a_negation() -> None:
+    """„keine Maut“ says no to „eine Maut“."""
+    maut = replace(
+        BAHN,
+        question="Soll es eine Maut geben?",
+        statement="Es soll eine Maut geben.",
+        against="Es soll keine Maut geben.",
+    )
+    assert question_problem(maut, (), GERMANY.language) == ""
+
+
+def test_a_german_model_is_asked_in_german_for_german_questions(tmp_path: Path) -> None:
+    """The questions shown are the society's own, and what is written can be loaded."""
+    asked: list[Request] = []
+    topic = THEIRS[0].topic
+
+    def answer(request: Request) -> str:
+        asked.append(request)
+        names = ["".join("abcdefghij"[int(digit)] for digit in str(100 * request.seed + place)) for place in range(10)]
+        kinds = [f"das {name}werk mit {name}holz und {name}stein" for name in names]
+        rows = [
+            f"{topic} | Soll {one} bleiben? | {one.capitalize()} soll bleiben. | {one.capitalize()} soll nicht bleiben."
+            for one in kinds
+        ]
+        return "\n".join(rows)
+
+    out = tmp_path / "mine.toml"
+    found = write_questions(12, out, Fake(answer), "fake", 0, GERMANY)
+    assert load_questions(out) == found.questions
+    text = asked[0].messages[0].content
+    assert text.startswith("Menschen in einem Land wie Deutschland")
+    assert sum(f"| {one.statement} |" in text for one in THEIRS) == SEEDS
+
+
+def test_the_oracle_writes_none_in_any_society(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has no divisive questions to tell, so it refuses in one line and leaves nothing behind."""
+    for name in ("germany", "neutral"):
+        assert run.main(["questions", "--society", name, "--llm", "oracle", "--out", str(tmp_path / "x.toml")]) == 2
+        line = capsys.readouterr().err
+        assert "choose another model with --llm" in line
+        assert line.count("\n") == 1
+    assert not list(tmp_path.iterdir())

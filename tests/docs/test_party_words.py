@@ -11,7 +11,7 @@ NAMED = re.compile(r"republican|democrat", re.I)
 ALLOWED = (
     "agents/societies/us/",
     "agents/societies/uk/",  # the Liberal Democrats
-    "agents/questions/parties.txt",  # parties of several countries, whose names a question may not have
+    "agents/languages/en/questions.toml",  # parties of several countries, whose names a question may not have
     "analysis/studies/structured/paper.toml",  # what a paper reports
     "llm/backends/pocket/weights/",
     "docs/",

@@ -127,7 +127,7 @@ def question_problem(question: str, known: Sequence[str], society: Society) -> s
     if not 4 <= len(question.split()) <= 40:
         return "too short or too long"
     named = [party for party in society.parties if banks(society.name).names_party(question, party)]
-    if takes_a_side(question) or len(named) == 1:
+    if takes_a_side(question, society.language) or len(named) == 1:
         return "takes a side"
     if find_duplicate(question, survey_questions(society)):
         return "a survey's own question"
