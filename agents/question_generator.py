@@ -5,7 +5,8 @@ The checks are rules on words: form, loaded words, two questions in one, stateme
 cannot tell whether a question is true or divisive, or repeats another in other words: a reader has to judge that.
 
 The study had 175 seeds, 10,000 written questions and 5,645 kept ones; its prompt is not published, so ours is
-writer/divisive_questions.txt of the language. Departures: the model names the topic, from those of the seeds, and the checks are rules.
+writer/divisive_questions.txt of the language. Departures: the model names the topic, from those of the seeds, and the
+checks are rules.
 """
 
 from __future__ import annotations
