@@ -25,7 +25,7 @@ class Fitted(FromFit, Law):
     """People who follow one law of a contest: `--law fitted:FILE[,law=NAME][,draw=N][,topic=SLUG]`.
 
         said_j  = x_j + offset + noise                       what each says, as a grade on the axis
-        x_i'    = x_i + columns . coefficients + noise       agents/mechanisms.py has the columns of each law
+        x_i'    = x_i + columns . coefficients + noise       agents/mechanisms/ has the columns of each law
 
     Both noises are normal, with the SDs of the file (the option `noise` of every law comes on top). All values are kept
     within 0 and 10. Who hears no one is moved by what does not depend on hearing.
