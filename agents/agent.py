@@ -202,6 +202,10 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         """Remember a line that another agent said."""
         self.memory.hear(name, text)
 
+    def hear_outside(self, name: str, text: str, form: str, value: float | None = None) -> None:
+        """Hear a line from outside the debate. value: the attitude that it argues for, 0-10, which only surrogates use."""
+        self.hear(name, text, form)
+
     def compose_speech(self, seed: int, form: str = "reply") -> Request:
         """Ask for an utterance: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""
         self._instruction = self.instruction(form)

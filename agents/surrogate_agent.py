@@ -93,6 +93,9 @@ class SurrogateAgent(DebateAgent):
     def hear(self, name: str, text: str, form: str = "reply") -> None:
         self._heard.append(self._grade(name, text))
 
+    def hear_outside(self, name: str, text: str, form: str, value: float | None = None) -> None:
+        self._heard.append(self._grade(name, text) if value is None else value)
+
     def say(self, seed: int) -> Speech:
         """Return the next utterance. An agent that joined late draws its first attitude here."""
         rng = Random(seed)

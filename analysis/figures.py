@@ -25,6 +25,8 @@ from parley.agents.society import load_society
 from parley.analysis.formatting import interval_ends, strip_controls
 from parley.analysis.tables import Tables
 
+MARK: Any = {"color": "#555555", "linestyle": "-", "linewidth": 0.6, "zorder": 0.5}
+"""The line of an intervention."""
 OTHERS: tuple[dict[str, Any], ...] = (
     {"color": "#cb7e00", "markers": "><H*", "linestyle": (0, (1, 1))},
     {"color": "#13aab5", "markers": "<H*>", "linestyle": (0, (8, 2, 1, 2, 1, 2))},

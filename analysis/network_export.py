@@ -1,16 +1,17 @@
 """The network of a run as a graph file: who hears whom and when, and the opinions of everyone after each survey.
 
-A node has the attributes `party`, `attitude_first`, `attitude_last` and `attitude_0`, `attitude_1`, ... (0 to 10; after
-the survey of that round, or the step of a population; in several dimensions `attitude_2_first` and so on), and those of
-the user's own network. A node of a debate also has `name`, `persona` and `seat`. An opinion that is missing has no
-attribute. A link has `weight` and `sign` if the user's
-network has them, and `start` and `end` (or `spells`) if it does not exist in all rounds of the run.
+A node has the attributes `party`, `attitude_first`, `attitude_last` and `attitude_round_0`, `attitude_round_1`, ... (0 to
+10, after the survey of that round; in a population `attitude_step_0`, in several dimensions `attitude_2_step_0`), and
+those of the user's own network. A node of a debate also has `name`, `persona` and `seat`. An opinion that is missing has
+no attribute. A link has `weight` and `sign` if the user's network has them, and `start` and `end` (or `spells`) if it
+does not exist in all rounds of the run.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,12 @@ from parley.environments.link_attributes import SIGN, WEIGHT, Spell, write_spell
 from parley.environments.sparse_graphs import MOST
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import derive
-from parley.model.population_record import AGENTS, ATTITUDES
+from parley.model.population_record import AGENTS, ATTITUDES, LINKS
 from parley.model.population_setup import build_links, choose_graph
 
 POPULATION = "population.json"
-OPINION = "attitude"
+OPINION, ROUND, STEP = "attitude", "round", "step"
+_EXPORTED = re.compile(rf"{OPINION}(_\d+)?_(first|last|({ROUND}|{STEP})_\d+)")
 
 
 def network_of(folder: Path, room: str = "") -> nx.Graph:
@@ -82,13 +84,17 @@ def _ratings(tables: Tables, room: str) -> pd.DataFrame:
 def _given(seat: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of the user's node, without opinions of an earlier export; a list or the like becomes text."""
     given = json.loads(seat["attributes"]) if isinstance(seat["attributes"], str) else {}
-    kept = {key: value for key, value in given.items() if value is not None and not key.startswith(f"{OPINION}_")}
+    kept = {key: value for key, value in given.items() if value is not None and not _EXPORTED.fullmatch(key)}
     return {key: value if isinstance(value, str | int | float) else json.dumps(value) for key, value in kept.items()}
 
 
-def _opinions(rounds: Iterable[int], values: Iterable[float], opinion: str = OPINION) -> dict[str, float]:
-    """Return the attributes of opinions by round, without those that are missing. opinion: with what their names begin."""
-    known = {str(round_): float(value) for round_, value in zip(rounds, values, strict=True)}
+def _opinions(
+    rounds: Iterable[int], values: Iterable[float], opinion: str = OPINION, time: str = ROUND
+) -> dict[str, float]:
+    """Return the attributes of opinions by round or step (`time`), without those that are missing. opinion: with what
+    their names begin.
+    """
+    known = {f"{time}_{round_}": float(value) for round_, value in zip(rounds, values, strict=True)}
     if not known:
         return {}
     first, last = next(iter(known)), next(reversed(known))
@@ -149,9 +155,26 @@ def population_graph(folder: Path) -> nx.Graph:
     for opinion in record.columns.drop(["step", "agent"]):
         attitudes = record.pivot(index="agent", columns="step", values=opinion)
         for name, values in zip(names, attitudes.to_numpy(dtype=float), strict=True):
-            graph.nodes[name].update(_opinions(attitudes.columns, values, opinion))
+            graph.nodes[name].update(_opinions(attitudes.columns, values, opinion, STEP))
     weighted = bool((np.abs(array.data) != 1).any())
     coo = array.tocoo()
-    for one, other, weight in zip(*map(np.ndarray.tolist, (*coo.coords, coo.data)), strict=True):
-        graph.add_edge(names[one], names[other], **_link(weight, weighted))
+    links = list(zip(*map(np.ndarray.tolist, (*coo.coords, coo.data)), strict=True))
+    if (folder / LINKS).exists():
+        graph.add_edges_from(
+            (names[one], names[other], data) for (one, other), data in _links(_changes(links, folder, weighted)).items()
+        )
+    else:
+        graph.add_edges_from((names[one], names[other], _link(weight, weighted)) for one, other, weight in links)
     return _undirected(graph)
+
+
+def _changes(links: Iterable[tuple[int, int, float]], folder: Path, weighted: bool) -> pd.DataFrame:
+    """Return the links of a population at the start and those that changed, as in the table `links` of a run."""
+    start = pd.DataFrame(links, columns=["source", "target", WEIGHT]).assign(round=0, added=True)
+    later = pd.read_parquet(folder / LINKS).rename(columns={STEP: ROUND})
+    changes = pd.concat([start, later], ignore_index=True)
+    hostile = changes[WEIGHT] < 0
+    return changes.assign(
+        change=np.where(changes["added"], "added", "removed"),
+        **{WEIGHT: changes[WEIGHT].abs() if weighted else np.nan, SIGN: np.where(hostile, -1.0, np.nan)},
+    )

@@ -25,13 +25,12 @@ from matplotlib.ticker import MaxNLocator
 
 from parley.agents.society import PartyNames
 from parley.analysis import disclaimers, figures
-from parley.analysis.figures import OTHERS, STYLES, add_legend, new_figure
+from parley.analysis.figures import MARK, OTHERS, STYLES, add_legend, new_figure
 from parley.analysis.formatting import format_range, group_title, seat_title, slug
 from parley.analysis.metrics._cells import DEFAULT, Level, default_level
 from parley.analysis.tables import Tables
 
 LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0}
-MARK: Any = {"color": "#555555", "linestyle": "-", "linewidth": 0.6, "zorder": 0.5}
 SEATS = 8
 """Up to this number of seats of a party each has a line (`party_means`)."""
 HALF = "Half of a party"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from matplotlib.ticker import MaxNLocator
 
 from parley.agents.laws import Law
 from parley.agents.laws.base import AXIS
-from parley.analysis.figures import new_figure, styles_by_party
-from parley.analysis.formatting import escape_markdown, format_number
+from parley.analysis.figures import MARK, new_figure, styles_by_party
+from parley.analysis.formatting import escape_markdown, format_number, strip_controls
 from parley.analysis.report import Report
 from parley.environments.survey_table import describe_survey
 from parley.model.node_traits import attitude_names
-from parley.model.population_record import ATTITUDES
+from parley.model.population_interventions import Happened
+from parley.model.population_record import ATTITUDES, INTERVENTIONS, LINKS
 from parley.model.survey_people import SurveyPeople, compare_means
 
 BINS = 50
@@ -31,9 +33,18 @@ SUMMARY = "summary.md"
 ABOUT = (
     "An opinion-dynamics model moves numbers: no agent speaks, and no language model is called. The result "
     "follows from the model, "
-    "the graph and the first attitudes, so it is no evidence about people or language models. At every step, all agents see the "
-    "attitudes of their neighbours in the graph. There is no feed and no intervention."
+    "the graph and the first attitudes, so it is no evidence about people or language models."
 )
+EVERYONE = "At every step, all agents see the attitudes of their neighbours in the graph. There is no feed and no intervention."
+CHANGES = {
+    "read": "people read by one person, on average",
+    "distance": "distance to the people read, in points, on average",
+    "new_links": "new links of a person before the step, on average",
+    "present": "people present",
+    "muted": "muted people",
+}
+"""The columns of a population with a feed, rewiring or interventions, in words."""
+COUNTS = ("present", "muted")
 
 
 def distribution(folder: Path) -> pd.DataFrame:
@@ -54,7 +65,7 @@ def _counts(folder: Path, name: str) -> dict[int, np.ndarray]:
     """Return by step how many agents are in each bin. name: a column of the record."""
     counts: dict[int, np.ndarray] = {}
     for batch in pq.ParquetFile(folder / ATTITUDES).iter_batches(columns=["step", name], batch_size=1 << 20):
-        steps, attitudes = (batch.column(column).to_numpy() for column in ("step", name))
+        steps, attitudes = (batch.column(column).to_numpy(zero_copy_only=False) for column in ("step", name))
         for step in np.unique_values(steps).tolist():
             people, _ = np.histogram(attitudes[steps == step], bins=BINS, range=AXIS)
             counts[step] = counts.get(step, 0) + people
@@ -79,23 +90,33 @@ def write(
     converged: int | None = None,
     traits: Sequence[str] = (),
     people: SurveyPeople | None = None,
+    happened: Sequence[Happened] = (),
 ) -> Path:
     """Write tables/, figures/ and summary.md into the folder of a finished population; return the summary's path.
 
     scalars: the model's reporters, a row per step. run: the settings. law: a fitted law adds its own report and
     caption. converged: the step in which the run stopped because opinions hardly moved. traits: the attributes of nodes
-    that were used. people: the respondents of a survey.
+    that were used. people: the respondents of a survey. happened: the interventions.
     """
     spread, measures, warning = distribution(folder), scalars.drop(columns=["stopped"]), law.extrapolation(run["steps"])
     report = Report(folder, Path(SUMMARY).stem, f"A population of {run['agents']:,}")
     report.data(**{"tables/scalars": measures, "tables/distribution": spread})
     report.plain(f"{run['law']} on {run['graph']}, {run['steps']} steps, seed {run['seed']}.")
-    report.note(ABOUT, f"**{warning}: later steps are not checked against any debate.**" if warning else None)
+    changes = [what for what in (_feed(run), _rewiring(run)) if what]
+    report.note(
+        ABOUT,
+        *(changes or ([] if happened else [EVERYONE])),
+        f"**{warning}: later steps are not checked against any debate.**" if warning else None,
+    )
     caption = f"{run['law']} on {run['graph']}, {run['agents']:,} agents, seed {run['seed']}"
     caption = ". ".join(filter(None, [caption, law.caption, warning]))
-    report.figure(draw(spread, measures, caption), "figures/distribution", "Share of people by attitude and step")
+    report.figure(
+        draw(spread, measures, caption, happened), "figures/distribution", "Share of people by attitude and step"
+    )
     report.section("In short", convergence(run, converged), _used_traits(traits))
-    _add_measures(report, measures)
+    _add_measures(report, measures.drop(columns=[*CHANGES], errors="ignore"))
+    _add_changes(report, measures)
+    _add_interventions(report, happened)
     _add_survey(report, people)
     report.lines(law.told)
     report.section("Files", f"{_record_files(run)}; `tables/scalars`, `tables/distribution`.")
@@ -115,6 +136,16 @@ def convergence(run: Mapping[str, Any], converged: int | None) -> str:
     )
 
 
+def _feed(run: Mapping[str, Any]) -> str:
+    if "feed" not in run:
+        return ""
+    return f"At every step, a feed ({run['feed']}) selects whom each agent reads among those that it hears."
+
+
+def _rewiring(run: Mapping[str, Any]) -> str:
+    return f"Before every step but the first, links change: {run['rewiring']}." if "rewiring" in run else ""
+
+
 def _used_traits(traits: Sequence[str]) -> str:
     return f"From the nodes of the graph: {', '.join(traits)}." if traits else ""
 
@@ -122,7 +153,37 @@ def _used_traits(traits: Sequence[str]) -> str:
 def _record_files(run: Mapping[str, Any]) -> str:
     names, who = ", ".join(attitude_names(run.get("dimensions", 1))), "agent, party"
     who += ", respondent" if "people" in run else ""
-    return f"`{ATTITUDES}` (step, agent, {names}; every {run['every']}. step), `agents.parquet` ({who})"
+    files = f"`{ATTITUDES}` (step, agent, {names}; every {run['every']}. step), `agents.parquet` ({who})"
+    files += f", `{LINKS}` (links that changed)" if "rewiring" in run or "interventions" in run else ""
+    return files + (f", `{INTERVENTIONS}` (whom each intervention reached)" if "interventions" in run else "")
+
+
+def _add_changes(report: Report, scalars: pd.DataFrame) -> None:
+    """Add how much people read, and how links and people changed, where there is a feed, rewiring or an intervention."""
+    if "read" not in scalars:
+        return
+    first, last = scalars.iloc[min(1, len(scalars) - 1)], scalars.iloc[-1]
+    report.table(
+        [
+            [words, *(format_number(float(step[name]), 0 if name in COUNTS else 2) for step in (first, last))]
+            for name, words in CHANGES.items()
+        ],
+        ["", f"step {int(first['step'])}", f"step {int(last['step'])}"],
+    )
+
+
+def _add_interventions(report: Report, happened: Sequence[Happened]) -> None:
+    """Add what happened from outside, when, and to how many people."""
+    if not happened:
+        return
+    table = pd.DataFrame(happened)
+    report.section("Interventions", "Each intervention came before the step shown.")
+    report.data(**{"tables/interventions": table})
+    rows = [
+        [str(one.step), one.kind, f"{one.people:,}", one.effect, escape_markdown(one.text), escape_markdown(one.spec)]
+        for one in happened
+    ]
+    report.table(rows, ["step", "kind", "people", "what", "text", "written as"])
 
 
 def _add_survey(report: Report, people: SurveyPeople | None) -> None:
@@ -158,10 +219,10 @@ def _add_measures(report: Report, scalars: pd.DataFrame) -> None:
         report.add(f"{outside}: {last} at the last step, and {most} at the step where it is largest.")
 
 
-def draw(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
+def draw(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str, happened: Sequence[Happened] = ()) -> Figure:
     """Draw the share of people by attitude and step as shades, and the mean of each party as a line.
 
-    Each dimension has a panel; there are up to three panels in a row.
+    Each dimension has a panel; there are up to three panels in a row. A vertical line is an intervention, with its text.
     """
     numbers = spread["dimension"].unique().tolist() if "dimension" in spread else [None]
     across, down = min(len(numbers), 3), math.ceil(len(numbers) / 3)
@@ -173,6 +234,7 @@ def draw(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
         scale = PowerNorm(0.5, 0, max(table.to_numpy().max() for table in tables))  # one for all panels
         for axis, table, number in zip(panels.flat, tables, numbers, strict=False):
             shades = _draw_panel(axis, table, scale, scalars, number)
+            _mark(axis, happened)
         figure.colorbar(shades, ax=panels, label=f"Share of people in {AXIS[1] / BINS:g} points")
     return figure
 
@@ -195,6 +257,21 @@ def _draw_panel(axis: Axes, table: pd.DataFrame, scale: PowerNorm, scalars: pd.D
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.legend(loc="best", fontsize=7)
     return shades
+
+
+def _mark(axis: Axes, happened: Sequence[Happened]) -> None:
+    """Draw a line before the step of each intervention, with its text or kind; the first of repeated ones is named."""
+    named: set[int] = set()
+    for step in sorted({one.step for one in happened}):
+        axis.axvline(step - 0.5, **MARK | {"zorder": 2})
+        fresh = [one for one in happened if one.step == step and one.number not in named]
+        named |= {one.number for one in fresh}
+        label = "; ".join(
+            shorten(strip_controls(one.text) or f"{one.kind} {one.effect}", 40, placeholder="…") for one in fresh
+        )
+        look: Any = {"facecolor": "white", "alpha": 0.7, "pad": 0.4, "linewidth": 0}
+        style: Any = {"fontsize": 5.5, "va": "top", "rotation": 90, "color": MARK["color"], "bbox": look, "zorder": 3}
+        axis.text(step - 0.45, AXIS[1] - 0.1, label, **style)
 
 
 def _mean_styles(scalars: pd.DataFrame, mean: str) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -3,6 +3,7 @@ memory.
 
     python benchmarks/population.py              ratios, on one core
     python benchmarks/population.py growth       docs/population_growth.svg as well
+    python benchmarks/population.py changes      a step with a feed, rewiring and interventions
     python benchmarks/population.py record       100,000 agents, 20 steps, with record: seconds and peak memory
 
 Seconds are those of the processor, not of the wall: on a shared machine they are what can be compared; best of three. Mean
@@ -37,6 +38,8 @@ MORE = ("voter", "q_voter", "sznajd", "altafini", "jager_amblard", "deffuant,noi
 PARTY = dict(zip(NAMES, (0.1, 0.5, 0.2, 0.9, -0.2, 0.1, 0.2, 0.0, 10.0, 0.0, 10.0), strict=True))
 MILLION, COMPARED, DEGREE, DIMENSIONS, BEST_OF = 1_000_000, 100_000, 10, 3, 3
 SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)
+ACTS = ("message round=1 value=8", "mute round=1 share=0.1", "shock round=1 share=0.1 shift=1")
+EACH = [f"{act} every=1" for act in ACTS]
 FIGURE = Path(__file__).resolve().parent.parent / "docs" / "population_growth"
 
 
@@ -165,6 +168,18 @@ def growth() -> Path:
     return FIGURE.with_suffix(".svg")
 
 
+def changes() -> None:
+    """Seconds of a whole step of the model, its columns included, with what people read, hear and follow."""
+    from parley.model.population import PopulationModel
+
+    feeds = ({"feed": f"{name},length=5"} for name in ("chronological", "attitude", "hot"))
+    rest = ({"rewiring": "nearer"}, *({"interventions": f"{act} every=1"} for act in ACTS))
+    for settings in ({}, *feeds, *rest, {"feed": "attitude,length=5", "rewiring": "nearer", "interventions": EACH}):
+        model = PopulationModel("degroot", agents=MILLION, steps=5, rng=1, **settings)
+        model.step()
+        print(f"{settings!s:<130} {seconds(model.step):7.2f} s", flush=True)
+
+
 def record() -> None:
     from parley.model.population import PopulationModel
     from parley.model.population_record import ATTITUDES, ToParquet
@@ -184,6 +199,8 @@ def record() -> None:
 def main(asked: str = "") -> None:
     if asked == "record":
         return record()
+    if asked == "changes":
+        return changes()
     print(f"{MILLION:,} agents, small world, mean degree {DEGREE}; seconds of the processor a step, one core")
     for name, taken in steps(MILLION).items():
         print(f"{name:<20} {taken:7.3f} s   {taken / MILLION * 1e6:6.3f} us an agent")

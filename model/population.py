@@ -1,36 +1,50 @@
 """PopulationModel: up to a hundred million agents as arrays in one Mesa model, moved by a law of opinion dynamics.
 
 There are no agent objects: every agent is a row. One `step` in order:
-1. the law moves all opinions (agents/laws/motion.py), with a random stream of its own for each step;
-2. the attitudes are recorded, if this step is to be recorded (model/population_record.py);
-3. the DataCollector collects.
+1. interventions happen (model/population_interventions.py), and from step 2 on links are rewired (environments/rewiring.py);
+2. a feed selects who reads whom (environments/sparse_feeds.py);
+3. the law moves all opinions (agents/laws/motion.py), with a random stream of its own for each step;
+4. the attitudes are recorded, if this step is to be recorded (model/population_record.py);
+5. the DataCollector collects.
 
 The class works on Mesa 3.3 and 3.5. Exceptions are raised or collected as in model/debate.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterable
 from typing import Any
 
 import mesa
 import networkx as nx
 import numpy as np
+from scipy.sparse import csr_array
 
-from parley.agents.laws import Floats, Law, People, open_law
+from parley.agents.laws import Codes, Floats, Law, People, open_law
+from parley.agents.laws.base import AXIS
 from parley.agents.laws.motion import STUBBORN, Motion
+from parley.environments.rewiring import open_population_rewiring
+from parley.environments.sparse_feeds import open_feed
 from parley.environments.survey_table import Survey
-from parley.llm.errors import UserError
+from parley.llm.errors import UserError, unknown_name
 from parley.llm.registry import name_of
 from parley.llm.seeding import derive
 from parley.model import population_setup as setup
+from parley.model.interventions.base import ALL
 from parley.model.node_traits import attitude_names, node_traits
+from parley.model.outside_lines import OutsideLines
+from parley.model.population_interventions import (
+    Happened,
+    Message,
+    absent_first,
+    happened,
+    parse_population_interventions,
+)
+from parley.model.population_network import PopulationNetwork
 from parley.model.population_record import Columns
-from parley.model.reporters import stopped
+from parley.model.population_reporters import population_reporters
 from parley.model.stepping import SteppedModel
 from parley.model.survey_people import SurveyPeople, draw_people
-from parley.model.trait_assignment import MIDDLE
 
 LARGEST, MOST_DIMENSIONS = 100_000_000, 12
 
@@ -63,11 +77,23 @@ class PopulationModel(SteppedModel):
         Keep an exception in `error` instead of raising it, for `mesa.batch_run`.
     people : str or Survey, optional
         The survey of which every agent is a respondent: `"FILE,opinion=COLUMN,low=1,high=7"` (docs/populations.md).
+    feed : str or PopulationFeed
+        Which of the people that one hears are read in a step: `"attitude,length=5"`. By default all of them.
+    rewiring : str or object
+        How links change between steps: `"nearer,beyond=2"`. By default they stay.
+    interventions : str or iterable
+        What happens from outside: `"message round=3 value=8"` (docs/interventions.md).
 
     Attributes
     ----------
     opinions : ndarray, shape (agents,) or (agents, dimensions)
-        The current attitudes, on the axis from 0 to 10.
+        The current attitudes, on the axis from 0 to 10; of absent agents the last ones, which `shown` leaves out.
+    network : PopulationNetwork
+        The links, and who is muted or absent.
+    happened : list of Happened
+        The interventions so far.
+    outside : OutsideLines or None
+        What messages say.
     converged : int or None
         The step in which no opinion moved more than `until`; None if there was none.
     traits : tuple of str
@@ -102,6 +128,9 @@ class PopulationModel(SteppedModel):
         recorder: Columns | None = None,
         collect_errors: bool = False,
         people: str | Survey | None = None,
+        feed: Any = "",
+        rewiring: Any = "",
+        interventions: str | Iterable[Any] = (),
     ):
         if not 1 <= agents <= LARGEST:
             raise UserError(f"a population has 1 to {LARGEST:,} agents, not {agents:,}")
@@ -111,10 +140,14 @@ class PopulationModel(SteppedModel):
         super().__init__(self.root, steps, collect_errors)
         self.dimensions, self.until, self.recorder = dimensions, until, recorder
         self.converged: int | None = None
+        self.interventions = parse_population_interventions(interventions, steps)
+        self._rules = open_feed(feed) if isinstance(feed, str) else feed, open_population_rewiring(rewiring)
+        self.happened: list[Happened] = []
+        self.outside: OutsideLines | None = None
         chosen = setup.choose_graph(graph, agents)
         self.people = self._draw_people(people, chosen, agents, parties)
         self._set_up(open_law(law) if isinstance(law, str) else law, chosen, agents, parties)
-        self.datacollector = mesa.DataCollector(model_reporters=self._reporters())
+        self.datacollector = mesa.DataCollector(model_reporters=population_reporters(self))
         self._run_and_collect(self._record_start)
 
     def _draw_people(
@@ -130,7 +163,7 @@ class PopulationModel(SteppedModel):
                 f"the nodes of graph {chosen.name} have the attribute {next(iter(held))}, and --people gives opinions too: "
                 "use one of them"
             )
-        return draw_people(people, agents, self.dimensions, chosen, self._stream)
+        return draw_people(people, agents, self.dimensions, chosen, self.draws)
 
     def _set_up(self, law: Law, chosen: setup.ChosenGraph, agents: int, parties: str) -> None:
         """Make parties, links and first opinions, and the law in motion. Errors: UserError."""
@@ -143,25 +176,52 @@ class PopulationModel(SteppedModel):
         elif chosen.parties:
             self.codes = setup.party_codes(chosen.parties, names)
         else:
-            self.codes = setup.draw_parties(self.parties, agents, self._stream("parties"))
-        self.graph = setup.build_links(chosen, self.codes, names, self._stream("graph"))
-        setup.check_signs(self.graph, law, name_of(type(law)))
+            self.codes = setup.draw_parties(self.parties, agents, self.draws("parties"))
+        links = setup.build_links(chosen, self.codes, names, self.draws("graph"))
+        setup.check_signs(links, law, name_of(type(law)))
+        self.network = PopulationNetwork(links, *self._rules, law.mutual)
         attitudes = attitude_names(self.dimensions)
         traits = node_traits(chosen, [*attitudes, STUBBORN, *law.reads])
         self.traits = tuple(traits)
         surveyed = self.people.opinions(attitudes) if self.people else {}
-        start = setup.initial_opinions(self.parties, self.codes, traits | surveyed, attitudes, self._stream)
+        start = setup.initial_opinions(self.parties, self.codes, traits | surveyed, attitudes, self.draws)
         self.opinions = law.admit(start)
         try:
             people = People(self.codes, names, traits)
-            self.motion = Motion.start(law, self.opinions, people, self._stream("stubborn"))
+            self.motion = Motion.start(law, self.opinions, people, self.draws("stubborn"))
+            self._prepare_interventions(law, people)
         except ValueError as error:
             raise UserError(f"law {name_of(type(law))}: {error}") from error
+
+    def _prepare_interventions(self, law: Law, people: People) -> None:
+        """Check whom interventions name, and prepare absent people and lines from outside. Errors: UserError, ValueError."""
+        for one in self.interventions:
+            one.check(self)
+        if len(late := absent_first(self.interventions, self)):
+            self.network.set_flag("absent", late, True)
+        messages = [one for one in self.interventions if isinstance(one, Message)]
+        if messages:
+            self.outside = OutsideLines.prepare(messages, law, self.motion, self.opinions, people)
 
     @property
     def law(self) -> Law:
         """The law, as it began."""
         return self.motion.law
+
+    @property
+    def graph(self) -> csr_array:
+        """Who hears whom, now."""
+        return self.network.graph
+
+    @property
+    def shown(self) -> Floats:
+        """The current attitudes; NaN for absent agents."""
+        absent = self.network.absent
+        if absent is None or not absent.any():
+            return self.opinions
+        shown = self.opinions.copy()
+        shown[absent] = np.nan
+        return shown
 
     @property
     def over(self) -> bool:
@@ -176,58 +236,68 @@ class PopulationModel(SteppedModel):
         """Record who the agents are, and their first opinions."""
         more = {"respondents": self.people.lines} if self.people else {}
         recorder.open(self.codes, [party.name for party in self.parties], self.nodes, **more)
-        recorder.write(0, self.opinions)
+        recorder.write(0, self.shown)
+
+    def addressed(self, names: tuple[str, ...]) -> Codes:
+        """Return the agents of these parties, or at these nodes, in order; `all` names everybody. Errors: UserError."""
+        if ALL in names:
+            return np.arange(len(self.codes))
+        parties = [party.name for party in self.parties]
+        for name in names:
+            if name not in parties and name not in self.nodes:
+                raise unknown_name("party or node", name, [*parties, *self.nodes])
+        here = np.isin(self.codes, [parties.index(name) for name in names if name in parties])
+        here[[self.nodes.index(name) for name in names if name not in parties]] = True
+        return np.flatnonzero(here)
+
+    def shift(self, people: Codes, points: Any) -> None:
+        """Move the opinions of these people at once; stubborn ones stay."""
+        still = self.motion.stubborn
+        movers, moved = people if still is None else people[~still[people]], self.opinions.copy()
+        shifted = np.clip(moved[movers] + points, *AXIS)
+        moved[movers] = self.law.settle(shifted, self.draws("shift", self.round + 1, len(self.happened)))
+        self.opinions = moved
 
     def _next_round(self) -> None:
-        before, stream = self.opinions, self._stream("step", self.round + 1)
-        self.opinions = self.motion.step(before, self.graph, stream, self.round)
-        self.round += 1
-        if self.until is not None and np.abs(self.opinions - before).max() <= self.until:
-            self.converged = self.round
+        before, step = self.opinions, self.round + 1
+        self.network.changes = []
+        self._intervene(step)
+        if self.network.rewiring and step > 1:
+            self.network.rewire(self.shown, self.draws("rewiring", step))
+        read = self.network.select(self.shown, self.draws("feed", step))
+        self.opinions = self._moved(read, self.draws("step", step))
+        self.round = step
+        if self.until is not None and self._settled(np.abs(self.opinions - before).max()):
+            self.converged = step
         if self.recorder:
-            self.recorder.write(self.round, self.opinions, last=self.over)
+            for change in self.network.changes:
+                self.recorder.write_links(step, change)
+            self.recorder.write(step, self.shown, last=self.over)
 
-    def _stream(self, *name: object) -> np.random.Generator:
+    def _intervene(self, step: int) -> None:
+        """Let the interventions happen that are due before this step."""
+        for number, one in enumerate(self.interventions, 1):
+            people = one.chosen(self) if one.due(step) else np.empty(0, dtype=np.int64)
+            if self.network.absent is not None and not one.reaches_absent:
+                people = people[~self.network.absent[people]]
+            if len(people):
+                self.happened.append(happened(one, number, step, people, one.act(self, people)))
+                if self.recorder:
+                    self.recorder.write_intervention(self.happened[-1], people)
+
+    def _moved(self, read: csr_array, generator: np.random.Generator) -> Floats:
+        """Return the opinions after the law, with the lines that are heard in this step; absent people keep theirs."""
+        before, absent = self.opinions, self.network.absent
+        moved = (self.outside or self.motion).step(before, read, generator, self.round)
+        if absent is not None and absent.any():
+            moved[absent] = before[absent]
+        return moved
+
+    def _settled(self, largest: float) -> bool:
+        """Whether the run has converged: no opinion moved far, and no intervention is to come."""
+        coming = any(one.every or one.round > self.round for one in self.interventions)
+        return self.until is not None and largest <= self.until and not coming
+
+    def draws(self, *name: object) -> np.random.Generator:
+        """Open a named random stream."""
         return np.random.default_rng(derive(self.root, "population", *name))
-
-    def _reporters(self) -> dict[str, Any]:
-        """Mean, variance and share above the middle of the axis: of all agents, and by party where there are several.
-
-        In several dimensions the number of the dimension follows the statistic: mean_1, mean_1_labour.
-        """
-        columns: dict[str, Any] = {"step": "round"}
-        for suffix, place in self._places():
-            for code, party in [(None, ""), *self._several_parties()]:
-                for name, statistic in STATISTICS.items():
-                    columns[name + suffix + party] = partial(_summarise, statistic=statistic, code=code, place=place)
-        return columns | {"beyond": _beyond, "stopped": stopped}
-
-    def _places(self) -> list[tuple[str, int | None]]:
-        """The suffix of a dimension in names, and its place; one dimension has neither."""
-        return [(f"_{place + 1}", place) for place in range(self.dimensions)] if self.dimensions > 1 else [("", None)]
-
-    def _several_parties(self) -> Iterator[tuple[int, str]]:
-        """The code and the suffix of each party; none if there is only one party."""
-        for code, party in enumerate(self.parties if len(self.parties) > 1 else ()):
-            yield code, f"_{party.name}"
-
-
-def _share_above_middle(opinions: Floats) -> Any:
-    return (opinions > MIDDLE).mean()
-
-
-STATISTICS: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "variance": np.var, "above": _share_above_middle}
-"""The statistics of each step: the mean, the variance of the population, the share above the middle of the axis."""
-
-
-def _summarise(
-    model: PopulationModel, statistic: Callable[[Floats], Any], code: int | None = None, place: int | None = None
-) -> float | None:
-    """A statistic of all agents, or of a party, in one dimension; None for a party without agents."""
-    opinions = model.opinions if place is None else model.opinions[:, place]
-    opinions = opinions if code is None else opinions[model.codes == code]
-    return float(statistic(opinions)) if len(opinions) else None
-
-
-def _beyond(model: PopulationModel) -> float | None:
-    return model.law.beyond(model.opinions, model.graph)

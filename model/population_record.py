@@ -1,7 +1,9 @@
 """Records a population in columns: attitudes.parquet (step, agent, attitude) and agents.parquet (agent, party).
 
 agents.parquet also has the node of a graph of your own, and the respondent of a survey. In several dimensions there is a
-column for each: attitude_1, attitude_2, ...
+column for each: attitude_1, attitude_2, ... The attitude of an absent agent is missing. Only if there are any:
+links.parquet has links that changed (step, source, target, added, weight; the source hears the target), and
+interventions.parquet whom each intervention reached (step, number, kind, agent).
 """
 
 from __future__ import annotations
@@ -20,8 +22,11 @@ import pyarrow.parquet as pq
 from parley.agents.laws import Codes, Floats
 from parley.model.files import file_errors
 from parley.model.node_traits import attitude_names
+from parley.model.population_interventions import Happened
+from parley.model.population_network import LinkChange
 
 ATTITUDES, AGENTS = "attitudes.parquet", "agents.parquet"
+LINKS, INTERVENTIONS = "links.parquet", "interventions.parquet"
 ROWS = 1 << 20
 """Rows of a group, which is written and read at once."""
 KEY = b"parley"
@@ -35,7 +40,29 @@ class Columns(Protocol):
         respondent in a survey."""
 
     def write(self, step: int, opinions: Floats, last: bool = False) -> None:
-        """Keep the attitudes of all agents after a step. last: the run stops here."""
+        """Keep the attitudes of all agents after a step; NaN for absent ones. last: the run stops here."""
+
+    def write_links(self, step: int, change: LinkChange) -> None:
+        """Keep links that changed before a step."""
+
+    def write_intervention(self, what: Happened, people: Codes) -> None:
+        """Keep whom an intervention reached."""
+
+
+SCHEMAS = {
+    LINKS: pa.schema(
+        [
+            ("step", pa.int32()),
+            ("source", pa.int32()),
+            ("target", pa.int32()),
+            ("added", pa.bool_()),
+            ("weight", pa.float32()),
+        ]
+    ),
+    INTERVENTIONS: pa.schema(
+        [("step", pa.int32()), ("number", pa.int32()), ("kind", pa.string()), ("agent", pa.int32())]
+    ),
+}
 
 
 class ToParquet:
@@ -51,12 +78,16 @@ class ToParquet:
         names = attitude_names(dimensions)
         fields = [("step", pa.int32()), ("agent", pa.int32()), *[(name, pa.float32()) for name in names]]
         self._schema = pa.schema(fields, metadata={KEY: json.dumps(header).encode()})
-        self._partial = folder / f"{ATTITUDES}.partial"
+        self._more: dict[str, pq.ParquetWriter] = {}
         encodings = dict.fromkeys(("step", "agent"), "DELTA_BINARY_PACKED") | dict.fromkeys(names, "BYTE_STREAM_SPLIT")
         with self._errors():
             folder.mkdir(parents=True, exist_ok=True)
             self._writer = pq.ParquetWriter(
-                self._partial, self._schema, compression="zstd", use_dictionary=False, column_encoding=encodings
+                folder / f"{ATTITUDES}.partial",
+                self._schema,
+                compression="zstd",
+                use_dictionary=False,
+                column_encoding=encodings,
             )
 
     def open(
@@ -77,16 +108,39 @@ class ToParquet:
             part = opinions[start : start + ROWS].astype(np.float32)
             agents = np.arange(start, start + len(part), dtype=np.int32)
             attitudes = [part] if part.ndim == 1 else list(np.ascontiguousarray(part.T))
-            columns = [np.full(len(part), step, dtype=np.int32), agents, *attitudes]
+            readable = [pa.array(one, mask=np.isnan(one)) if np.isnan(one).any() else one for one in attitudes]
+            columns = [np.full(len(part), step, dtype=np.int32), agents, *readable]
             with self._errors():
                 self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=ROWS)
 
-    def close(self, whole: bool = True) -> None:
-        """Close the file. If it is not `whole`, it stays a partial one."""
+    def write_links(self, step: int, change: LinkChange) -> None:
+        count = len(change.sources)
+        self._append(
+            LINKS, [np.full(count, step), change.sources, change.targets, np.full(count, change.added), change.weights]
+        )
+
+    def write_intervention(self, what: Happened, people: Codes) -> None:
+        count = len(people)
+        self._append(
+            INTERVENTIONS, [np.full(count, what.step), np.full(count, what.number), [what.kind] * count, people]
+        )
+
+    def _append(self, file: str, columns: Sequence[Any]) -> None:
+        """Write rows of a table that is made with its first rows."""
+        schema = SCHEMAS[file]
+        arrays = [pa.array(column).cast(field.type) for column, field in zip(columns, schema, strict=True)]
         with self._errors():
-            self._writer.close()
-            if whole:
-                os.replace(self._partial, self.folder / ATTITUDES)
+            if file not in self._more:
+                self._more[file] = pq.ParquetWriter(self.folder / f"{file}.partial", schema, compression="zstd")
+            self._more[file].write_table(pa.table(arrays, schema=schema), row_group_size=ROWS)
+
+    def close(self, whole: bool = True) -> None:
+        """Close the files. If they are not `whole`, they stay partial ones."""
+        with self._errors():
+            for file, writer in {ATTITUDES: self._writer, **self._more}.items():
+                writer.close()
+                if whole:
+                    os.replace(self.folder / f"{file}.partial", self.folder / file)
 
     def _errors(self) -> AbstractContextManager[None]:
         return file_errors(f"cannot write in {self.folder}")

@@ -7,11 +7,12 @@ after the other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from parley.agents.laws.base import Codes
+from parley.agents.laws.base import Codes, Floats, distances
 
 STRETCHES = 8
 """A step is cut into so many stretches: in a short stretch few meetings have to wait for another."""
@@ -29,6 +30,28 @@ def draw_meetings(graph: csr_array, generator: np.random.Generator, partners: in
     some = degree > 0
     one, starts = one[some], graph.indptr[one[some]]
     return one, *[graph.indices[starts + (chance * degree)[some].astype(np.int64)] for chance in chances]
+
+
+class Pairs(NamedTuple):
+    """Meetings of two, of which none waits for another: who meets whom, by how much `second` is above `first`, and how
+    far apart they are.
+    """
+
+    first: Codes
+    second: Codes
+    gap: Floats
+    distance: Floats
+
+
+def pairs_in_turn(moved: Floats, graph: csr_array, generator: np.random.Generator) -> Iterator[Pairs]:
+    """Draw the meetings of a step, and yield them in batches. Whoever reads them moves the opinions `moved` in place
+    before the next batch.
+    """
+    one, other = draw_meetings(graph, generator)
+    for batch in concurrent_batches(len(moved), one, other):
+        first, second = one[batch], other[batch]
+        gap = moved[second] - moved[first]
+        yield Pairs(first, second, gap, distances(gap))
 
 
 def concurrent_batches(size: int, *ends: Codes) -> Iterator[Codes]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,12 +32,26 @@ class People:
     names     the names of the parties
     traits    (n,) numbers by name, from the nodes of the user's graph: those that the law `reads`
     stubborn  (n,) whether a person never moves; None if everyone may move
+    outside   so many of the last people are lines from outside: they say exactly their opinion, and hear no one
     """
 
     parties: Codes
     names: tuple[str, ...] = ("all",)
     traits: Mapping[str, Floats] = field(default_factory=dict)
     stubborn: Flags | None = None
+    outside: int = 0
+
+    def with_outside(self, count: int, stubborn: Flags | None) -> People:
+        """Return these people, and `count` lines from outside after them, which never move."""
+        added = np.zeros(count)
+        still = np.zeros(len(self.parties), dtype=np.bool_) if stubborn is None else stubborn
+        return replace(
+            self,
+            parties=np.append(self.parties, added.astype(np.int64)),
+            traits={name: np.append(values, added) for name, values in self.traits.items()},
+            stubborn=np.append(still, added == 0),
+            outside=count,
+        )
 
     @classmethod
     def alike(cls, size: int) -> People:
@@ -74,6 +88,9 @@ class Law(ABC):
     """Whether the law can move opinions of several dimensions."""
     signed: ClassVar[bool] = False
     """Whether the law can use hostile links, whose weight is below 0 (`sign` -1 in the user's graph)."""
+    mutual: ClassVar[bool] = False
+    """Whether an agent can be moved by one that it does not hear, because both speak in a meeting. A muted agent then
+    has no meetings."""
 
     def __post_init__(self) -> None:
         self.check_options()
@@ -145,6 +162,16 @@ def neighbour_mean(opinions: Floats, graph: csr_array, said: Floats | None = Non
     means = opinions.copy()
     np.divide(graph @ (opinions if said is None else said), weight, out=means, where=weight > 0)
     return means
+
+
+def distances(gaps: Floats) -> Floats:
+    """Return the length of gaps between opinions: (n,), from gaps (n,) or (n, d), there the Euclidean length.
+
+    >>> distances(np.array([[3.0, 4.0], [0.0, -1.0]])).tolist()
+    [5.0, 1.0]
+    """
+    lengths: Floats = np.abs(gaps) if gaps.ndim == 1 else np.sqrt((gaps * gaps).sum(axis=1))
+    return lengths
 
 
 def along(values: NDArray[Any], opinions: Floats) -> NDArray[Any]:

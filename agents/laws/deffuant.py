@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.sparse import csr_array
 
-from parley.agents.laws._meetings import concurrent_batches, draw_meetings
+from parley.agents.laws._meetings import pairs_in_turn
 from parley.agents.laws.base import Codes, Floats, Law, People, along
 
 NEVER = -1.0
@@ -39,6 +39,7 @@ class Deffuant(Law):
     bound: Floats | None = field(default=None, compare=False, repr=False)
     reads = ("bound",)
     vectors = True
+    mutual = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,12 +53,8 @@ class Deffuant(Law):
         return replace(self, bound=bound)
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
-        one, other = draw_meetings(graph, generator)
         moved = opinions.copy()
-        for batch in concurrent_batches(len(opinions), one, other):
-            first, second = one[batch], other[batch]
-            gap = moved[second] - moved[first]
-            distance = np.abs(gap) if gap.ndim == 1 else np.sqrt((gap * gap).sum(axis=1))
+        for first, second, gap, distance in pairs_in_turn(moved, graph, generator):
             change = self._change(gap, distance, first)
             moved[first] += change
             moved[second] -= change if self.bound is None else self._change(gap, distance, second)

@@ -24,7 +24,8 @@ class DeGroot(Law):
 
         x_i(t+1) = (1 - s_i) (own x_i(t) + (1 - own) (W x(t))_i) + s_i x_i(0)
 
-    Source: Ghaderi and Srikant 2014, Automatica 50(12), 3209-3215. An agent with s_i = 1 never moves.
+    Source: Ghaderi and Srikant 2014, Automatica 50(12), 3209-3215, whose law is that of own = 0 with s_i = K_i / (d_i +
+    K_i), K_i the stubbornness and d_i the degree. An agent with s_i = 1 never moves.
     """
 
     own: float = 0.5

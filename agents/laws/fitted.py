@@ -34,7 +34,8 @@ class Fitted(FromFit, Law):
     draw   0: the numbers fitted to all rooms; 1 and up: a draw from their uncertainty, another run each
     topic  one of the file's topics; not needed if the file has one
 
-    `begin` sets `codes`, each person's party, and `first`, its first opinion.
+    `begin` sets `codes`, each person's party, `first`, its first opinion, and `outside`, how many of the last are lines from
+    outside.
     """
 
     file: str = ""
@@ -45,6 +46,7 @@ class Fitted(FromFit, Law):
     mechanism: Mechanism | None = field(default=None, compare=False, repr=False)
     codes: Codes | None = field(default=None, compare=False, repr=False)
     first: Floats | None = field(default=None, compare=False, repr=False)
+    outside: int = field(default=0, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,7 +85,7 @@ class Fitted(FromFit, Law):
         if self.mechanism is not None and self.mechanism.by_party and unknown:
             raise ValueError(f"it was fitted only to {', '.join(known)}, so it cannot move {unknown[0]}")
         places = np.array([known.index(name) if name in known else 0 for name in people.names], dtype=np.int64)
-        return replace(self, codes=places[people.parties], first=opinions.copy())
+        return replace(self, codes=places[people.parties], first=opinions.copy(), outside=people.outside)
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
         if self.mechanism is None or self.codes is None or self.first is None:
@@ -91,6 +93,8 @@ class Fitted(FromFit, Law):
         offset, noise = self.fit["said"]
         spoken, drawn = generator.standard_normal((2, len(opinions)))
         said = np.clip(opinions + offset + noise * spoken, *AXIS)
+        people = len(opinions) - self.outside
+        said[people:] = opinions[people:]  # a line from outside has exactly its grade
         names = tuple(self.fit["parties"])
         situation = Situation(opinions, self.first, self.codes, names, graph.indptr, said[graph.indices], graph.data)
         columns = self.mechanism.columns(situation, np.array(self.numbers["thresholds"], dtype=float))

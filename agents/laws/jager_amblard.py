@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.sparse import csr_array
 
-from parley.agents.laws._meetings import concurrent_batches, draw_meetings
+from parley.agents.laws._meetings import pairs_in_turn
 from parley.agents.laws.base import AXIS, Flags, Floats, Law, People
 
 
@@ -34,6 +34,7 @@ class JagerAmblard(Law):
     rejection: float = 6.0
     mu: float = 0.1
     fixed: Flags | None = field(default=None, compare=False, repr=False)
+    mutual = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,12 +47,8 @@ class JagerAmblard(Law):
         return replace(self, fixed=people.stubborn)
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
-        one, other = draw_meetings(graph, generator)
         moved = opinions.copy()
-        for batch in concurrent_batches(len(opinions), one, other):
-            first, second = one[batch], other[batch]
-            gap = moved[second] - moved[first]
-            distance = np.abs(gap)
+        for first, second, gap, distance in pairs_in_turn(moved, graph, generator):
             change = self.mu * gap * ((distance < self.acceptance) * 1.0 - (distance > self.rejection))
             for movers, shift in ((first, change), (second, -change)):
                 held = shift if self.fixed is None else np.where(self.fixed[movers], 0.0, shift)

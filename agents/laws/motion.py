@@ -41,6 +41,14 @@ class Motion:
         stubborn = draw_stubborn(law.stubborn, people, generator)
         return cls(law.begin(opinions, replace(people, stubborn=stubborn)), stubborn)
 
+    def with_lines(self, law: Law, opinions: Floats, people: People, lines: Floats) -> Motion:
+        """Return the same motion for people who also hear lines from outside: rows after the last person.
+
+        law, opinions, people: those of the start. lines: (lines,) or (lines, d), what the lines say.
+        """
+        more = people.with_outside(len(lines), self.stubborn)
+        return Motion(law.begin(np.concatenate((opinions, lines)), more), more.stubborn)
+
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator, time: int) -> Floats:
         """Return the opinions after one step; `opinions` is not changed. time: how many steps were made before."""
         moved = self.law.step(opinions, graph, generator)

@@ -39,13 +39,14 @@ class Surrogate(FromFit, Law):
     their own number of people.
 
     `topic`: one of the file's topics; not needed if the file has one. `fit` is that topic, and `codes` each agent's
-    party in it.
+    party in it; the last `outside` of them are lines from outside.
     """
 
     file: str = ""
     topic: str = ""
     fit: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     codes: Codes | None = field(default=None, compare=False, repr=False)
+    outside: int = field(default=0, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,7 +71,7 @@ class Surrogate(FromFit, Law):
             if name not in known:
                 raise ValueError(f"the surrogate was fitted only to {', '.join(known)}, so it cannot play {name}")
         places = np.array([known.index(name) for name in people.names], dtype=np.int64)
-        return replace(self, codes=places[people.parties])
+        return replace(self, codes=places[people.parties], outside=people.outside)
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
         response = self._numbers[: len(RESPONSE)]
@@ -90,7 +91,9 @@ class Surrogate(FromFit, Law):
         if self.codes is None:
             raise ValueError("a surrogate needs the party of each agent: call law.begin(...)")
         table = np.array([[party[name] for name in NAMES] for party in self.fit["parties"].values()], dtype=float)
-        return np.ascontiguousarray(table.T[:, self.codes])
+        numbers = np.ascontiguousarray(table.T[:, self.codes])
+        numbers[:2, len(self.codes) - self.outside :] = 0  # a line from outside has exactly its grade
+        return numbers
 
 
 def spoken_grade(opinions: Floats, numbers: Floats, drawn: Floats | float) -> Floats:

@@ -27,6 +27,8 @@ class Sznajd(DiscreteLaw):
     on undirected graphs; its iteration is one meeting. Meetings touch many agents, so they are a plain loop.
     """
 
+    mutual = True
+
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
         one, other = draw_meetings(graph, generator)
         hearers = self._hearers(graph)

@@ -60,6 +60,18 @@ def population_parser() -> Parser:
         "margins=FILE (docs/populations.md)"
     )
     add_option(parser, "--people FILE[,key=value]", about, default="")
+    about = (
+        "whom of those that one hears one reads in a step: attitude (nearest first), chronological or hot\n"
+        "option: length=5 (default: everybody is read)"
+    )
+    add_option(parser, "--feed NAME[,key=value]", about, default="")
+    about = "how links change between steps: nearer,probability=0.2,beyond=3,choices=10 (default: they stay)"
+    add_option(parser, "--rewiring NAME[,key=value]", about, default="")
+    about = (
+        "an event before a step: message, shock, mute, unmute, join, leave or links (repeatable; docs/interventions.md). "
+        'Example: "message round=3 to=green value=8"'
+    )
+    add_option(parser, '--intervene "KIND KEY=VALUE ..."', about, action="append")
     return parser
 
 
@@ -74,7 +86,8 @@ def population(words: Sequence[str]) -> int:
     run = {name: getattr(options, name) for name in ("law", "graph", "agents", "steps", "every", "parties", "seed")}
     run |= {"dimensions": options.dimensions} if options.dimensions > 1 else {}
     run |= {"until": options.until} if options.until is not None else {}
-    run |= {"people": options.people} if options.people else {}
+    run |= {name: value for name in ("people", "feed", "rewiring") if (value := getattr(options, name))}
+    run |= {"interventions": options.intervene} if options.intervene else {}
     folder = results_folder(options, "population")
     summary = _simulate(run, folder, f"python run.py population {shlex.join(words)}")
     print_paths(summary=summary, figure=folder / "figures" / "distribution.png")
@@ -94,7 +107,18 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
         _claim(folder, manifest)
         print("this population is already finished, so nothing was run")
         return folder / SUMMARY
-    names = ("graph", "agents", "parties", "steps", "dimensions", "until", "people")
+    names = (
+        "graph",
+        "agents",
+        "parties",
+        "steps",
+        "dimensions",
+        "until",
+        "people",
+        "feed",
+        "rewiring",
+        "interventions",
+    )
     model = PopulationModel(law, rng=run["seed"], **{name: run[name] for name in names if name in run})
     _claim(folder, manifest)  # only now: settings of which no population can be made leave no folder
     print_paths(folder=folder)
@@ -105,7 +129,7 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
     ):
         print(line)
     scalars = model.datacollector.get_model_vars_dataframe()
-    return write(folder, scalars, run, law, command, model.converged, model.traits, model.people)
+    return write(folder, scalars, run, law, command, model.converged, model.traits, model.people, model.happened)
 
 
 def _graph_digest(graph: str) -> dict[str, str]:

@@ -28,10 +28,10 @@ from matplotlib.lines import Line2D
 from parley.agents.surrogate_agent import SURROGATE
 from parley.analysis import disclaimers, provenance
 from parley.analysis.bootstrap import FEWEST, mean_interval, too_few, why_no_interval
-from parley.analysis.figures import make_panels, new_figure, styles_of_run
+from parley.analysis.figures import MARK, make_panels, new_figure, styles_of_run
 from parley.analysis.formatting import count_phrase, estimate, format_number, format_span, group_title, seat_title
 from parley.analysis.metrics._cells import REFERENCE
-from parley.analysis.plots import MARK, mark
+from parley.analysis.plots import mark
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines
 from parley.analysis.tables import Tables

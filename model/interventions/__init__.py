@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any, get_origin
+from typing import Any, Protocol, get_args, get_origin
 
 from parley.llm.driver import Conversation
 from parley.llm.errors import UserError, unknown_name
@@ -17,29 +17,39 @@ from parley.llm.registry import Registry, options_of
 from parley.llm.spec import split_pair
 from parley.llm.typed import as_hint
 from parley.model.events import Event, Intervened
-from parley.model.interventions.base import Intervention, Presence, View
+from parley.model.interventions.base import Intervention, Presence, Scheduled, View
 from parley.model.interventions.join import Join
 from parley.model.room import RoomState
 
 INTERVENTIONS = Registry("intervention", __name__, "parley.interventions", ("act", "converse", "chosen"), frozen=True)
 
 
-def parse_interventions(given: str | Iterable[str | Mapping[str, Any] | Intervention]) -> tuple[Intervention, ...]:
-    """Read interventions from a command line, a preset or a header. Errors: UserError."""
+class Kinds(Protocol):
+    """The kinds of intervention that there are."""
+
+    def find(self, name: str) -> Any:
+        """Return the class of a kind. Errors: UserError if there is none."""
+
+
+def parse_interventions(given: str | Iterable[str | Mapping[str, Any] | Scheduled], kinds: Kinds | None = None) -> Any:
+    """Return interventions read from a command line, a preset or a header, as a tuple. Errors: UserError.
+
+    kinds: the kinds that there are (default: those of debates).
+    """
     entries = ([given] if given.strip() else []) if isinstance(given, str) else given
-    if isinstance(entries, Mapping) or not all(isinstance(entry, str | Mapping | Intervention) for entry in entries):
+    if isinstance(entries, Mapping) or not all(isinstance(entry, str | Mapping | Scheduled) for entry in entries):
         raise UserError("interventions must be tables: write [[interventions]] before each")
-    return tuple([entry if isinstance(entry, Intervention) else parse_intervention(entry) for entry in entries])
+    return tuple([entry if isinstance(entry, Scheduled) else parse_intervention(entry, kinds) for entry in entries])
 
 
-def parse_intervention(given: str | Mapping[str, Any]) -> Intervention:
+def parse_intervention(given: str | Mapping[str, Any], kinds: Kinds | None = None) -> Any:
     """Read `message round=3 to=green by=Ann text='...'`, or the same as a table with the key `kind`.
 
     A key that takes a list may be repeated. Errors: UserError with the nearest right names.
     """
     name, values = _read(given) if isinstance(given, str) else (given.get("kind"), dict(given))
     values.pop("kind", None)
-    kind = INTERVENTIONS.find(str(name))
+    kind = (kinds or INTERVENTIONS).find(str(name))
     options = options_of(kind)
     for key in values:
         if key not in options:
@@ -48,11 +58,10 @@ def parse_intervention(given: str | Mapping[str, Any]) -> Intervention:
         raise UserError(f"{name} lacks {', '.join(missing)}")
     hints = {key: options[key].hint for key in values}
     typed = {key: as_hint(key, _clean(str(name), key, value, hints[key]), hints[key]) for key, value in values.items()}
-    intervention: Intervention = kind(**typed)
-    return intervention
+    return kind(**typed)
 
 
-def intervention_spec(intervention: Intervention) -> str:
+def intervention_spec(intervention: Scheduled) -> str:
     """Return how an intervention is written on a command line, without its defaults."""
     words = [intervention.kind]
     for field in fields(intervention):
@@ -107,4 +116,6 @@ def _clean(name: str, key: str, value: Any, hint: Any) -> Any:
     if is_list and not takes_list:
         raise UserError(f"{name}: {key} takes one value, but {len(value)} were given: leave out the others")
     parts = [" ".join(part.split()) if isinstance(part, str) else part for part in (value if is_list else [value])]
+    if takes_list and str not in get_args(hint) and all(isinstance(part, str) for part in parts):
+        return ",".join(parts)  # numbers, read as on a command line
     return parts if is_list or (takes_list and isinstance(value, str)) else parts[0]

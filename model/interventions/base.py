@@ -36,7 +36,39 @@ class Act(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intervention(ABC):
+class Scheduled:
+    """When something happens from outside, and to whom: what interventions in debates and in populations share.
+
+    reaches_absent: whether it also happens to absent people. The keys are those of `Intervention`.
+    """
+
+    reaches_absent: ClassVar[bool] = False
+    kind: str = field(default="", init=False)
+    round: int
+    to: tuple[str, ...] = (ALL,)
+    share: float = 1.0
+    every: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", name_of(type(self)))
+        object.__setattr__(self, "to", names_phrase(self.kind, "to", self.to))
+        if self.round < 1 or self.every < 0:
+            raise UserError(f"{self.kind}: round must be at least 1 and every at least 0")
+        if not 0 < self.share <= 1:
+            raise UserError(f"{self.kind}: share must be above 0 and at most 1, not {self.share}")
+
+    def due(self, round_: int) -> bool:
+        """Return whether it acts before this round."""
+        since = round_ - self.round
+        return since == 0 or (since > 0 and self.every > 0 and since % self.every == 0)
+
+    def whom(self) -> tuple[str, ...]:
+        """Return every party and seat that it names."""
+        return self.to
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intervention(Scheduled, ABC):
     """An event from outside that happens to agents of a room before a round. The base class of every kind.
 
     Parameters
@@ -69,21 +101,7 @@ class Intervention(ABC):
     """
 
     networked: ClassVar[bool] = False
-    reaches_absent: ClassVar[bool] = False
-    kind: str = field(default="", init=False)
-    round: int
-    to: tuple[str, ...] = (ALL,)
-    share: float = 1.0
-    every: int = 0
     rooms: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", name_of(type(self)))
-        object.__setattr__(self, "to", names_phrase(self.kind, "to", self.to))
-        if self.round < 1 or self.every < 0:
-            raise UserError(f"{self.kind}: round must be at least 1 and every at least 0")
-        if not 0 < self.share <= 1:
-            raise UserError(f"{self.kind}: share must be above 0 and at most 1, not {self.share}")
 
     @abstractmethod
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
@@ -102,11 +120,6 @@ class Intervention(ABC):
         """Return what replaces it in the condition in which its text has no content. Default: itself."""
         return self
 
-    def due(self, round_: int) -> bool:
-        """Return whether it acts before this round."""
-        since = round_ - self.round
-        return since == 0 or (since > 0 and self.every > 0 and since % self.every == 0)
-
     def chosen(self, room: RoomState, seed: int) -> tuple[int, ...]:
         """Return the agents of a room on whom it acts, in seat order."""
         if self.rooms and room.id not in self.rooms:
@@ -117,10 +130,6 @@ class Intervention(ABC):
         draw = stream(seed, HEARD, self.kind, self.round, self.to, room.id)
         drawn = set(draw.sample(addressed, min(int(self.share * len(addressed) + draw.random()), len(addressed))))
         return tuple([number for number in addressed if number in drawn])
-
-    def whom(self) -> tuple[str, ...]:
-        """Return every party and seat that it names."""
-        return self.to
 
     @staticmethod
     def addressed(room: RoomState, names: tuple[str, ...]) -> tuple[int, ...]:
@@ -135,22 +144,30 @@ class Saying(Intervention):
 
     by     the name of the speaker
     text   the line; {topic} stands for the title of the room's topic
+    value  the attitude that the line argues for, 0-10. Surrogates respond to it, other agents to the text
     EMPTY  the line of a placebo, which has no content
     """
 
     EMPTY: ClassVar[str] = "One moment, please, before you go on."
     by: str
     text: str
+    value: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_line(self.kind, self.by, self.text)
+        self.check_value()
+
+    def check_value(self) -> None:
+        """Errors: UserError for a value that is not on the axis."""
+        if self.value is not None and not 0 <= self.value <= 10:
+            raise UserError(f"{self.kind}: value must be an attitude from 0 to 10, not {self.value:g}")
 
     def placebo(self) -> Intervention:
-        return replace(self, text=self.EMPTY)
+        return replace(self, text=self.EMPTY, value=None)
 
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
-        yield line_events(room, agents, self.by, self.text)
+        yield line_events(room, agents, self.by, self.text, self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,11 +205,11 @@ def names_phrase(kind: str, key: str, entries: tuple[str, ...]) -> tuple[str, ..
     return names
 
 
-def line_events(room: RoomState, agents: tuple[int, ...], by: str, text: str) -> Act:
-    """Let these agents hear a line."""
+def line_events(room: RoomState, agents: tuple[int, ...], by: str, text: str, value: float | None = None) -> Act:
+    """Let these agents hear a line. value: the attitude that it argues for, if it is known."""
     text = text.replace(TOPIC, next(iter(room.members.values())).topic.title)
     for agent in agents:
-        room.members[agent].hear(by, text, HEARD)
+        room.members[agent].hear_outside(by, text, HEARD, value)
     return Act(agents, text, by)
 
 

@@ -45,6 +45,8 @@ class FactCheck(Saying):
         Most words of the correction.
     by : str
         The name of the speaker.
+    value : float, optional
+        The attitude that the line argues for, from 0 to 10. Surrogates respond to it in place of the text.
     round, to, share, every, rooms
         When and for whom; see `Intervention`.
 
@@ -69,9 +71,12 @@ class FactCheck(Saying):
         Intervention.__post_init__(self)
         if bool(self.text) == bool(self.llm):
             raise UserError("fact_check needs its text: give text='...', or llm=SPEC for the model that writes it")
+        if self.llm and self.value is not None:
+            raise UserError("fact_check: leave out value with llm=SPEC, because the text is not known before the run")
         if not 1 <= self.lines <= LATEST or self.words < 1:
             raise UserError(f"fact_check: lines must be from 1 to {LATEST} and words at least 1")
         check_line(self.kind, self.by, self.text or "written")
+        self.check_value()
 
     @property
     def voice(self) -> str:

@@ -28,6 +28,8 @@ class Moderator(Saying):
         `civility`, `other_side` or `reasons` for a line of Parley's, or a text of your own.
     by : str
         The name of the speaker.
+    value : float, optional
+        The attitude that the line argues for, from 0 to 10. Surrogates respond to it in place of the text.
     round, to, share, every, rooms
         When and for whom; see `Intervention`.
 

@@ -73,8 +73,11 @@ class Planner(Intervention):
             hearers[self.choose([attitude(agent) for agent in group])] += group
         for (text, reason), listed in hearers.items():
             addressed = tuple(listed)
-            line = line_events(room, addressed, self.by, text) if text else Act(addressed, None, self.by, reason)
-            yield line
+            yield (
+                line_events(room, addressed, self.by, text, self.options()[text])
+                if text
+                else Act(addressed, None, self.by, reason)
+            )
 
     def choose(self, attitudes: list[float | None]) -> tuple[str | None, str | None]:
         """Return the message for agents with these attitudes, or None and the reason."""

@@ -17,6 +17,8 @@ class Shock(Saying):
         The news; `{topic}` stands for the title of the room's topic.
     by : str
         The name of the speaker.
+    value : float, optional
+        The attitude that the line argues for, from 0 to 10. Surrogates respond to it in place of the text.
     round, to, share, every, rooms
         When and for whom; see `Intervention`.
 

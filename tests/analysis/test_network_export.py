@@ -14,7 +14,7 @@ from data_checks import check_each
 
 import run
 from parley.analysis.metrics._network import populations
-from parley.analysis.network_export import network_of, room_graph
+from parley.analysis.network_export import _opinions, network_of, room_graph
 from parley.analysis.runs import run as run_scenario
 from parley.analysis.tables import Tables, load
 from parley.environments.graph_files import read_graph, write_graph
@@ -58,8 +58,8 @@ def test_the_network_of_a_run_is_that_of_the_user_with_opinions(own: Path) -> No
         data = graph.nodes[seat["node"]]
         assert (data["party"], data["persona"], data["name"]) == (seat["party"], seat["persona"], seat["name"])
         assert (data["attitude"], data["town"]) == (7.5, "Ulm")
-        assert [data[f"attitude_{round_}"] for round_ in range(4)] == ratings[seat["agent"]].tolist()
-        assert (data["attitude_first"], data["attitude_last"]) == (data["attitude_0"], data["attitude_3"])
+        assert [data[f"attitude_round_{round_}"] for round_ in range(4)] == ratings[seat["agent"]].tolist()
+        assert (data["attitude_first"], data["attitude_last"]) == (data["attitude_round_0"], data["attitude_round_3"])
 
 
 @check_each("ending", ["graphml", "gexf"])
@@ -70,7 +70,7 @@ def test_a_written_network_is_read_back_equal(own: Path, tmp_path: Path, ending:
     graph, back = network_of(own), read_graph(str(path))
     assert nx.utils.graphs_equal(back, graph)
     assert list(back) == list(graph)
-    graph.nodes["alice"]["attitude_3"] += 1
+    graph.nodes["alice"]["attitude_round_3"] += 1
     assert not nx.utils.graphs_equal(back, graph)
     write_graph(back, again)
     assert again.read_bytes() == path.read_bytes()
@@ -191,6 +191,15 @@ def test_a_population_whose_file_is_gone_says_so(tmp_path: Path) -> None:
         network_of(tmp_path / "p")
 
 
+def test_rounds_are_no_dimensions() -> None:
+    """An exported network starts a population of two opinions with drawn ones, not with the ratings of rounds 1 and 2."""
+    graph = nx.path_graph(3)
+    for node in graph:
+        graph.nodes[node].update(_opinions([0, 1, 2], [1.0, 2.0, 3.0]))
+    assert set(graph.nodes[0]) == {f"attitude_{name}" for name in ("first", "last", "round_0", "round_1", "round_2")}
+    assert PopulationModel("degroot", graph, 3, dimensions=2).traits == ()
+
+
 def test_each_dimension_of_a_population_is_exported(tmp_path: Path) -> None:
     """The opinions of the record, by dimension and step, at the right node."""
     words = ["population", "--law", "degroot", "--graph", "ring,degree=2", "--agents", "6", "--steps", "2"]
@@ -198,5 +207,5 @@ def test_each_dimension_of_a_population_is_exported(tmp_path: Path) -> None:
     record, graph = pd.read_parquet(tmp_path / "p" / "attitudes.parquet"), network_of(tmp_path / "p")
     for row in record.to_dict("records"):
         for name in ("attitude_1", "attitude_2"):
-            assert graph.nodes[str(int(row["agent"]))][f"{name}_{int(row['step'])}"] == row[name]
-    assert graph.nodes["3"]["attitude_2_last"] == graph.nodes["3"]["attitude_2_2"]
+            assert graph.nodes[str(int(row["agent"]))][f"{name}_step_{int(row['step'])}"] == row[name]
+    assert graph.nodes["3"]["attitude_2_last"] == graph.nodes["3"]["attitude_2_step_2"]

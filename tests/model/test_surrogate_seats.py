@@ -286,7 +286,6 @@ SAYING = [
     "moderator round=2 text=reasons",
     "shock round=2 text='It rains.'",
     "fact_check round=2 text='It does not.'",
-    "planner round=2 target=8 messages='9: It is severe.'",
 ]
 
 
@@ -301,6 +300,28 @@ def test_a_line_that_could_move_no_stand_in_is_refused(tmp_path: Path, line: str
             mixed(file, "republican", interventions=(line + to,))
     mixed(file, "republican", interventions=(f"{line} to=democrat",))
     mixed(written(tmp_path / "graded.json", heard="grades"), "republican", interventions=(line,))
+
+
+VALUED = [*[f"{line} value=9" for line in SAYING], "planner round=2 target=9 messages='9: It is severe.'"]
+
+
+@check_each("line", VALUED)
+def test_a_line_with_its_attitude_moves_a_stand_in_as_a_speaker_there(tmp_path: Path, line: str) -> None:
+    """Without noise and stay, the hearer moves by the law of the mean of what it read and of 9; nobody else differs."""
+    file = written(tmp_path / "s.json", stay=0.0, spread=0.0)
+    start, later = (
+        {
+            (event.agent, event.round): event.attitude
+            for event in of(Rated, held(mixed(file, "republican", interventions=lines)))
+        }
+        for lines in ((), (line + " 'to=republican 1'",))
+    )
+    heard = of(Heard, held(mixed(file, "republican")))
+    (moved,) = {agent for agent, round_ in start if round_ == 2 and start[agent, 2] != later[agent, 2]}
+    read = next(len(event.iterations) for event in heard if event.round == 2 and event.agent == moved)
+    before = (start[moved, 2] - 0.9 - 0.75 * start[moved, 1]) / 0.15  # the mean that it heard
+    expected = 0.9 + 0.75 * start[moved, 1] + 0.15 * (read * before + 9) / (read + 1)
+    assert later[moved, 2] == pytest.approx(min(10.0, expected))
 
 
 def test_who_says_nothing_may_meet_a_stand_in(tmp_path: Path) -> None:

@@ -1,0 +1,116 @@
+"""Who reads whom in each step of a population: links, muted and absent people, a feed, and rewiring."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from parley.agents.laws import Codes, Floats
+from parley.agents.laws.base import Flags
+from parley.environments.rewiring import Rewired
+from parley.environments.sparse_feeds import PopulationFeed, link_distances
+from parley.environments.sparse_links import add_links, hearers, keep_links
+
+
+class LinkChange(NamedTuple):
+    """Links that appear (`added`) or vanish: who hears whom, and with which weights."""
+
+    added: bool
+    sources: Codes
+    targets: Codes
+    weights: Floats
+
+
+class PopulationNetwork:
+    """The links of a population and what happens to them.
+
+    graph     who hears whom
+    read      who read whom in the last step; None before the first
+    muted     (n,) whom no one reads; None if there never was anyone
+    absent    (n,) who is not there; None likewise
+    changes   the links that changed before the current step
+    mutual    whether both move in a meeting, so that muted people have none
+    """
+
+    def __init__(
+        self, graph: csr_array, feed: PopulationFeed | None = None, rewiring: Any = None, mutual: bool = False
+    ):
+        self.graph, self.feed, self.rewiring, self.mutual = graph, feed, rewiring, mutual
+        self.read: csr_array | None = None
+        self.muted: Flags | None = None
+        self.absent: Flags | None = None
+        self.changes: list[LinkChange] = []
+        self._votes = np.zeros(graph.shape[0])
+        self._audible: csr_array | None = None
+
+    def set_flag(self, flag: str, people: Codes, value: bool) -> None:
+        """Set whether people are `muted` or `absent`."""
+        flags = getattr(self, flag)
+        flags = np.zeros(self.graph.shape[0], dtype=np.bool_) if flags is None else flags.copy()
+        flags[people] = value
+        setattr(self, flag, flags)
+        self._audible = None
+
+    def change(self, change: str, sources: Codes, targets: Codes) -> None:
+        """Remove (`remove`) or add these links."""
+        if not len(sources):
+            return
+        if change == "add":
+            self.graph, weights = add_links(self.graph, sources, targets), np.ones(len(sources))
+        else:
+            size, rows = self.graph.shape[0], hearers(self.graph)
+            gone = np.isin(rows * size + self.graph.indices, sources * size + targets)
+            sources, targets = rows[gone], self.graph.indices[gone].astype(np.int64)
+            weights, self.graph = self.graph.data[gone], keep_links(self.graph, ~gone)
+        self.changes.append(LinkChange(change == "add", sources, targets, weights))
+        self._audible = None
+
+    def rewire(self, opinions: Floats, generator: np.random.Generator) -> None:
+        """Change links by the rule of rewiring. opinions: NaN for absent people."""
+        done: Rewired = self.rewiring.rewire(self.graph, opinions, generator)
+        if len(done.rows):
+            self.changes.append(LinkChange(False, done.rows, done.dropped, done.weights))
+            self.changes.append(LinkChange(True, done.rows, done.added, done.weights))
+            self.graph, self._audible = done.graph, None
+
+    def select(self, opinions: Floats, generator: np.random.Generator) -> csr_array:
+        """Return who reads whom in a step; the graph itself if everyone reads all whom it hears."""
+        if self._audible is None:
+            self._audible = self._without_silent()
+        self.read = self._audible
+        if self.feed:
+            self.read = self.feed.select(self._audible, opinions, self._votes, generator)
+            self._votes = self.feed.count_votes(self.read, opinions)
+        return self.read
+
+    def _without_silent(self) -> csr_array:
+        """Return the links that someone can read."""
+        flags = [one for one in (self.muted, self.absent) if one is not None and one.any()]
+        if not flags:
+            return self.graph
+        silent = np.logical_or.reduce(flags)
+        deaf = silent if self.mutual else np.zeros_like(silent) if self.absent is None else self.absent
+        return keep_links(self.graph, ~silent[self.graph.indices] & ~deaf[hearers(self.graph)])
+
+    @property
+    def present(self) -> int:
+        """How many people are not absent."""
+        return int(self.graph.shape[0]) - (0 if self.absent is None else int(self.absent.sum()))
+
+    @property
+    def new_links(self) -> float:
+        """The links that appeared before the current step, by person."""
+        return sum(len(change.sources) for change in self.changes if change.added) / int(self.graph.shape[0])
+
+    @property
+    def mean_read(self) -> float | None:
+        """How many people one read in the last step, on average over those present; None before the first."""
+        return None if self.read is None or not self.present else int(self.read.nnz) / self.present
+
+    def mean_distance(self, opinions: Floats) -> float | None:
+        """The mean distance between these opinions of a reader and of whom it read in the last step; None if no one read."""
+        if self.read is None or not self.read.nnz:
+            return None
+        return float(link_distances(self.read, opinions).mean())
