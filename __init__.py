@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "agents.agent": "DebateAgent",
     "analysis.audits": "AuditCard audit",
+    "analysis.branches": "branch",
     "analysis.comparisons": "Comparison compare",
     "analysis.runs": "Run load run",
     "analysis.sweeps": "Sweep sweep",

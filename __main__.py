@@ -182,6 +182,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "run": ("__main__", "run the debates of a scenario (this is the default command)"),
         "sweep": ("analysis.commands.sweep", "run a scenario with every combination of settings and seeds"),
         "intervene": ("analysis.commands.intervene", "run the same debates with and without an intervention"),
+        "branch": ("analysis.commands.branch", "continue a run from a round with other settings"),
+        "branches": ("analysis.commands.branch", "draw the tree of branches of a run"),
         "archetypes": (
             "analysis.commands.archetypes",
             "let similar agents share survey answers, and measure calls saved and error added",
@@ -191,7 +193,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Measure a model's bias": {
         "audit": ("analysis.commands.card", "make the bias card of a model"),
-        "compare": ("analysis.commands.card", "compare several bias cards"),
+        "compare": ("analysis.commands.compare", "compare runs, or bias cards"),
         "audit-probe": ("analysis.commands.audit_probe", "measure variance and order effects of a survey question"),
         "validate": ("analysis.commands.validate", "check whether personas answer as their party would"),
         "calibrate": ("analysis.commands.calibrate", "check whether the analysis recovers a known bias"),

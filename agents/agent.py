@@ -164,6 +164,12 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         }
         self.memory.opening = "\n\n".join(filter(None, [self.memory.opening, character.part]))
 
+    def change_style(self, **changes: Any) -> None:
+        """Speak with other settings from now on: fields of DebateStyle, or of its sampling. The memory stays."""
+        sampling = {name: value for name, value in changes.items() if name in Sampling._fields}
+        own = {name: value for name, value in changes.items() if name not in sampling}
+        self.style = self.style._replace(sampling=self.style.sampling._replace(**sampling), **own)
+
     @abstractmethod
     def instruction(self, form: str) -> str:
         """The last paragraph of the prompt for an utterance. Override it to tell your agents something else, or more.

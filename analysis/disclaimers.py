@@ -85,10 +85,10 @@ def own_models(header: Header) -> dict[str, str]:
 def _speakers(header: Header) -> list[tuple[str, str]]:
     """Return each model as it was named, with its backend: first the shared one, then those of a party, seat or round."""
     llm = str(header.scenario["llm"])
-    if header.model.get("backend") != "several":
+    voices = header.model.get("voices", {}) | header.branch.get("models", {})
+    if not voices:
         return [(llm, str(header.model.get("backend")))]
-    voices = header.model["voices"]
-    speakers = [(llm, str(header.model["first"]["backend"]))]
+    speakers = [(llm, str(header.model.get("first", header.model)["backend"]))]
     speakers += [(f"{who}: {spec}", str(voices[who]["backend"])) for who, spec in own_models(header).items()]
     titles = {"model": "from round {}", "fact_check": "fact check before round {}"}
     for change in header.scenario.get("interventions", []):

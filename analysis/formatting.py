@@ -30,6 +30,16 @@ def count_phrase(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
+def numbered(names: Sequence[str]) -> list[str]:
+    """Return the names, with a number behind those that come more than once: `a 1`, `a 2`."""
+    seen: Counter[str] = Counter()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(f"{name} {seen[name]}" if names.count(name) > 1 else name)
+    return unique
+
+
 def slug(group: str) -> str:
     """Return a group's name as a part of a file name."""
     return re.sub(r"\W+", "_", group)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from parley.analysis.html_page import Chapter, document
+from parley.analysis.run_comparison_page import comparison_report, named_runs
 from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.tables import record_of
 from parley.llm.errors import UserError
@@ -17,17 +19,20 @@ SECTIONS = 12
 
 
 def write(runs: Sequence[Path], out: Path) -> Path:
-    """Write the document; a run without a summary gets one first. Errors: UserError."""
+    """Write the document; a run without a summary gets one first. Several runs are compared first. Errors: UserError."""
     several = len(runs) > 1
     chapters = [
         chapter._replace(title=f"{run.name}: {chapter.title}") if several else chapter
         for number, run in enumerate(runs, 1)
         for chapter in _chapters(run, f"run{number}")
     ]
-    title = f"{len(runs)} runs" if several else chapters[0].title
+    compared = named_runs(runs) if several and all(record_of(run).exists() for run in runs) else {}
+    title = f"{' and '.join(compared)} compared" if compared else f"{len(runs)} runs" if several else chapters[0].title
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(document(title, chapters), encoding="utf-8")
+        with TemporaryDirectory() as folder:  # the page holds the figure itself
+            first, *rest = comparison_report(compared, Path(folder))[1] if compared else (None,)
+            out.write_text(document(title, [*rest, *chapters], first), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
     return out

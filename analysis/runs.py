@@ -268,15 +268,20 @@ def run(
     limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "price": price, "prices": None}
     (budget,) = budgets_from_args(argparse.Namespace(**limits, keep_going=keep_going), base)
     task = RunSpec(base, folder, given_fields(base, fields, agent_class), budget, agent_class=agent_class)
+    return run_and_report(task, backend, progress, metrics)
+
+
+def run_and_report(task: RunSpec, backend: Backend | None, progress: bool, metrics: Sequence[str] = ()) -> Run:
+    """Run a scenario, write its report, and return the run. Errors: UserError, also where the run stopped early."""
     if progress:
-        with Progress(base) as bar:
+        with Progress(task.scenario) as bar:
             outcome = run_scenario(task, bar.calls, bar.step, backend)
     else:
         outcome = run_scenario(task, backend=backend)
-    write_report(folder, more=metrics)
+    write_report(task.folder, more=metrics)
     if outcome.stopped:
-        raise UserError(f"{outcome.stopped}; open what is finished with parley.load({str(folder)!r})")
-    return Run(folder)
+        raise UserError(f"{outcome.stopped}; open what is finished with parley.load({str(task.folder)!r})")
+    return Run(task.folder)
 
 
 def given_fields(base: Scenario, fields: Iterable[str], agent_class: AgentClass) -> tuple[str, ...]:

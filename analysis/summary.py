@@ -16,6 +16,7 @@ from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, provenance
 from parley.analysis import formatting as words
 from parley.analysis.bootstrap import FEWEST
+from parley.analysis.branch_report import add_branch
 from parley.analysis.formatting import REFERENCE
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
@@ -59,6 +60,7 @@ def write_summary(
     report = open_summary(tables, path, f": {rounds} of {tables.header.scenario['rounds']} rounds are finished")
     report.picture(figure, "Attitudes by number of replies")
     report.section("In short", _findings(tables, results, measured))
+    add_branch(report, tables, path.parent)
     _how_to_read(report, tables)
     report.lines(provenance.intervention_table(tables))
     for name, metric in measured.items():

@@ -14,13 +14,14 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from operator import sub
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from parley.llm.budget import Budget, Ledger
 from parley.llm.errors import BudgetSpent, UserError
-from parley.llm.request import Backend, Reply, Request, Usage, Wrapper, check_replies, identity_text
+from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, Wrapper, check_replies, identity_text
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS outcomes (
@@ -42,6 +43,8 @@ _THINKING = (
 )
 FEWEST = 20
 """Calls that a journal must hold before a rate or a mean of them is reported."""
+COPIED = "copied"
+"""The name, among the notes on a journal, of what the journal that it began with had spent."""
 MAGIC = b"SQLite format 3\0"
 """The first bytes of every SQLite database."""
 _KEYS = 500  # per SELECT, below SQLite's limit of 999 variables
@@ -87,11 +90,14 @@ def query(path: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def copy_journal(source: Path, path: Path) -> None:
-    """Copy the journal at `source` to `path`, completely or not at all. Errors: UserError."""
+    """Copy the journal at `source` to `path`, completely or not at all; note what it has spent. Errors: UserError."""
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     with journal_errors(path), closing(read_database(source)) as known, closing(sqlite3.connect(part)) as new:
         known.backup(new)
+        with new:
+            spent = json.dumps(_spent(new.execute(_SPENT).fetchall()))
+            new.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (COPIED, spent))
     part.replace(path)
 
 
@@ -217,8 +223,16 @@ class Journal(Wrapper):
         return known
 
     def spent(self) -> tuple[int, dict[str, Usage]]:
-        """Return calls (with those that a network backend repeated) and tokens by voice, over all starts."""
-        return _spent(self._run(_SPENT))
+        """Return calls (with those that a network backend repeated) and tokens by voice, over all starts of this folder.
+
+        What came with a copied journal was spent elsewhere and is not counted.
+        """
+        calls, used = _spent(self._run(_SPENT))
+        for (copied,) in self._run("SELECT value FROM meta WHERE name = ?", (COPIED,)):
+            before, tokens = json.loads(copied)
+            calls -= before
+            used = {voice: Usage(*map(sub, now, tokens.get(voice, NOTHING))) for voice, now in used.items()}
+        return calls, used
 
     def close(self) -> None:
         """Write the counts and wall-clock time of this start (which is only here, never in the record), and close the file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 from parley.llm.backends import open_spec, split_spec
@@ -14,19 +14,23 @@ POLL = 0.001
 """Seconds between two looks at networks that all have requests in flight."""
 
 
-def open_all(spec: str, voices: Mapping[str, str]) -> Backend:
-    """Open the model of `spec`, and one for each voice. A recording answers for all of them. Errors: UserError."""
+def open_all(spec: str, voices: Mapping[str, str], later: Collection[str] = ()) -> Backend:
+    """Open the model of `spec`, and one for each voice. A recording answers for all of them. Errors: UserError.
+
+    later: voices that joined in a branch of a run. They are no part of the identity, so that the journal of the run answers
+    what was asked before.
+    """
     if not voices or split_spec(spec)[0] == "replay":
         return open_spec(spec)
     opened = {each: open_spec(each) for each in dict.fromkeys([spec, *voices.values()])}
-    return RoutedBackend(opened[spec], {voice: opened[each] for voice, each in voices.items()})
+    return RoutedBackend(opened[spec], {voice: opened[each] for voice, each in voices.items()}, later)
 
 
 class RoutedBackend:
     """Several backends as one. With a network among them it is a network, and the others answer in batches of what was sent."""
 
-    def __init__(self, first: Backend, voices: Mapping[str, Backend]):
-        self.first, self.voices = first, dict(voices)
+    def __init__(self, first: Backend, voices: Mapping[str, Backend], later: Collection[str] = ()):
+        self.first, self.voices, self.later = first, dict(voices), frozenset(later)
         self._backends = list(dict.fromkeys([first, *voices.values()]))
         self._flying = {backend: 0 for backend in self._backends if backend.in_flight}
         self._waiting: dict[Backend, list[Request]] = {
@@ -36,11 +40,15 @@ class RoutedBackend:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {
-            "backend": "several",
-            "first": dict(self.first.identity),
-            "voices": {voice: dict(backend.identity) for voice, backend in sorted(self.voices.items())},
-        }
+        voices = {voice: dict(self.voices[voice].identity) for voice in sorted(self.voices.keys() - self.later)}
+        if not voices:
+            return self.first.identity
+        return {"backend": "several", "first": dict(self.first.identity), "voices": voices}
+
+    @property
+    def later_identities(self) -> dict[str, dict[str, Any]]:
+        """The identities of the voices that joined in a branch."""
+        return {voice: dict(self.voices[voice].identity) for voice in sorted(self.later & self.voices.keys())}
 
     @property
     def says(self) -> str:

@@ -18,10 +18,11 @@ from parley.agents.reasoning import open_ability
 from parley.environments.base import MEDIATOR
 from parley.llm.backends import is_scripted, split_spec
 from parley.llm.backends.fake import Fake
+from parley.llm.backends.replay import Replay
 from parley.llm.budget import Price, Prices, cost_by_model
-from parley.llm.errors import UserError
+from parley.llm.errors import MissingRecording, UserError
 from parley.llm.journal import read_identity, reply_rate, thinking_tokens
-from parley.llm.request import NOTHING, Request, Usage, total
+from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, total
 from parley.model import attendance
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Rated, Utterance
@@ -52,7 +53,8 @@ class RunPlan:
     `ratings` and `replies` count the agents that ask a model. `others` are further calls: candidates and rankings of a mediator,
     questionnaires, corrections, less the statements of a mediator that asks no model. `notes` are notes of agents to themselves
     (agents/reasoning.py, and summaries). `tokens` by voice are estimates: words * 4/3, with every reply as long as agents are
-    asked for. `calls_by_voice` are all calls by the voice that they go to.
+    asked for. `calls_by_voice` are all calls by the voice that they go to. `known` is a journal whose replies are not asked for
+    again; the numbers then count only the other calls.
     """
 
     scenario: Scenario
@@ -64,6 +66,7 @@ class RunPlan:
     notes: int
     tokens: Mapping[str, Usage]
     calls_by_voice: Mapping[str, int]
+    known: Path | None = None
 
     @property
     def usage(self) -> Usage:
@@ -82,43 +85,61 @@ class RunPlan:
     @cached_property
     def most_tokens(self) -> Mapping[str, Usage]:
         """The upper bound of tokens by voice: replies of max_tokens, and every survey asked as often as allowed."""
-        return _dry_run(self.scenario, full=True).tokens
+        return _dry_run(self.scenario, True, self.known).tokens
 
 
-def plan_run(scenario: Scenario) -> RunPlan:
+def plan_run(scenario: Scenario, known: Path | None = None) -> RunPlan:
     """Return the plan of a scenario, counted by a dry run of one repetition and multiplied.
 
-    If the number of speakers is random, SAMPLE repetitions are run. If an intervention names rooms, or some people have a model
-    that others of their party do not have, all are.
+    If the number of speakers is random, SAMPLE repetitions are run. If an intervention names rooms, if some people have a model
+    that others of their party do not have, or with a journal of `known` replies, all are.
     """
-    return _dry_run(scenario, full=False)
+    return _dry_run(scenario, False, known)
 
 
-def _dry_run(scenario: Scenario, full: bool) -> RunPlan:
+def _dry_run(scenario: Scenario, full: bool, known: Path | None = None) -> RunPlan:
     """The plan with replies of the length that agents are asked for, or (`full`) of max_tokens."""
     repetitions = 1
-    if any(one.rooms for one in scenario.interventions) or has_models_by_person(scenario):
+    if known or has_models_by_person(scenario) or any(one.rooms for one in scenario.interventions):
         repetitions = scenario.repetitions
     elif _is_random(scenario):
         repetitions = min(scenario.repetitions, SAMPLE)
     counter = _Counter(scenario, full)
-    shortened = scenario.replace(repetitions=repetitions, archetypes=0, adapters=())
-    model = DebateModel(shortened, backend=Fake(counter.answer), recorder=counter, keep_going=True)
+    shortened = scenario if known else scenario.replace(repetitions=repetitions, archetypes=0, adapters=())
+    answer = Fake(counter.answer)
+    backend = KnownReplies(known, answer) if known else answer
+    model = DebateModel(shortened, backend=backend, recorder=counter, keep_going=True)
     model.run()
     scale = scenario.repetitions / repetitions
     ability = open_ability(scenario.speech.think)
     replies = counter.statements + sum(counter.purposes[name] for name in REPLIES)
     notes = sum(counter.purposes[name] for name in (*NOTES, *((ability.name,) if ability else ())))
-    others = sum(counter.purposes.values()) - counter.repeated - notes - replies - counter.ratings
+    ratings = counter.purposes["survey"] if known else counter.ratings
+    others = sum(counter.purposes.values()) - counter.repeated - notes - replies - ratings
 
     def scaled(number: int) -> int:
         return round(number * scale)
 
     sizes = scaled(len(model.agents)), scaled(len(model.rooms))
-    calls = scaled(replies), scaled(counter.ratings), scaled(others), scaled(notes)
+    calls = scaled(replies), scaled(ratings), scaled(others), scaled(notes)
     tokens = {voice: counter.usage(voice, scale) for voice in sorted(counter.calls)}
     calls_by_voice = {voice: scaled(number) for voice, number in sorted(counter.calls.items())}
-    return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice)
+    return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice, known)
+
+
+class KnownReplies(Replay):
+    """Answers from a journal, and lets a stand-in answer what the journal lacks. `unknown` counts the latter."""
+
+    def __init__(self, journal: Path, stand_in: Backend):
+        super().__init__(journal)
+        self.stand_in, self.unknown = stand_in, 0
+
+    def _reply(self, request: Request) -> Reply:
+        try:
+            return super()._reply(request)
+        except MissingRecording:
+            self.unknown += 1
+            return self.stand_in.complete([request])[0]
 
 
 def _is_random(scenario: Scenario) -> bool:

@@ -65,6 +65,7 @@ class Header(Event):
 
     `stand_ins`: the seats that surrogates play, and the fidelity of each (model/surrogate_seats.py).
     `parties`: name, plural and look ("" for none) of the parties of its society (Society.told).
+    `branch`: of a branch, the fields of model.branching.Branch; {} for other runs.
     """
 
     schema: int
@@ -77,6 +78,7 @@ class Header(Event):
     versions: dict[str, str]
     stand_ins: tuple[dict[str, Any], ...] = ()
     parties: dict[str, dict[str, str]] = field(default_factory=dict)
+    branch: dict[str, Any] = field(default_factory=dict)
 
     @property
     def names(self) -> PartyNames:

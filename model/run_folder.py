@@ -6,9 +6,10 @@ import io
 import json
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from parley.agents.language import REPRESENTATIVE
@@ -37,8 +38,17 @@ _WORDS = ("name", "title", "source")
 """Fields that describe a scenario and change nothing in a run."""
 
 
-def make_header(scenario: Scenario, given: tuple[str, ...], backend: Backend, classes: Sequence[str] = ()) -> Header:
-    """Return everything needed to repeat the run. classes: the agent classes of the user, by name (model/custom.py)."""
+def make_header(
+    scenario: Scenario,
+    given: tuple[str, ...],
+    backend: Backend,
+    classes: Sequence[str] = (),
+    branch: Mapping[str, Any] = MappingProxyType({}),
+) -> Header:
+    """Return everything needed to repeat the run. classes: the agent classes of the user, by name (model/custom.py).
+
+    branch: of a branch, the fields of model.branching.Branch.
+    """
     return Header(
         SCHEMA,
         scenario.to_dict() | header_names(scenario, classes),
@@ -50,6 +60,7 @@ def make_header(scenario: Scenario, given: tuple[str, ...], backend: Backend, cl
         package_versions(),
         surrogate_manifest(scenario),
         parties_told(scenario),
+        dict(branch),
     )
 
 

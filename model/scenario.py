@@ -373,6 +373,17 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Pa
     return preset._changed(settings) if settings else preset
 
 
+def scenario_from_dict(values: Mapping[str, Any]) -> Scenario:
+    """Return the scenario with these fields, as in the header of a record. Errors: UserError if this version has other fields."""
+    if unknown := sorted(set(values) ^ set(FIELD_BLOCKS)):
+        raise UserError(f"the run was made by another version of Parley, with other fields ({', '.join(unknown)})")
+    head: dict[str, Any] = {key: str(values[key]) for key in ("name", "title", "source")}
+    environment, options = str(values["environment"]), dict(values["options"])
+    spec = EnvironmentSpec(environment, as_fields(environment_class(environment), options), str(values["society"]))
+    own, _ = _typed_settings({key: value for key, value in values.items() if key in SETTABLE}, environment)
+    return Scenario(**head, environment_spec=spec).replace(**own)
+
+
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
     """`["frame=conversation"]` -> {"frame": "conversation"}. Errors: UserError when a pair has no `=`."""
     split = [split_pair(pair, f"--set {pair}") for pair in pairs]

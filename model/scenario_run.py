@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from parley.llm.budget import NO_LIMIT, Budget, Ledger, Limits
 from parley.llm.driver import Progress
 from parley.llm.errors import BudgetSpent, UserError
-from parley.llm.journal import Journal, copy_journal
-from parley.llm.request import Backend
+from parley.llm.journal import Journal, copy_journal, read_identity
+from parley.llm.request import Backend, identity_text
 from parley.llm.retry import Retry
-from parley.llm.router import open_all
+from parley.llm.router import RoutedBackend, open_all
 from parley.model.agent_factory import AgentClass
 from parley.model.custom import class_names
 from parley.model.debate import DebateModel
@@ -41,11 +42,27 @@ COLLECT = 50_000
 
 
 @dataclass(frozen=True)
+class Branch:
+    """Where a run leaves another one (model/branching.py makes it).
+
+    parent: the folder of the other run, as seen from the folder of the branch. round: the first round that may differ.
+    shared: a digest of all events before it, which are the same in both. models: the identity of each model that joins from
+    this round on, by its voice.
+    """
+
+    parent: str
+    round: int
+    shared: str
+    models: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class RunSpec:
     """What to run, in which folder, within which budget. The budget counts all starts of the run folder.
 
     Several folders may share a `ledger` instead, whose owner has counted their earlier starts. `start` is the folder of a run
-    whose journal a new folder begins with, so that nothing is asked twice. `agent_class`: as for DebateModel.
+    whose journal a new folder begins with, so that nothing is asked twice. `agent_class`: as for DebateModel. `branch`: of a
+    branch, which run it continues and from which round.
     """
 
     scenario: Scenario
@@ -56,6 +73,12 @@ class RunSpec:
     ledger: Ledger | None = None
     start: Path | None = None
     agent_class: AgentClass = None
+    branch: Branch | None = None
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What the header says of a branch."""
+        return asdict(self.branch) if self.branch else {}
 
     @property
     def classes(self) -> list[str]:
@@ -107,7 +130,9 @@ def run_scenario(
     if is_complete(record) and not spec.retry_failures:
         return RunOutcome(record, 0, 0, 0.0, already=True)
     # open the model before the folder is made: its name may be misspelt
-    backend = backend or open_all(spec.scenario.models.llm, spec.scenario.llm_by_party)
+    backend = backend or open_models(spec)
+    if spec.branch:
+        spec = replace(spec, branch=_opened_branch(spec, spec.branch, backend))
     check_files(spec.scenario)
     check_taught(spec.scenario, backend)
     if on_open:
@@ -149,6 +174,23 @@ def run_scenario(
         )
 
 
+def open_models(spec: RunSpec) -> Backend:
+    """Open the models of a run. Errors: UserError."""
+    later = spec.branch.models if spec.branch else ()
+    return open_all(spec.scenario.models.llm, spec.scenario.llm_by_party, later)
+
+
+def _opened_branch(spec: RunSpec, branch: Branch, backend: Backend) -> Branch:
+    """Return the branch with the identities of its models. Errors: UserError where the run was made with another model."""
+    journal = next(folder / JOURNAL for folder in (spec.folder, spec.start) if folder and (folder / JOURNAL).exists())
+    if json.loads(identity_text(backend)) != read_identity(journal):
+        raise UserError(
+            f"{branch.parent} was run with another model, or another version of it, so a branch would ask everything again"
+        )
+    known = backend.later_identities if isinstance(backend, RoutedBackend) else {}
+    return replace(branch, models={**branch.models, **known})
+
+
 def is_complete(record: Path) -> bool:
     """Return whether this is the record of a finished run, by its last line."""
     try:
@@ -164,7 +206,7 @@ def _run_model(
     spec: RunSpec, backend: Backend, recorder: FileRecorder, progress: Progress | None, on_step: Step | None
 ) -> DebateModel:
     """Run all rounds. A spent budget and unreadable replies end the run (`model.error`). Other errors are raised."""
-    recorder.write([make_header(spec.scenario, spec.given, backend, spec.classes)])
+    recorder.write([make_header(spec.scenario, spec.given, backend, spec.classes, spec.origin)])
     model = DebateModel(
         spec.scenario,
         agent_class=spec.agent_class,
@@ -191,7 +233,7 @@ def _with_new_interventions(spec: RunSpec, scenario: Scenario, backend: Backend,
     """Label folder and record as those of a run that had the interventions from the start, and return its spec."""
     spec = replace(spec, scenario=scenario, given=tuple({*spec.given, "interventions"}))
     relabel_folder(spec.folder, scenario, spec.classes)
-    recorder.replace_first(make_header(scenario, spec.given, backend, spec.classes))
+    recorder.replace_first(make_header(scenario, spec.given, backend, spec.classes, spec.origin))
     return spec
 
 

@@ -28,6 +28,7 @@ STAND_IN = {
     r"\bFILE\b": "scores.csv",
     r"--topic T --probe P": "--topic racism --probe attitude",
     r"compare runs/a runs/b": "compare runs/x runs/y",
+    r"branch runs/a --round 3": "branch runs/a --round 2",
 }
 """What stands for something of the reader's own, and what the test puts there."""
 
@@ -117,6 +118,7 @@ RULES = (
     Rule(r"^run\.py audit .*(--tuned|mine\.toml)", why=HERE, how="parse"),
     Rule(r"^run\.py audit --llm pocket", why=TORCH, how="parse"),
     Rule(r"--dry-run|^run\.py --list"),
+    Rule(r"^run\.py branch(es)? "),
     Rule(
         r"--scenario .*llm.*surrogate:",
         "--topic racism --dry-run",

@@ -10,19 +10,23 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy.stats import t as t_distribution
 
 from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import FEWEST
 from parley.analysis.card.card import SCHEMA
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, paired_difference
 from parley.analysis.card.figure import Panel, Point, panel_figure
 from parley.analysis.card.labels import DIFFERENCE, SHARES, cell, unit
 from parley.analysis.card.sections import Quantity, fill_names, quantities
 from parley.analysis.card.sections.human_benchmark import PUBLIC
-from parley.analysis.formatting import DASH, escape_markdown, markdown_table
+from parley.analysis.formatting import DASH, escape_markdown, markdown_table, numbered
 from parley.analysis.html_page import Chapter
 from parley.analysis.report import Report
+from parley.analysis.statistics.results import holm
 from parley.llm.errors import UserError
 
 NUMBERS = ("estimate", "low", "high", "null", "instrument")
@@ -45,6 +49,12 @@ APART = (
     "is within blocks, with Student's interval over blocks (`blocks` in compare.csv). Otherwise the interval treats the cards as "
     "independent (Zou and Donner 2008), and is too wide if the numbers come from the same personas. Percentages have one "
     "decimal, all other numbers have two."
+)
+
+FALSE_ALARMS = 0.05
+CORRECTED = (
+    "Named are differences over all topics, of the six quantities in the figure, with a p below 0.05 after Holm's correction. "
+    "Intervals are 95% intervals, not corrected."
 )
 
 
@@ -91,12 +101,10 @@ def read_card(path: Path) -> SavedCard:
 
 
 def name_cards(cards: Sequence[SavedCard]) -> list[SavedCard]:
-    """The cards; those that share a name are numbered: `card 1`, `card 2`."""
-    total, seen, named = Counter(card.name for card in cards), Counter[str](), []
-    for card in cards:
-        seen[card.name] += 1
-        named.append(replace(card, name=f"{card.name} {seen[card.name]}") if total[card.name] > 1 else card)
-    return named
+    """The cards, named after their models: `oracle`; several of one model with their folder, `oracle, card-a`, or a number."""
+    models = Counter(card.model for card in cards)
+    names = [card.model if models[card.model] == 1 else f"{card.model}, {card.name}" for card in cards]
+    return [replace(card, name=name) for card, name in zip(cards, numbered(names), strict=True)]
 
 
 def _parse_claim(values: dict[str, Any]) -> CardEstimate:
@@ -159,18 +167,59 @@ def _difference(first: CardEstimate | None, other: CardEstimate | None, differs:
     return {**ends, "blocks": apart.n, "reason": apart.reason or None}
 
 
+def difference_sentences(cards: Sequence[SavedCard], table: pd.DataFrame) -> list[str]:
+    """Return for each card after the first in what it differs from the first, over all topics, or that no difference can be told.
+
+    Of the quantities in SHOWN, those with a p below 0.05 after Holm's correction are named.
+    """
+    over_all = table[(table["topic"] == ALL) & table["quantity"].isin(SHOWN)]
+    return [line for card in cards[1:] for line in _differing(cards, card, over_all[over_all["card"] == card.name])]
+
+
+def _differing(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFrame) -> Iterator[str]:
+    first = cards[0]
+    if fields_ := protocol_differences(first, card):
+        yield f"{card.name} was made with other settings ({fields_}), so differences from {first.name} are not computed."
+        return
+    p = np.array([_p_of_interval(row) for row in rows.to_dict("records")])
+    sure = rows[holm(p) < FALSE_ALARMS]
+    if sure.empty:
+        few = rows["reason"].str.contains("fewer than", na=False).any() and not np.isfinite(p).any()
+        few = f" (intervals need at least {FEWEST} blocks)" if few else ""
+        yield f"No difference between {first.name} and {card.name} can be told from chance{few}."
+    for row in sure.to_dict("records"):
+        quantity = _titles(cards)[str(row["quantity"])]
+        signed = quantity._replace(unit=DIFFERENCE) if quantity.measure in SHARES else quantity
+        side, names = (
+            "higher" if row["difference"] > 0 else "lower",
+            ("difference", "difference_low", "difference_high"),
+        )
+        change = _cell(row, names, signed)
+        yield f"{card.name}: {quantity.title} is {side} than for {first.name}, by {change} {unit(signed)}."
+
+
+def _p_of_interval(row: Mapping[str, Any]) -> float:
+    """Return the p of a difference whose 95% interval is known: Student's t within blocks, otherwise normal; NaN without one."""
+    value, low, high = (row[name] for name in ("difference", "difference_low", "difference_high"))
+    reach = value - low if value > 0 else high - value
+    if not (math.isfinite(reach) and reach > 0):
+        return math.nan
+    freedom = row["blocks"] - 1 if row["blocks"] > 1 else math.inf
+    edge = float(t_distribution.ppf(1 - FALSE_ALARMS / 2, freedom))
+    return float(2 * t_distribution.sf(abs(value) / reach * edge, freedom))
+
+
 def write_comparison(cards: Sequence[SavedCard], folder: Path) -> Path:
     """Write compare.html, compare.csv, compare.png and .svg; return the path of the page. Errors: UserError."""
     cards = name_cards(cards)
     table, report = compare_cards(cards), Report(folder, "compare")
     try:
         report.data(compare=table)
+        report.lines(f"- {escape_markdown(sentence)}" for sentence in difference_sentences(cards, table))
+        report.add(CORRECTED)
         report.note(*(card.note for card in cards))
         report.figure(comparison_figure(cards), "compare", "What each model does, over all topics")
-        for card in cards:
-            report.add(f"**{escape_markdown(card.name)}** ({escape_markdown(card.model)})")
-            report.lines(f"- {sentence}" for sentence in card.sentences)
-        return report.write_document("Bias cards side by side", list(_chapters(cards, table, report)))
+        return report.write_document("Bias cards compared", list(_chapters(cards, table, report)))
     except OSError as error:
         raise UserError(f"cannot write into {folder}: {error.strerror}") from error
 
@@ -183,7 +232,12 @@ def _chapters(cards: Sequence[SavedCard], table: pd.DataFrame, report: Report) -
             apart.append(f"> {name} was made with other settings ({fields_}), so differences from it are not computed.")
         if settings := other_settings(cards[0], card):
             apart.append(f"{name}: {escape_markdown(settings)}.")
-    yield Chapter("short", "In short", report.text, folder)
+    yield Chapter("short", "What differs", report.text, folder)
+    each = Report(folder, "each")
+    for card in cards:
+        each.add(f"**{escape_markdown(card.name)}**")
+        each.lines(f"- {sentence}" for sentence in card.sentences)
+    yield Chapter("each", "What each card says", each.text, folder)
     yield Chapter("differences", "How differences are computed", "\n\n".join([*apart, APART]), folder)
     sections = {name: title for card in reversed(cards) for name, title in card.sections.items()}
     for number, (title, part) in enumerate(table.groupby(table["quantity"].map(sections), sort=False)):

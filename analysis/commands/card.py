@@ -1,4 +1,4 @@
-"""The commands `run.py audit`, which makes the bias card of a model, and `run.py compare`, which compares cards."""
+"""The command `run.py audit`, which makes the bias card of a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.analysis.commands.runs import results_folder, split_names
 from parley.llm.budget import NO_LIMIT
 from parley.llm.errors import UserError
 from parley.model import cli
@@ -223,28 +223,3 @@ def _run_remedies(first: Batch, plain: ConditionRecords, remedies: Sequence[Reme
         path = write(table, [remedy for remedy, _ in measured], first, plain.records["three"][0].header, stopped)
         bench.say(f"remedies {path}\nfigure   {first.folder / 'remedies.png'}")
     return stopped
-
-
-def compare_parser() -> Parser:
-    """Return the options of `run.py compare`."""
-    parser = Parser(
-        "compare",
-        "Compare bias cards: one page with a table and a figure, and differences where the cards used the same conditions.",
-        "compare runs/a runs/b",
-        cli.out("runs/compare-<time>"),
-    )
-    add_option(parser, "CARD", "folders of cards, or their card.json", Path, name="cards", nargs="+")
-    return parser
-
-
-def compare(words: Sequence[str]) -> int:
-    """Run `run.py compare CARD CARD ...`."""
-    options = compare_parser().parse_args(words)
-    from parley.analysis.card.comparison import read_card, write_comparison
-
-    if len(options.cards) < 2:
-        raise UserError("a comparison needs two cards or more: python run.py compare runs/a runs/b")
-    folder = results_folder(options, "compare")
-    page = write_comparison([read_card(path) for path in options.cards], folder)
-    print_paths(page=page, figure=folder / "compare.png")
-    return 0

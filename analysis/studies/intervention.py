@@ -56,7 +56,8 @@ class InterventionResult:
 
     tables: the run with interventions. first: the round of the first one. effects, points: see the functions of these names.
     untouched: rooms that no intervention reached; both frames leave them out. placebo: where there is a placebo branch, the
-    effects of the placebo and of the interventions compared with it, by `contrast`.
+    effects of the placebo and of the interventions compared with it, by `contrast`. names: what a reader sees for the columns
+    `without` and `with`; compared: the same in a sentence.
     """
 
     tables: Tables
@@ -65,6 +66,8 @@ class InterventionResult:
     points: pd.DataFrame
     untouched: int
     placebo: pd.DataFrame | None = None
+    names: tuple[str, str] = BRANCHES
+    compared: str = "with the interventions than without"
 
 
 def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, Tables, InterventionResult]:
@@ -138,15 +141,22 @@ def compare_branches(without: Tables, with_: Tables) -> InterventionResult:
     agent.
     """
     first = min(event["round"] for event in with_.header.scenario["interventions"])
-    check_past(without, with_, first)
-    rooms = set(with_.interventions["room"])
-    if not rooms:
+    if with_.interventions.empty:
         raise UserError(
             "no intervention reached an agent, because no room has the parties or seats named in to=: correct to="
         )
-    pairs = _pairs(without, with_)
-    reached = pairs[pairs["room"].isin(rooms)]
-    untouched = pairs["room"].nunique() - len(rooms)
+    return compare_from(without, with_, first, with_.interventions)
+
+
+def compare_from(without: Tables, with_: Tables, first: int, acts: pd.DataFrame) -> InterventionResult:
+    """Return what differs from round `first` on, in the rooms of these interventions; without any, in all rooms.
+
+    Errors: UserError where the two differ before.
+    """
+    check_past(without, with_, first)
+    pairs, rooms = _pairs(without, with_, acts), set(acts["room"])
+    reached = pairs[pairs["room"].isin(rooms)] if rooms else pairs
+    untouched = pairs["room"].nunique() - reached["room"].nunique()
     return InterventionResult(with_, first, effects(reached[reached["round"] >= first]), points(reached), untouched)
 
 
@@ -161,9 +171,10 @@ def check_past(without: Tables, with_: Tables, first: int) -> None:
             )
 
 
-def _pairs(without: Tables, with_: Tables) -> pd.DataFrame:
+def _pairs(without: Tables, with_: Tables, acts: pd.DataFrame) -> pd.DataFrame:
     """Return one row per agent, round and rating of the main probe: the agent's keys, how it was read without interventions,
-    told (whether an intervention ever reached that agent), and each measure without and with. The reference is left out.
+    told (whether one of these interventions ever reached that agent), and each measure without and with. The reference is left
+    out.
     """
     keys = ["room", "topic", "group", "party", "agent", "round"]
     probe, values = with_.header.scenario["probe"], ["iteration", "how", "attitude", "expected"]
@@ -172,7 +183,7 @@ def _pairs(without: Tables, with_: Tables) -> pd.DataFrame:
         for rated in (without.attitudes, with_.attitudes)
     )
     pairs = before.merge(after.drop(columns=["iteration", "how"]), on=keys, suffixes=(f" {WITHOUT}", f" {WITH}"))
-    reached = {(event.room, agent) for event in with_.interventions.itertuples() for agent in json.loads(event.agents)}
+    reached = {(event.room, agent) for event in acts.itertuples() for agent in json.loads(event.agents)}
     return pairs.assign(told=[pair in reached for pair in zip(pairs["room"], pairs["agent"], strict=True)])
 
 
@@ -248,7 +259,7 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
     report.plain(f"{caption}.")
     report.disclaim(header)
     report.figure(intervention_figure(result, caption), "intervention", "Attitudes with and without")
-    report.add(_headline(result), HOW.format(result.first, NO_PLACEBO if result.placebo is None else ""))
+    report.add(headline(result), HOW.format(result.first, NO_PLACEBO if result.placebo is None else ""))
     if result.untouched:
         report.add(
             f"In {count_phrase(result.untouched, 'room')}, no intervention reached an "
@@ -256,13 +267,13 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
         )
     report.lines(provenance.intervention_table(result.tables))
     report.section("Effects")
-    report.table(*_effects_table(result, result.effects))
+    report.table(*effects_table(result, result.effects))
     if result.placebo is not None:
         report.data(placebo=result.placebo)
         report.section("Compared with a placebo", PLACEBO_NOTE)
         for contrast, part in result.placebo.groupby("contrast", sort=False):
             report.add(f"**{contrast}**")
-            report.table(*_effects_table(result, part))
+            report.table(*effects_table(result, part))
     attitudes = result.effects[result.effects["measure"] == "attitude"]
     if missing := int(attitudes["missing"].sum()):
         report.add(f"Pairs of ratings left out because one is missing: {missing:,}.")
@@ -299,7 +310,7 @@ MOST_NAMED = 5
 """Differences that the headline names."""
 
 
-def _headline(result: InterventionResult) -> str:
+def headline(result: InterventionResult) -> str:
     """Return the largest effects after the last round, and how many cannot be distinguished from zero."""
     effects = result.effects
     last = estimate_rows(effects[effects["round"] == effects["round"].max()])
@@ -312,8 +323,8 @@ def _headline(result: InterventionResult) -> str:
         agents = ", ".join(_label(result, key, row[key]) for key in keys) + reached.get(row["told"], "")
         side, span = "higher" if row["effect"] > 0 else "lower", format_span(row["effect_low"], row["effect_high"])
         sentences.append(
-            f"{agents}: after the last round, opinions are {abs(row['effect']):.2f} points {side} with the interventions than "
-            f"without (95% interval {span})."
+            f"{agents}: after the last round, opinions are {abs(row['effect']):.2f} points {side} "
+            f"{result.compared} (95% interval {span})."
         )
     if len(sure) > MOST_NAMED:
         sentences.append(f"{len(sure) - MOST_NAMED} more effects can be distinguished from zero.")
@@ -339,7 +350,7 @@ def estimate_rows(effects: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([complete, rated.drop(complete.index)]).reset_index()
 
 
-def _effects_table(result: InterventionResult, effects: pd.DataFrame) -> tuple[list[list[str]], list[str]]:
+def effects_table(result: InterventionResult, effects: pd.DataFrame) -> tuple[list[list[str]], list[str]]:
     """Return rows and headings: a row per topic, group, party, told and measure, with the first and last round (or the one)."""
     keys = ["topic", "group", "party", "told", "measure"]
     shown = [key for key in keys if key in ("topic", "party") or effects[key].nunique() > 1]
@@ -357,9 +368,7 @@ def _effects_table(result: InterventionResult, effects: pd.DataFrame) -> tuple[l
             f"{0 if pd.isna(last['rooms']) else last['rooms']:.0f}",
             format_number(last["sd"]),
         ])  # fmt: skip
-    control, treatment = (
-        str(effects["contrast"].iloc[0]).split(" - ")[::-1] if "contrast" in effects else [WITHOUT, WITH]
-    )
+    control, treatment = str(effects["contrast"].iloc[0]).split(" - ")[::-1] if "contrast" in effects else result.names
     after = [f"effect after round {ends[0]}", *(f"after round {end}" for end in ends[1:])]
     return rows, [*shown, f"{control}, at the end", treatment, *after, "rooms", "SD of the effect"]
 

@@ -437,14 +437,19 @@ def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.Captur
     first, second = read_card(written), read_card(other / "card.json")
     assert protocol_differences(first, second) == ""
     found = compare_cards([first, second])
-    row = found.query("quantity == 'mu' and topic == 'all' and card == 'still'").iloc[0]
+    row = found.query(
+        "quantity == 'mu' and topic == 'all' and card == 'oracle,mu=0,kappa=0 (known-truth speaker)'"
+    ).iloc[0]
     assert row["difference_high"] < 0
     assert row["blocks"] == 5
     assert row["difference_low"] < -0.06 < row["difference_high"], "what was planted"
     again = compare_cards([first, first])
     assert (again["difference"].dropna() == 0).all()
     assert run.main(["compare", str(written), str(other), "--out", str(tmp_path / "both")]) == 0
-    assert "minus oracle</th>" in (tmp_path / "both" / "compare.html").read_text()
+    page = (tmp_path / "both" / "compare.html").read_text()
+    assert "minus oracle (known-truth speaker)</th>" in page
+    parts = "is lower than for oracle (known-truth speaker), by", "A rule-based test speaker", "<img"
+    assert sorted(parts, key=page.index) == list(parts)
     changed = json.loads((other / "card.json").read_text())
     changed["battery"]["rounds"] = 9
     (other / "card.json").write_text(json.dumps(changed))
@@ -453,16 +458,17 @@ def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.Captur
 
 
 def test_the_page_of_several_cards(written: Path, tmp_path: Path) -> None:
-    """What our own speakers are stands first; cards of one folder name are told apart; people are no model to subtract."""
+    """What our own speakers are precedes the figure; cards of one model are told apart; people are no model to subtract."""
     again = tmp_path / "again" / written.name
     shutil.copytree(written, again)
     assert run.main(["compare", str(written), str(again), str(written / "card.json"), "--out", str(tmp_path)]) == 0
     page = (tmp_path / "compare.html").read_text()
     assert page.index("A rule-based test speaker") < page.index("<img") < page.index("Own pull and influence</h2>")
     assert page.count("A rule-based test speaker") == 1
-    assert "<td>oracle 3</td>" in page
+    assert "<td>oracle (known-truth speaker), oracle 3</td>" in page
+    assert page.count("can be told from chance.</li>") == 2
     found = pd.read_csv(tmp_path / "compare.csv")
-    assert set(found["card"]) == {"oracle 1", "oracle 2", "oracle 3"}
+    assert set(found["card"]) == {f"oracle (known-truth speaker), oracle {number}" for number in (1, 2, 3)}
     assert set(found.query("quantity == 'people_gap'")["reason"].dropna()) == {"people, not a model"}
 
 

@@ -38,7 +38,9 @@ def test_two_runs(runs: list[parley.Run], tmp_path: Path) -> None:
     assert set(found.table["n"]) == {2}
     assert list(found.differences.loc["words"]) == ["60", "30"]
     assert isinstance(found.plot(), Figure)
-    assert "a: two_way" in found.report(tmp_path).read_text(encoding="utf-8")
+    assert found.sentences[0].startswith("No difference between a and b can be told with 2 paired rooms")
+    page = found.report(tmp_path).read_text(encoding="utf-8")
+    assert page.index("can be told with 2 paired rooms") < page.index("<img") < page.index("<td>words</td>")
     assert repr(found) == "<Comparison of a, b>"
     assert "2 rows" not in found._repr_html_()
 
@@ -49,8 +51,12 @@ def test_three_runs_have_a_table_and_a_page(runs: list[parley.Run]) -> None:
     assert found.names == ["a 1", "b", "a 2"]
     assert list(found.differences.loc["words"]) == ["60", "30", "60"]
     assert list(found.differences.loc["seed"]) == ["0", "0", "3"]
-    with pytest.raises(parley.UserError, match="a figure can compare only two runs, not 3"):
-        found.plot()
+    assert set(found.table.dropna(subset=["how"]).groupby("run")["how"].first().items()) == {
+        ("b", "paired"),
+        ("a 2", "unpaired"),
+    }
+    assert isinstance(found.plot(), Figure)
+    assert len(found.sentences) == 2
 
 
 def test_one_room_has_no_error_bar(runs: list[parley.Run], tmp_path: Path) -> None:
@@ -59,6 +65,28 @@ def test_one_room_has_no_error_bar(runs: list[parley.Run], tmp_path: Path) -> No
     found = parley.compare(runs[0], alone)
     assert found.table.loc[found.table["run"] == "one", "se"].isna().all()
     assert isinstance(found.plot(), Figure)
+
+
+def test_the_command_takes_runs_and_records(
+    runs: list[parley.Run], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """`run.py compare RUN RUN` is parley.compare: a folder or its record, the same page and the sentence on the terminal."""
+    words = ["compare", str(runs[0].folder), str(runs[1].folder / "record.jsonl"), "--out", str(tmp_path / "c")]
+    assert command_line.main(words) == 0
+    assert "No difference between a and b can be told with 2 paired rooms" in capsys.readouterr().out
+    assert {path.name for path in (tmp_path / "c").iterdir()} == {
+        "compare.html", "compare.csv", "compare.parquet", "compare.png", "compare.svg",
+    }  # fmt: skip
+
+
+def test_a_report_of_two_runs_opens_with_their_comparison(runs: list[parley.Run], tmp_path: Path) -> None:
+    """What differs comes before the pages of each run, and the file needs no other one."""
+    out = tmp_path / "both.html"
+    assert command_line.main(["report", *(str(run.folder) for run in runs[:2]), "--out", str(out)]) == 0
+    page = out.read_text(encoding="utf-8")
+    parts = "can be told with 2 paired rooms", "What was set differently</h2>", "a: two_way</h2>"
+    assert sorted(parts, key=page.index) == list(parts)
+    assert [path.name for path in tmp_path.iterdir()] == ["both.html"]
 
 
 def test_cards_are_those_of_the_command(cards: list[parley.AuditCard], tmp_path: Path) -> None:

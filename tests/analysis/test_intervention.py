@@ -26,11 +26,11 @@ from parley.analysis.studies.intervention import (
     WITH,
     WITHOUT,
     InterventionResult,
-    _headline,
     check_past,
     compare_branches,
     effects,
     estimate_rows,
+    headline,
     intervention,
     intervention_figure,
     placebo_scenario,
@@ -112,7 +112,7 @@ def test_no_effect_is_claimed_below_five_rooms(branches: Callable, rooms: int, c
     assert (last["rooms"], last["sd"]) == (rooms, pytest.approx(np.std([room / 10 for room in range(rooms)], ddof=1)))
     assert np.isfinite(last["effect_low"]) == bool(claims)
     assert last["reason"] == ("" if claims else "fewer than 5 rooms")
-    told = _headline(found)
+    told = headline(found)
     assert told.count("points higher with the interventions than without") == claims
     assert f"For {2 - claims} of 2 groups of agents" in told
     assert ("are from fewer than 5 rooms" in told) == (not claims)

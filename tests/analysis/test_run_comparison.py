@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from data_checks import check_each
+from scipy.stats import ttest_ind
 
-from parley.analysis.comparisons import differences, draw_comparison, mean_attitudes, shared_seats
-from parley.analysis.tables import load
+from parley.analysis.comparisons import draw_comparison
+from parley.analysis.run_comparison import compare_runs, last_differences, mean_attitudes, shared_seats
+from parley.analysis.run_comparison_page import sentences
+from parley.analysis.run_settings import differences
+from parley.analysis.tables import Tables, load, tables
+from parley.llm.router import open_all
+from parley.model.debate import DebateModel
+from parley.model.events import SCHEMA, Ended, Event, Header, Rated, Seated
+from parley.model.recorder import MemoryRecorder
+from parley.model.run_folder import make_header as run_header
+from parley.model.scenario import load_preset
 
 
 def test_differences_name_what_was_set_and_always_model_adapters_and_seed(ran: Callable[..., Path]) -> None:
@@ -35,7 +47,98 @@ def test_panels_are_what_both_have(ran: Callable[..., Path]) -> None:
     pairs = shared_seats(one, other)
     assert [topic for topic, _ in pairs] == ["climate_change"]
     figure = draw_comparison(one, other, ("a", "b"))
-    (axis,) = figure.axes
+    axis, below = figure.axes
+    assert below.get_ylabel() == "Moved further\nthan in a"
     names = axis.get_legend_handles_labels()[1]
     assert names == ["Republican, a", "Democrat, a", "Republican, b", "Democrat, b"]
-    assert draw_comparison(one, load(ran(topics="gun_violence")), ("a", "b")).axes[0].get_visible() is False
+    assert not draw_comparison(one, load(ran(topics="gun_violence")), ("a", "b")).axes[0].get_visible()
+
+
+def rooms(seed: int, moved: Sequence[float | None], people: str = "") -> Tables:
+    """Rooms of one Republican who begins at 2 and moves so far (None: no rating at the end). people: a mark on the personas."""
+    scenario = load_preset("two_way", {"seed": seed}).to_dict()
+    events: list[Event] = [Header(SCHEMA, scenario, (), {"backend": "scripted"}, {}, "data", "abc1234", {"mesa": "3"})]
+    for number, by in enumerate(moved):
+        room = f"racism/r/{number}"
+        events.append(
+            Seated(
+                number + 1, room, "racism", "republican", number, "republican", "republican", f"{number}{people}", "Rae"
+            )
+        )
+        for round_, value in enumerate([2.0, None if by is None else 2.0 + by]):
+            reason = "no_number" if value is None else None
+            events.append(
+                Rated(
+                    room, round_, round_, number + 1, "attitude", value, value, None, None, reason, "raw", "strict", 1
+                )
+            )
+    return tables([*events, Ended(1, len(events))])
+
+
+ONE, OTHER = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]
+
+
+def last(*both: Tables) -> dict[str, Any]:
+    table = compare_runs(dict(zip("ab", both, strict=True)))
+    (row,) = last_differences(table).to_dict("records")
+    return row
+
+
+def test_rooms_with_the_same_people_and_seed_are_pairs() -> None:
+    """By hand: differences 1, 1, 1, 1, 1, 2: mean 7/6, SD .408, so 7/6 -+ 2.571 * .408 / sqrt(6)."""
+    row = last(rooms(1, ONE), rooms(1, OTHER))
+    assert (row["how"], row["rooms"], row["difference"]) == ("paired", 6, pytest.approx(7 / 6))
+    assert row["difference_high"] - row["difference"] == pytest.approx(2.5706 * 0.40825 / 6**0.5, abs=1e-3)
+
+
+@check_each("seed, people", [(2, ""), (1, "-other")])
+def test_other_seeds_or_people_are_no_pairs(seed: int, people: str) -> None:
+    """The same difference, with the interval of Welch's test of two samples (scipy), which the spread of rooms makes wide."""
+    row = last(rooms(1, ONE), rooms(seed, OTHER, people))
+    ends = ttest_ind(OTHER, ONE, equal_var=False).confidence_interval()
+    assert (row["how"], row["rooms"], row["difference"]) == ("unpaired", 12, pytest.approx(7 / 6))
+    assert (row["difference_low"], row["difference_high"]) == pytest.approx((ends.low, ends.high))
+
+
+def test_the_sentence_says_who_moved_how_far() -> None:
+    """A Default of 9 is above Republicans of 2: more is toward it. Without a Default the axis is named, not a model's opinion."""
+    runs = {"a": rooms(1, ONE), "b": rooms(1, OTHER)}
+    assert sentences(runs, compare_runs(runs)) == [
+        "b moved Republicans 1.17 points further up the axis than a (95% interval 0.74 to 1.60, 6 paired rooms)."
+    ]
+
+
+def test_nothing_is_said_of_few_rooms_or_of_equal_ones() -> None:
+    few = {"a": rooms(1, ONE[:2]), "b": rooms(1, [5.0, 6.0])}
+    assert sentences(few, compare_runs(few)) == [
+        "No difference between a and b can be told with 2 paired rooms: at least 5 rooms per topic and group are needed "
+        "(--repetitions)."
+    ]
+    same = {"a": rooms(1, ONE), "b": rooms(1, ONE)}
+    assert sentences(same, compare_runs(same)) == ["No difference: ratings moved alike in a and b, in 6 paired rooms."]
+
+
+def test_a_missing_rating_leaves_its_agent_out_and_is_counted() -> None:
+    """Missing is not zero: five pairs are left of six."""
+    row = last(rooms(1, OTHER), rooms(1, [None, *ONE[1:]]))
+    assert (row["rooms"], row["missing"]) == (5, 1)
+
+
+@pytest.mark.slow
+def test_a_run_with_another_seed_differs_at_most_at_the_level() -> None:
+    """The null: 40 pairs of one scenario on the oracle, six tests each, corrected. Of 40 at 5%, more than 5 come in 1.4%."""
+    claims = 0
+    for number in range(40):
+        both = {name: debated(seed) for name, seed in (("a", 2 * number), ("b", 2 * number + 1))}
+        claims += (last_differences(compare_runs(both))["p_holm"] < 0.05).any()
+    assert claims <= 5
+
+
+def debated(seed: int) -> Tables:
+    """A run of three_way on the oracle, in memory."""
+    settings = {"topics": "racism,climate_change", "repetitions": 10, "rounds": 2, "llm": "oracle", "seed": seed}
+    scenario, recorder = load_preset("three_way", settings), MemoryRecorder()
+    backend = open_all("oracle", {})
+    recorder.write([run_header(scenario, (), backend)])
+    DebateModel(scenario, backend=backend, recorder=recorder).run()
+    return tables(recorder.events)

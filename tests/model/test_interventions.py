@@ -38,6 +38,7 @@ EXAMPLES = {
     "shock": "shock round=2 text='Something happened.' share=0.5",
     "planner": "planner round=1 every=1 target=9 messages='9: It is bad, and: getting worse.' messages='1: It is fine.'",
     "model": "model round=2 to=default llm=oracle,mu=0",
+    "speech": "speech round=2 to=default temperature=0.2 cut=last",
     "links": "links round=2 to=republican change=remove hear=democrat both=true",
     "join": "join round=2 to=default",
     "leave": "leave round=2 share=0.5",

@@ -1,0 +1,38 @@
+"""The command `run.py compare`, which compares runs, or bias cards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths, results_folder
+from parley.model import cli
+from parley.model.cli import Parser, add_option
+
+
+def compare_parser() -> Parser:
+    """Return the options of `run.py compare`."""
+    parser = Parser(
+        "compare",
+        "Compare runs, or bias cards, with the first one: what differs in a sentence, one figure, differences with intervals, "
+        "and what was set differently\n(docs/branches.md, docs/card.md).",
+        "compare runs/a runs/b",
+        cli.out("runs/compare-<time>"),
+    )
+    add_option(
+        parser, "RUN", "folders of runs or their records, or of cards or their card.json", Path, name="given", nargs="+"
+    )
+    return parser
+
+
+def compare(words: Sequence[str]) -> int:
+    """Run `run.py compare RUN RUN ...`."""
+    options = compare_parser().parse_args(words)
+    from parley.analysis.comparisons import compare as compared
+
+    folder = results_folder(options, "compare")
+    comparison = compared(*options.given)
+    page = comparison.report(folder)
+    print("\n".join(comparison.sentences))
+    print_paths(page=page, figure=folder / "compare.png")
+    return 0

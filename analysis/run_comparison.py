@@ -1,0 +1,151 @@
+"""How far opinions moved in several runs: means, and the difference of each run from the first one, with its interval.
+
+The number of a room is how far the mean of a party's agents moved since the survey before the debate. Two runs with the same
+seed and the same people in each room are compared within rooms, by Student's t. Other runs are compared between rooms, by
+Welch's t. Holm's correction covers the last common round of all topics, groups, parties and runs of the comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import ALIKE, mean_interval
+from parley.analysis.statistics.groups import compare_paired, compare_two
+from parley.analysis.statistics.results import Result, holm
+from parley.analysis.tables import RATING, Tables, rating_value
+
+PLACE = ["topic", "group", "party"]
+KEYS = (*PLACE, "round")
+SEAT = ["room", "seat"]
+PAIRED, UNPAIRED = "paired", "unpaired"
+COLUMNS = [
+    "run", *KEYS, "mean", "se", "low", "high", "n",
+    "difference", "difference_low", "difference_high", "rooms", "how", "p", "p_holm", "missing", "reason",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Whether the rooms of two runs are pairs, and why (not)."""
+
+    how: str
+    reason: str
+
+
+def mean_attitudes(tables: Tables) -> pd.DataFrame:
+    """Return the mean attitude of each party by round, over means of rooms: topic, group, party, round, mean, se, n (rooms), and
+    low, high (the 95% interval over rooms; NaN with fewer than five).
+    """
+    rated = _rated(tables)
+    rooms = rated.groupby([*KEYS, "room"], sort=False)["attitude"].mean().dropna().groupby(list(KEYS), sort=False)
+    means = rooms.agg(mean="mean", se="sem", n="count")
+    ends = [mean_interval(values.to_numpy(dtype=float)) for _, values in rooms]
+    means[["low", "high"]] = np.array(ends, dtype=float).reshape(-1, 2)
+    return means.reset_index()
+
+
+def shared_seats(one: Tables, other: Tables) -> list[tuple[str, str]]:
+    """Return the topics and groups that both runs have."""
+    mine, theirs = (dict.fromkeys(zip(run.agents["topic"], run.agents["group"], strict=True)) for run in (one, other))
+    return [(topic, group) for topic, group in mine if (topic, group) in theirs and group in one.groups]
+
+
+def pairing(one: Tables, other: Tables) -> Pairing:
+    """Return whether rooms of the same name have the same people and the same seed, and so are pairs."""
+    if one.header.scenario["seed"] != other.header.scenario["seed"]:
+        return Pairing(UNPAIRED, "the seeds differ")
+    mine, theirs = (run.agents[run.agents["group"].isin(run.groups)] for run in (one, other))
+    both = mine.merge(theirs, on=SEAT)
+    if both.empty:
+        return Pairing(UNPAIRED, "they have no room in common")
+    rooms = set(both["room"])
+    same = all(len(run[run["room"].isin(rooms)]) == len(both) for run in (mine, theirs))
+    if not same or (both["persona_x"] != both["persona_y"]).any():
+        return Pairing(UNPAIRED, "other people sit in the rooms")
+    return Pairing(PAIRED, "they have the same seed and the same people in each room")
+
+
+def compare_runs(runs: Mapping[str, Tables]) -> pd.DataFrame:
+    """Return one row per run, topic, group, party and round; columns: COLUMNS.
+
+    mean, se, low, high, n: of the attitude (0 to 10) over rooms. difference: how much further agents moved up the axis since the
+    survey before the debate than in the first run, with its 95% interval (not corrected), over `rooms` pairs (or rooms of both
+    runs) and `how`. p_holm: corrected, at the last common round alone. missing: agents left out because a rating is missing.
+    reason: why there is no interval. The first run has no difference.
+    """
+    (first, base), *others = runs.items()
+    frames = [mean_attitudes(base).assign(run=first)]
+    for name, tables in others:
+        rows = pd.DataFrame([{**dict(zip(KEYS, keys, strict=True)), **row} for keys, row in _differences(base, tables)])
+        means = mean_attitudes(tables).assign(run=name)
+        frames.append(means.merge(rows, on=list(KEYS), how="left") if len(rows) else means)
+    table = pd.concat(frames, ignore_index=True).reindex(columns=COLUMNS)
+    last = _is_last(table)
+    table.loc[last, "p_holm"] = holm(table.loc[last, "p"].to_numpy(dtype=float))
+    return table
+
+
+def last_differences(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a comparison at the last round that a run has in common with the first one."""
+    return table[_is_last(table)]
+
+
+def _is_last(table: pd.DataFrame) -> pd.Series:
+    known = table["round"].where(table["how"].notna() & (table["round"] > 0))
+    return known.notna() & (known == known.groupby([table["run"], table["topic"], table["group"]]).transform("max"))
+
+
+def _differences(one: Tables, other: Tables) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Yield by topic, group, party and round the difference of the other run from the one."""
+    how, mine, theirs = pairing(one, other).how, *_movements(one, other)
+    if how == PAIRED:
+        both = mine.merge(theirs, on=[*KEYS, *SEAT], suffixes=("", " other"))
+        both["by"] = both["moved other"] - both["moved"]
+        for keys, cell in both.groupby(list(KEYS), sort=False):
+            rooms = cell.groupby("room", sort=False)["by"].mean().dropna().to_numpy(dtype=float)
+            result = compare_paired(str(keys), np.where(np.abs(rooms) < ALIKE, 0.0, rooms), "room")
+            yield keys, _row(result, how, int(cell["by"].isna().sum()))
+        return
+    cells = [dict(iter(frame.groupby(list(KEYS), sort=False))) for frame in (mine, theirs)]
+    for keys in [keys for keys in cells[0] if keys in cells[1]]:
+        here = [frames[keys] for frames in cells]
+        rooms = [cell.groupby("room", sort=False)["moved"].mean().dropna().to_numpy(dtype=float) for cell in here]
+        result = compare_two(str(keys), rooms[0], rooms[1], "room")
+        yield keys, _row(result, how, int(sum(cell["moved"].isna().sum() for cell in here)))
+
+
+def _row(result: Result, how: str, missing: int) -> dict[str, Any]:
+    found = asdict(result)
+    ends = {"difference": found["estimate"], "difference_low": found["low"], "difference_high": found["high"]}
+    reason = (
+        found["reason"]
+        .replace("units a condition", "rooms")
+        .replace("no unit of differences differs", "no room differs")
+    )
+    return ends | {"rooms": found["n"], "how": how, "p": found["p"], "missing": missing, "reason": reason or None}
+
+
+def _movements(*runs: Tables) -> list[pd.DataFrame]:
+    """Return for each run a row per agent and round: keys, room, seat, and `moved` since before the debate, on the axis.
+
+    All runs use the same number of a rating: the mean of its distribution where all have it, else the rating.
+    """
+    valued = [_rated(rating_value(tables)) for tables in runs]
+    if any((ratings["measure"] == RATING).any() for ratings in valued):
+        valued = [_rated(tables) for tables in runs]
+    frames = []
+    for ratings in valued:
+        start = ratings.loc[ratings["round"] == 0, [*SEAT, "attitude"]].rename(columns={"attitude": "start"})
+        later = ratings[ratings["round"] > 0].merge(start, on=SEAT, how="left")
+        frames.append(later.assign(moved=later["attitude"] - later["start"])[[*KEYS, *SEAT, "moved"]])
+    return frames
+
+
+def _rated(tables: Tables) -> pd.DataFrame:
+    probe = tables.header.scenario["probe"]
+    return tables.attitudes[tables.attitudes["group"].isin(tables.groups) & (tables.attitudes["probe"] == probe)]

@@ -1,0 +1,205 @@
+"""The page of a comparison of runs: what came out in one sentence, the figure, what was set differently, all differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.formatting import (
+    Column,
+    count_phrase,
+    escape_markdown,
+    estimate,
+    format_span,
+    group_title,
+    numbered,
+    seat_title,
+)
+from parley.analysis.html_page import Chapter
+from parley.analysis.metrics import drift
+from parley.analysis.report import Report, disk_errors
+from parley.analysis.run_comparison import PAIRED, compare_runs, last_differences, pairing, shared_seats
+from parley.analysis.run_comparison_figure import draw_runs
+from parley.analysis.run_settings import settings_table
+from parley.analysis.tables import Tables, load
+
+LEVEL = 0.05
+MOST = 3
+"""Differences of a run that have a sentence."""
+TITLE = "How the runs differ"
+HOW = (
+    "A difference is how much further agents moved since the survey before the debate than in {}, in points of the axis from 0 "
+    "to 10, averaged over rooms. Brackets and bars are 95% intervals over rooms. p is corrected by Holm's method for the {} "
+    "(every topic, group and party, after the last round that the runs have in common). The sentences above name only "
+    "differences with a corrected p below 0.05. {}"
+)
+Runs = Mapping[str, Tables]
+
+
+def named_runs(folders: Sequence[Path]) -> dict[str, Tables]:
+    """Load runs, by the names of their folders; those of one name are numbered. Errors: UserError."""
+    return dict(zip(numbered(list(map(run_name, folders))), map(load, folders), strict=True))
+
+
+def run_name(run: Path) -> str:
+    """Return the name of a run: that of its folder, also if its record is given."""
+    path = run.resolve()
+    return path.parent.name if path.is_file() else path.name
+
+
+def sentences(runs: Runs, table: pd.DataFrame) -> list[str]:
+    """Return what came out, as plain text: of each run after the first, its differences from it, or that none can be told."""
+    (first, base), *others = runs.items()
+    last = last_differences(table)
+    found = []
+    for name, tables in others:
+        found += _sentences(first, base, name, tables, last[last["run"] == name])
+    return found
+
+
+def _sentences(first: str, base: Tables, name: str, tables: Tables, last: pd.DataFrame) -> list[str]:
+    if not shared_seats(base, tables):
+        return [f"{name} cannot be compared with {first}, because they have no topic and group in common."]
+    known = last[last["difference"].notna()]
+    if known.empty:
+        return [f"{name} cannot be compared with {first}, because they have no rating after the same round in common."]
+    sure = known[known["p_holm"] < LEVEL].sort_values("difference", key=abs, ascending=False)
+    if sure.empty:
+        return [_none(first, base, name, known)]
+    lines = [_difference(first, base, name, tables, row, known) for row in sure.head(MOST).to_dict("records")]
+    rest = f"Of {count_phrase(len(known), 'difference')}, {len(sure)} can be told from chance after correction."
+    return [*lines, rest] if len(known) > len(lines) else lines
+
+
+def _none(first: str, base: Tables, name: str, known: pd.DataFrame) -> str:
+    """Return that no difference can be told, and why."""
+    how = known["how"].iloc[0]
+    if how == PAIRED and (known["difference"] == 0).all() and known["p"].isna().all():
+        return f"No difference: ratings moved alike in {first} and {name}, in {_rooms(known.iloc[0])}."
+    if known["p"].isna().all() and (known["reason"] == f"fewer than {FEWEST} rooms").all():
+        count = _rooms(known.loc[known["rooms"].idxmax()])
+        return (
+            f"No difference between {first} and {name} can be told with {count}: "
+            f"at least {FEWEST} rooms per topic and group are needed (--repetitions)."
+        )
+    row = known.loc[known["difference"].abs().idxmax()]
+    who = _who(base, row, known)
+    span = f"95% interval {format_span(row['difference_low'], row['difference_high'])}, {_rooms(row)}"
+    return (
+        f"No difference between {first} and {name} can be told from chance. "
+        f"The largest is that of {who}: {row['difference']:+.2f} points ({span})."
+    )
+
+
+def _difference(
+    first: str, base: Tables, name: str, tables: Tables, row: Mapping[str, Any], known: pd.DataFrame
+) -> str:
+    points, who = abs(row["difference"]), _who(base, row, known)
+    span = f"95% interval {format_span(row['difference_low'], row['difference_high'])}, {_rooms(row)}"
+    side, moved = _default_side(base, tables, row)
+    if side:
+        nearer = row["difference"] * side > 0
+        way = "further toward" if nearer else "further away from" if moved < 0 else "less far toward"
+        return f"{name} moved {who} {points:.2f} points {way} the model's own opinion than {first} ({span})."
+    way = "up" if row["difference"] > 0 else "down"
+    return f"{name} moved {who} {points:.2f} points further {way} the axis than {first} ({span})."
+
+
+def _default_side(base: Tables, other: Tables, row: Mapping[str, Any]) -> tuple[float, float]:
+    """Return on which side of the party the model's own opinion is (1: above, -1: below, 0: not known, or not the same in both
+    runs), and how far the other run moved toward it.
+    """
+    sides, moved = set(), 0.0
+    for tables in (base, other):
+        drifts = drift.compute(tables)
+        line = drifts[(drifts[["topic", "group", "party"]] == [row["topic"], row["group"], row["party"]]).all(axis=1)]
+        if line.empty or pd.isna(line["drift"].iloc[0]):
+            return 0, 0.0
+        sides.add(1.0 if line["default"].iloc[0] > line["start"].iloc[0] else -1.0)
+        moved = float(line["drift"].iloc[0])
+    return (sides.pop(), moved) if len(sides) == 1 else (0, 0.0)
+
+
+def _who(base: Tables, row: Mapping[str, Any] | pd.Series, known: pd.DataFrame) -> str:
+    who = base.plural(str(row["party"]))
+    group = f" in {group_title(str(row['group']), base.names)}" if known["group"].nunique() > 1 else ""
+    topic = f" on {base.title(str(row['topic']))}" if known["topic"].nunique() > 1 else ""
+    return f"{who}{group}{topic}"
+
+
+def _rooms(row: Mapping[str, Any] | pd.Series) -> str:
+    return f"{row['rooms']:.0f} {'paired rooms' if row['how'] == PAIRED else 'rooms of both runs'}"
+
+
+def comparison_report(runs: Runs, folder: Path) -> tuple[Report, list[Chapter]]:
+    """Write table and figure of a comparison into a folder; return its report and the chapters of its page."""
+    table, report = compare_runs(runs), Report(folder, "compare")
+    (first, _), *others = runs.items()
+    report.data(compare=table)
+    lines = sentences(runs, table)
+    report.add(f"**{escape_markdown(lines[0])}**")
+    report.lines(f"- {escape_markdown(line)}" for line in lines[1:])
+    if any(shared_seats(runs[first], tables) for _, tables in others):
+        report.figure(
+            draw_runs(runs, table), "compare", f"Attitudes in {', '.join(runs)}, and differences from {first}"
+        )
+    report.disclaim(*(tables.header for tables in runs.values()))
+    last = last_differences(table)
+    pairs = [_pairing_sentence(first, runs[first], name, tables) for name, tables in others]
+    tested = count_phrase(int(last["p"].notna().sum()), "test")
+    report.add(HOW.format(escape_markdown(first), tested, escape_markdown(" ".join(pairs))))
+    if missing := int(last["missing"].sum()):
+        report.add(f"{count_phrase(missing, 'agent')} left out, because a rating is missing.")
+    return report, [
+        Chapter("compare", TITLE, report.text, folder),
+        Chapter("compare-settings", "What was set differently", _settings_text(runs), folder),
+        Chapter("compare-differences", "All differences", _differences_text(runs, last), folder),
+    ]
+
+
+def _pairing_sentence(first: str, base: Tables, name: str, tables: Tables) -> str:
+    found = pairing(base, tables)
+    if found.how == PAIRED:
+        return f"{first} and {name} are compared room by room, because {found.reason}."
+    return f"{first} and {name} are compared as independent rooms, because {found.reason}."
+
+
+def _settings_text(runs: Runs) -> str:
+    frame = settings_table(list(runs), [tables.header for tables in runs.values()])
+    part = Report(Path(), "settings")
+    part.table([[str(name), *map(str, row)] for name, *row in frame.itertuples()], ["setting", *runs])
+    return part.text
+
+
+def _differences_text(runs: Runs, last: pd.DataFrame) -> str:
+    base, part = next(iter(runs.values())), Report(Path(), "differences")
+    columns: dict[str, Column] = {
+        "run": "run",
+        "topic": lambda row: base.title(row["topic"]),
+        "group": lambda row: group_title(row["group"], base.names),
+        "party": lambda row: seat_title(row["party"], base.names),
+        "after round": "round",
+        "difference (95% interval)": estimate("difference"),
+        "rooms": lambda row: f"{row['rooms']:.0f} {row['how']}",
+        "p, corrected": lambda row: _p(row["p_holm"]),
+        "reason if missing": lambda row: row["reason"] or "",
+    }
+    shown = [name for name in columns if name not in ("run", "topic", "group") or last[name].nunique() > 1]
+    part.table(last, {name: columns[name] for name in shown})
+    part.add("`compare.csv` has every round and the average attitudes.")
+    return part.text if len(last) else "There is nothing to compare."
+
+
+def _p(value: float) -> str:
+    return "" if pd.isna(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def write_run_comparison(runs: Runs, folder: Path) -> Path:
+    """Write compare.html, compare.csv, compare.png and .svg; return the path of the page. Errors: UserError."""
+    with disk_errors(folder, "choose another folder with --out"):
+        report, chapters = comparison_report(runs, folder)
+        return report.write_document(f"{' and '.join(runs)} compared", chapters)

@@ -1,0 +1,228 @@
+"""A branch: a run that shares the earlier rounds of another run, and goes on with other settings.
+
+The scenario of a branch is that of its parent with further interventions (and perhaps another number of rounds). So its rounds
+before `round` ask the same questions, which the journal of the parent answers. `plan_branch` replays them, before any model is
+opened, and refuses a change that would reach back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from parley.environments.given_graph import GIVEN
+from parley.llm.backends import check_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.budget import Budget
+from parley.llm.errors import UserError
+from parley.llm.journal import read_database
+from parley.llm.seeding import digest
+from parley.model.agent_factory import AgentClass
+from parley.model.cost_estimate import KnownReplies, RunPlan, plan_run
+from parley.model.custom import AGENT_CLASS, FILE, TOPOLOGY, class_names, scenario_on
+from parley.model.debate import DebateModel
+from parley.model.events import Ended, Event, Header
+from parley.model.interventions import intervention_spec, parse_interventions
+from parley.model.interventions.base import Intervention
+from parley.model.interventions.model import Model
+from parley.model.interventions.speech import SETTINGS, Speech
+from parley.model.model_shares import share_of
+from parley.model.recorder import MemoryRecorder, read_lines, to_line
+from parley.model.scenario import Scenario, scenario_from_dict
+from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, Branch, RunSpec
+from parley.model.validation import check_topics
+
+ALLOWED = f"interventions (--intervene), rounds (--rounds), the model (--llm) and {', '.join(SETTINGS)}"
+MEASURES = ("probe", "also", "survey", "forecast", "reader", "listing", "asks", "survey_temperature", "archetypes")
+Interventions = Sequence[str | Mapping[str, Any] | Intervention]
+
+
+@dataclass(frozen=True)
+class BranchPlan:
+    """A branch before it runs: its spec, its parent's folder, what changes (as on a command line), and the calls to be made."""
+
+    spec: RunSpec
+    parent: Path
+    changes: tuple[str, ...]
+    cost: RunPlan
+
+    @property
+    def first(self) -> int:
+        """The first round that may differ."""
+        assert self.spec.branch
+        return self.spec.branch.round
+
+    def with_budget(self, budget: Budget, retry_failures: bool = False) -> RunSpec:
+        """Return the spec to run within a budget."""
+        return replace(self.spec, budget=budget, retry_failures=retry_failures)
+
+
+def plan_branch(
+    parent: Path | str,
+    round_: int,
+    out: Path,
+    settings: Mapping[str, Any] | None = None,
+    interventions: Interventions = (),
+    agent_class: AgentClass = None,
+) -> BranchPlan:
+    """Return the plan of a branch of the run in `parent` from a round on. Nothing is asked and nothing is written.
+
+    settings: fields by name, of those that may change in mid-run (ALLOWED). interventions: added to those of the parent; an empty
+    text drops the parent's from this round on. Errors: UserError.
+    """
+    folder = Path(parent)
+    header, events = _read_parent(folder)
+    base = scenario_of(header, folder)
+    scenario = branch_scenario(base, round_, dict(settings or {}), interventions)
+    if (mine := class_names(agent_class, scenario)) != (theirs := header.scenario.get(AGENT_CLASS, [])):
+        wanted = f"pass agent_class={', '.join(theirs)}" if theirs else f"leave out agent_class ({', '.join(mine)})"
+        raise UserError(f"the run in {folder} has other agent classes: {wanted}")
+    shared = _shared_rounds(scenario, round_, folder, events, agent_class)
+    given = {*header.given, *(name for name in ("interventions", "rounds") if scenario.value(name) != base.value(name))}
+    later = scenario.llm_by_party.keys() - base.llm_by_party.keys()
+    for model in sorted(scenario.llm_by_party[voice] for voice in later):
+        check_spec(model)
+        check_topics(model, base.subject.all_topics)
+    models = header.branch.get("models", {}) | {voice: {} for voice in sorted(later)}
+    branch = Branch(_relative(folder, out), round_, digest(shared).hex(), models)
+    spec = RunSpec(scenario, out, tuple(given), start=folder, agent_class=agent_class, branch=branch)
+    known = next(path / JOURNAL for path in (out, folder) if (path / JOURNAL).exists())
+    return BranchPlan(spec, folder, tuple(changes(base, scenario)), plan_run(scenario, known))
+
+
+def scenario_of(header: Header, folder: Path) -> Scenario:
+    """Return the scenario of a run. Errors: UserError where this version of Parley cannot repeat it."""
+    fields = {key: value for key, value in header.scenario.items() if key not in (AGENT_CLASS, TOPOLOGY)}
+    graph = str(fields["options"].get("graph", ""))
+    if graph.startswith(f"{GIVEN},"):
+        fields["options"] = {**fields["options"], "graph": "complete"}
+        scenario = scenario_on(scenario_from_dict(fields), {}, nx.read_graphml(folder / FILE))
+    else:
+        scenario = scenario_from_dict(fields)
+    if scenario.mediated:
+        raise UserError(f"{folder} is a private deliberation, and branches work only for debates and networks")
+    return scenario
+
+
+def branch_scenario(base: Scenario, round_: int, settings: dict[str, Any], interventions: Interventions) -> Scenario:
+    """Return the scenario with other settings from a round on. Errors: UserError."""
+    rounds = settings.pop("rounds", None)
+    rounds = base.rounds if rounds is None else base.with_settings({"rounds": rounds, "interventions": ()}).rounds
+    if not 1 <= round_ <= rounds:
+        extend = f"; to go on after the last round, add --rounds {round_}" if round_ > rounds else ""
+        raise UserError(f"a branch begins with a round from 1 to {rounds}, not {round_}{extend}")
+    kept = [one for one in base.interventions if one.round <= rounds]
+    added = [*_settings(base, round_, settings), *_added(round_, [one for one in interventions if one != ""])]
+    if any(one == "" for one in interventions):
+        kept = [one for one in kept if one.round < round_]
+    return base.with_settings({"rounds": rounds, "interventions": (*kept, *added)})
+
+
+def _settings(base: Scenario, round_: int, settings: dict[str, Any]) -> Iterator[Intervention]:
+    """Yield the interventions that change settings from a round on. Errors: UserError on one that cannot change in mid-run."""
+    for name in settings:
+        if name not in (*SETTINGS, "llm", "llms"):
+            raise UserError(
+                f"{name} cannot change in the middle of a run, because {_reason(name)}. A branch takes {ALLOWED}"
+            )
+    speech = {name: settings[name] for name in SETTINGS if name in settings}
+    typed = base.with_settings(speech)
+    if changed := {name: typed.value(name) for name in speech if typed.value(name) != base.value(name)}:
+        yield Speech(round=round_, **changed)
+    if (llm := settings.get("llm")) and llm != base.models.llm:
+        yield Model(round=round_, llm=llm)
+    for entry in settings.get("llms") or ():
+        who, _, spec = entry.partition("=")
+        if (share := share_of(who)) is not None:
+            raise UserError(
+                f"--llm {entry}: in a branch write --intervene 'model round={round_} share={share:g} llm={spec}'"
+            )
+        yield Model(round=round_, to=(base.society.seat(who),), llm=spec)
+
+
+def _reason(name: str) -> str:
+    if name in ("seed", "repetitions", "topics", "society", "personas", "cast", "questions"):
+        return "it decides who meets in which room"
+    if name in ("words", "frame", "format"):
+        return "the prompt with which each agent began states it"
+    if name in MEASURES:
+        return "ratings before and after the change could not be compared"
+    return "agents, rooms and links are made with it before the first round"
+
+
+def _added(round_: int, interventions: Interventions) -> Iterator[Intervention]:
+    """Yield the interventions; one without a round acts before this one. Errors: UserError on one that acts earlier."""
+    for one in interventions:
+        if isinstance(one, str) and " round=" not in one:
+            one = f"{one} round={round_}"
+        (added,) = parse_interventions([one])
+        if added.round < round_:
+            raise UserError(
+                f"{added.kind} before round {added.round} would change rounds that the branch shares with its parent: "
+                f"set round={round_} or later, or begin the branch with --round {added.round}"
+            )
+        yield added
+
+
+def changes(base: Scenario, scenario: Scenario) -> Iterator[str]:
+    """Yield what a branch changes, as on a command line."""
+    if scenario.rounds != base.rounds:
+        yield f"rounds={scenario.rounds}"
+    yield from [intervention_spec(one) for one in scenario.interventions if one not in base.interventions]
+    yield from [f"without {intervention_spec(one)}" for one in base.interventions if one not in scenario.interventions]
+
+
+def _read_parent(folder: Path) -> tuple[Header, list[Event]]:
+    """Return the header and the other events of a run. Errors: UserError without a run, its record or its journal."""
+    record = folder / (RECORD if (folder / RECORD).exists() else PARTIAL)
+    if not record.exists():
+        raise UserError(f"{folder} is not the folder of a run: a branch needs one with {RECORD} and {JOURNAL}")
+    read_database(folder / JOURNAL).close()
+    events = list(read_lines(record))
+    if not events or not isinstance(events[0], Header):
+        raise UserError(f"{folder} has no results yet: its record is empty")
+    return events[0], events[1:]
+
+
+def _shared_rounds(
+    scenario: Scenario, round_: int, folder: Path, recorded: Sequence[Event], agent_class: AgentClass
+) -> list[str]:
+    """Return the lines of the record before a round, replayed from the journal of the run.
+
+    Errors: UserError where the journal lacks one of their replies, or the change would reach back to them.
+    """
+    recorder, backend = MemoryRecorder(), KnownReplies(folder / JOURNAL, Fake([]))
+    model = DebateModel(scenario, backend=backend, recorder=recorder, agent_class=agent_class, keep_going=True)
+    while not backend.unknown and model.round < round_ - 1:
+        model.step()
+    lines = [to_line(event) for event in recorder.events]
+    before = [to_line(event) for event in recorded if _round_of(event) < round_ and not isinstance(event, Ended)]
+    ended = any(isinstance(event, Ended) for event in recorded)
+    reached = max(map(_round_of, recorded), default=0)
+    if backend.unknown and not ended and reached < round_:
+        last = f"up to round {model.round - 1}" if model.round else "with not even its first survey"
+        raise UserError(
+            f"{folder} is finished {last}, so a branch can begin with round {max(model.round, 1)} or earlier"
+        )
+    if backend.unknown or lines[: len(before)] != before or (ended and len(lines) > len(before)):
+        raise UserError(
+            f"the rounds before {round_} would not be the same as in {folder}, so no branch is possible: the change concerns "
+            "these rounds (an agent that joins is absent before; a last round has its own survey or statements), or prompts, "
+            "personas or topics have changed since"
+        )
+    return lines
+
+
+def _round_of(event: Event) -> int:
+    """The round of an event; 0 for one before the debates."""
+    return int(getattr(event, "round", 0))
+
+
+def _relative(folder: Path, out: Path) -> str:
+    """The folder as seen from another one, so that both can be moved together."""
+    return Path(os.path.relpath(folder.resolve(), out.resolve())).as_posix()
