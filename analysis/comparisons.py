@@ -105,7 +105,8 @@ class CardComparison(Comparison):
     """Bias cards, compared as by the command `run.py compare`."""
 
     def __init__(self, opened: Sequence[AuditCard]):
-        self._cards = cards.name_cards([cards.read_card(card.folder) for card in opened])
+        self._saved = [cards.read_card(card.folder) for card in opened]
+        self._cards = cards.name_cards(self._saved)
         self.names = [card.name for card in self._cards]
         self.table = cards.compare_cards(self._cards)
         self.sentences = cards.difference_sentences(self._cards, self.table)
@@ -117,7 +118,7 @@ class CardComparison(Comparison):
         return inline(cards.comparison_figure(self._cards))
 
     def report(self, out: Path | str | None = None) -> Path:
-        return cards.write_comparison(self._cards, _folder(out))
+        return cards.write_comparison(self._saved, _folder(out))
 
 
 class RunComparison(Comparison):

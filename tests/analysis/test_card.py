@@ -437,9 +437,7 @@ def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.Captur
     first, second = read_card(written), read_card(other / "card.json")
     assert protocol_differences(first, second) == ""
     found = compare_cards([first, second])
-    row = found.query(
-        "quantity == 'mu' and topic == 'all' and card == 'oracle,mu=0,kappa=0 (known-truth speaker)'"
-    ).iloc[0]
+    row = found.query("quantity == 'mu' and topic == 'all' and card == 'still'").iloc[0]
     assert row["difference_high"] < 0
     assert row["blocks"] == 5
     assert row["difference_low"] < -0.06 < row["difference_high"], "what was planted"
