@@ -11,7 +11,7 @@ import parley
 GROUPS: Mapping[str, Sequence[str]] = {
     "Make and load": ("run", "load", "Run"),
     "Measure a model": ("audit", "AuditCard"),
-    "Vary and compare": ("sweep", "Sweep", "compare", "Comparison"),
+    "Vary and compare": ("sweep", "Sweep", "branch", "compare", "Comparison"),
     "Scenarios": ("preset_names", "load_preset", "Scenario"),
     "Models of Mesa": ("DebateModel", "Agent", "PopulationModel"),
     "Interventions": ("Intervention", "Message", "Moderator", "Shock", "FactCheck", "Join", "Leave", "Mute"),

@@ -27,7 +27,7 @@ def branch_parser() -> Parser:
         "come from the journal of the run, and no model is asked again about them (docs/branches.md).",
         "branch runs/a --round 3 --set temperature=0.2\n"
         "branch runs/a --round 3 --intervene \"message by=Ann text='Think of the cost.'\"\n"
-        "branch runs/a --round 3 --llm democrat=oracle --dry-run",
+        "branch runs/a --round 3 --llm second=oracle --dry-run",
         cli.rounds("those of the run"),
         cli.settings("change a setting from this round on, such as temperature=0.2 (repeatable)"),
         cli.model("the model that speaks from this round on", "that of the run", parties=True),

@@ -37,8 +37,10 @@ def columns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name, fields in RUNS.items():
         folder = tmp_path_factory.mktemp("runs") / name
-        parley.run(name, out=folder, **SHORT | fields)
-        for path in (folder / "tables").glob("*.csv"):
+        runs = [parley.run(name, out=folder, **SHORT | fields)]
+        if name == "network":
+            runs.append(parley.branch(runs[0], 1, out=folder.with_name("branch"), progress=False))
+        for path in [path for run in runs for path in (run.folder / "tables").glob("*.csv")]:
             with path.open(encoding="utf-8", newline="") as file:
                 found.setdefault(path.stem, set()).update(next(csv.reader(file)))
     return found
