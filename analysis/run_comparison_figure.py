@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.agents.society import PartyNames
-from parley.analysis.figures import error_bars, legend_entries, new_figure, styles_of_run
+from parley.analysis.figures import MARK, error_bars, legend_entries, new_figure, styles_of_run
 from parley.analysis.formatting import group_title, seat_title, strip_controls
-from parley.analysis.plots import MARK
 from parley.analysis.run_comparison import shared_seats
 from parley.analysis.tables import Tables
 
