@@ -117,6 +117,7 @@ class Journal(Wrapper):
         self._landed: list[tuple[Request, Reply]] = []
         self._retried: set[bytes] = set()
         self._met: set[bytes] = set()
+        self._idle, self._ended = 0.0, False
         self._database = open_database(path)
         with journal_errors(path), path.open("rb") as file:
             status = os.fstat(file.fileno())
@@ -234,13 +235,25 @@ class Journal(Wrapper):
             used = {voice: Usage(*map(sub, now, tokens.get(voice, NOTHING))) for voice, now in used.items()}
         return calls, used
 
-    def close(self) -> None:
-        """Write the counts and wall-clock time of this start (which is only here, never in the record), and close the file."""
-        try:
+    def idle(self, seconds: float) -> None:
+        """Leave out seconds in which a user let the run wait: the time of a start is that of its calls."""
+        self._idle += seconds
+
+    def end(self) -> None:
+        """Write the counts and wall-clock time of this start (which is only here, never in the record); later calls of an
+        interview do not count.
+        """
+        if not self._ended:
+            self._ended = True
             self._run(
                 "UPDATE sittings SET seconds = ?, asked = ?, replayed = ? WHERE rowid = ?",
-                (time.time() - self._started, self.asked, self.replayed, self._sitting),
+                (time.time() - self._started - self._idle, self.asked, self.replayed, self._sitting),
             )
+
+    def close(self) -> None:
+        """End this start, and close the file."""
+        try:
+            self.end()
         finally:
             self._database.close()
 

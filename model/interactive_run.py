@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,9 +18,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from parley.agents.surrogate_agent import SurrogateAgent
+from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import ask, drive
 from parley.llm.errors import UserError
-from parley.llm.request import Backend
+from parley.llm.journal import Journal
+from parley.llm.request import Backend, Wrapper
 from parley.llm.seeding import derive
 from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
@@ -58,6 +61,8 @@ class InteractiveRun:
 
     `events` is the record so far; `calls` of about `total` are answered; `error` says in one line what stopped the run; `given`
     are the fields that were set over the preset. `pace` is a pause between rounds in seconds. A request of the user ends it.
+    `version` grows with everything new. `finish` gets the folder when the record is complete, and writes what a folder gets
+    besides its record; where that fails, `problem` says why. `seconds` is the time in which the run did not wait for its user.
     """
 
     def __init__(
@@ -67,16 +72,21 @@ class InteractiveRun:
         changed: Callable[[], object] = lambda: None,
         backend: Backend | None = None,
         given: tuple[str, ...] = (),
+        budget: Budget = NO_LIMIT,
+        finish: Callable[[Path], object] = lambda folder: None,
+        total: int = 0,
     ):
-        plan = plan_run(scenario)
-        self.scenario, self.folder, self.total, self.rooms = scenario, folder, plan.calls, plan.rooms
+        self.scenario, self.folder = scenario, folder
+        self.total = total or plan_run(scenario).calls
         self.phase: Phase = "ready"
-        self.round, self.calls, self.error = 0, 0, ""
+        self.round, self.calls, self.error, self.problem = 0, 0, "", ""
+        self.version, self.budget = 0, budget
         self.events: list[Event] = []
         self.interviews: list[Interview] = []
         self.interventions: list[SteppedIn] = []
         self.given, self.pace = given, 0.0
-        self._changed, self._backend = changed, backend
+        self._watcher, self._backend, self._finish = changed, backend, finish
+        self._began, self._idle, self._reported = 0.0, 0.0, 0.0
         self._lock = threading.Condition()
         self._rounds, self._paused, self._ended = 0.0, False, False
         self._requests: list[Interview | Intervention] = []
@@ -85,8 +95,11 @@ class InteractiveRun:
     def play(self, rounds: float = math.inf) -> None:
         """Run to the end, or run some more rounds."""
         self._set(rounds=rounds, paused=False)
-        if self.phase == "ready":
-            self._show("running")
+        with self._lock:
+            if begin := self.phase == "ready":
+                self._began = time.monotonic()
+                self._show("running")
+        if begin:
             self._thread.start()
 
     def pause(self) -> None:
@@ -96,6 +109,18 @@ class InteractiveRun:
     def stop(self) -> None:
         """Stop the run for good. All replies stay in the folder, where the run can be resumed."""
         self._set(ended=True)
+        with self._lock:
+            if self.phase == "ready":
+                self._show("stopped")
+
+    @property
+    def alive(self) -> bool:
+        """Whether the run goes on, waits for its user, or waits for questions after its end."""
+        return self.phase == "ready" or self._thread.is_alive()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began - self._idle if self._began else 0.0
 
     def interview(self, agent: int, question: str) -> None:
         """Ask an agent after this round; the reply is added to `interviews`. Errors: UserError if the run is not running."""
@@ -120,10 +145,12 @@ class InteractiveRun:
         self._changed()
 
     def _run(self) -> None:
-        spec, before = RunSpec(self.scenario, self.folder, self.given), self._before_round
+        spec, before = RunSpec(self.scenario, self.folder, self.given, self.budget), self._before_round
         try:
             outcome = run_scenario(spec, self._count_calls, before, self._backend, on_end=self._after_end, watcher=self)
             self.error = outcome.stopped or ""
+            if outcome.already:
+                self._finish_folder()
             self._show("stopped" if outcome.stopped else "done")
         except Stopped:
             self._show("stopped")
@@ -161,14 +188,33 @@ class InteractiveRun:
         """Wait until the round is wanted. If the run plays to the end, first pause for `pace` seconds."""
         self._answer_requests(model, lambda: self._rounds >= 1, "paused")
         if model.round and self._rounds == math.inf:
+            began = time.monotonic()
             with self._lock:
                 self._lock.wait_for(lambda: self._ended or self._paused or self._requests, self.pace)
+            self._idle += time.monotonic() - began
             self._answer_requests(model, lambda: self._rounds >= 1, "paused")
         self._rounds -= 1
+        _journal_of(model).idle(self._idle - self._reported)
+        self._reported = self._idle
         self._show("running")
 
+    def _changed(self) -> None:
+        self.version += 1
+        self._watcher()
+
+    def _finish_folder(self) -> None:
+        """Write what the folder gets besides its record. The run is done whether or not this works."""
+        try:
+            self._finish(self.folder)
+        except UserError as error:
+            self.problem = str(error)
+        except Exception as error:  # noqa: BLE001  the record is complete: a report that fails must not look like a failed run
+            self.problem = f"the report could not be written: {type(error).__name__}: {error}"
+
     def _after_end(self, model: DebateModel) -> None:
-        """Answer interviews after the last round until the user stops the run."""
+        """Write the report, then answer interviews until the user stops the run."""
+        self.round, self.total = model.round, self.calls
+        self._finish_folder()
         with suppress(Stopped):
             self._answer_requests(model, lambda: False, "done")
 
@@ -194,9 +240,20 @@ class InteractiveRun:
         with self._lock:
             if not ready() and not self._ended:
                 self._show(phase)
+                began = time.monotonic()
                 self._lock.wait_for(lambda: ready() or self._ended)
+                self._idle += time.monotonic() - began
             if self._ended:
                 raise Stopped
+
+
+def _journal_of(model: DebateModel) -> Journal:
+    """The journal through which a run calls its model."""
+    backend = model.backend
+    while not isinstance(backend, Journal):
+        assert isinstance(backend, Wrapper)
+        backend = backend.inner
+    return backend
 
 
 def _ask(model: DebateModel, interview: Interview) -> Interview:

@@ -159,6 +159,7 @@ def run_scenario(
             if not model.error:
                 with file_errors(f"cannot finish the record in {spec.folder}"):
                     os.replace(partial, record)
+                journal.end()
                 if on_end:
                     on_end(model)
         return RunOutcome(

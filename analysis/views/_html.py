@@ -10,20 +10,20 @@ import base64
 import threading
 from collections.abc import Callable, Sequence
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import solara
 import solara.alias as alias
-from matplotlib.figure import Figure
 
-from parley.analysis.figures import style
-from parley.analysis.formatting import count_phrase
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KINDS = {"svg": "image/svg+xml", "png": "image/png"}
 MOST = 1000
 """Rows of a table, and lines of a conversation, that the page shows. Export has all of them."""
 Line = dict[str, str]
-_ONE_AT_A_TIME = threading.Lock()
+ONE_FIGURE_AT_A_TIME = threading.RLock()
+"""All tabs and runs share Matplotlib's settings."""
 
 
 def element(tag: str, *children: Any, css: str = "", **attributes: str) -> Any:
@@ -45,6 +45,8 @@ def table(header: Sequence[str], rows: list[list[str]], label: str) -> None:
     """Show a table with a heading row; of a very long one the first rows."""
     _Table(header=list(header), rows=rows[:MOST], label=label)
     if len(rows) > MOST:
+        from parley.analysis.formatting import count_phrase
+
         element("p", f"The first {MOST:,} of {count_phrase(len(rows), 'row')}; Export has all of them.", css="soft")
 
 
@@ -55,16 +57,18 @@ def line(text: str, css: str = "", tag: str = "p", who: str = "", colour: str = 
 
 def log(lines: Sequence[Line], label: str) -> Any:
     """Show the lines of a conversation, of a very long one its end. The keyboard can scroll it."""
-    earlier = f"({count_phrase(len(lines) - MOST, 'earlier line')}: use Search or Export)"
+    earlier = f"({len(lines) - MOST:,} earlier lines: use Search or Export)"
     shown = list(lines) if len(lines) <= MOST else [line(earlier, "rated"), *lines[-MOST:]]
     return _Lines(lines=shown or [line("no lines yet", "rated")], label=label)
 
 
 def painted(make: Callable[[], Figure], kind: str = "svg") -> bytes:
-    """Return the bytes of a figure as in a report. One at a time: all tabs share Matplotlib's settings."""
+    """Return the bytes of a figure as in a report."""
+    from parley.analysis.figures import style
+
     file = BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    with _ONE_AT_A_TIME, style():
+    with ONE_FIGURE_AT_A_TIME, style():
         make().savefig(file, format=kind, metadata=metadata)
     return file.getvalue()
 

@@ -1,28 +1,27 @@
-"""What one browser tab looks at: a run under way, or a run that was loaded. Two tabs share nothing."""
+"""What one browser tab looks at: a run of this server, or a run that was loaded from its folder. Two tabs may look at one run."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import solara
 
-from parley.analysis.deliberation.consensus_report import deliberates
-from parley.analysis.tables import Tables, record_of, tables
+from parley.analysis.views._runs import registry, runs
 from parley.llm.errors import UserError
-from parley.model.events import Event
-from parley.model.interactive_run import InteractiveRun, Interview, SteppedIn
-from parley.model.interventions import parse_intervention
-from parley.model.recorder import read_lines
-from parley.model.scenario import load_preset
 
-RUNS = Path("runs")
-_number = count(1)
+if TYPE_CHECKING:
+    from parley.analysis.tables import Tables
+    from parley.model.events import Event
+    from parley.model.interactive_run import InteractiveRun, Interview, SteppedIn
+
+__all__ = ["Draft", "Session", "Shown", "rooms", "runs", "surveyed"]
+_read: WeakKeyDictionary[InteractiveRun, tuple[int, Tables]] = WeakKeyDictionary()
+"""The tables of each run under way, with the number of events they are of. All tabs share them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,48 +34,72 @@ class Shown:
     events: Sequence[Event] = ()
 
 
-class Session:
-    """One tab.
+@dataclass(frozen=True)
+class Draft:
+    """The next run as the form has it: a preset, the settings over it, the limits, and the price of a model on a server.
 
-    `version` grows with everything new. `seen` follows it a few times a second; a component that reads `seen` is then drawn
-    again. `error` is a line for the reader.
+    `origin` is what the form began with, so that changed fields can be marked; `source` says where that came from.
+    """
+
+    preset: str
+    given: Mapping[str, str]
+    origin: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+    most_calls: int | None = None
+    most_cost: float | None = None
+    price: tuple[float, float] | None = None
+    paused: bool = False
+
+
+class Session:
+    """One tab. `seen` follows `version` a few times a second; a component that reads `seen` is then drawn again.
+
+    `error` is a line for the reader. `draft` is the form of the next run, which is not the run shown.
     """
 
     def __init__(self) -> None:
-        self.seen = solara.reactive(0)
-        self.live: InteractiveRun | None = None
-        self.loaded: Tables | None = None
+        self.seen: solara.Reactive[Any] = solara.reactive(None)
+        self.draft: solara.Reactive[Draft | None] = solara.reactive(None)
         self.folder: Path | None = None
-        self.error, self.version, self.pace = "", 0, 0.0
+        self.loaded: Tables | None = None
+        self.error, self.pace = "", 0.0
         self._events: Sequence[Event] = ()
-        self._read: tuple[int, Tables | None] = (0, None)
+        self._changes = 0
 
-    def start(self, preset: str, settings: Mapping[str, Any]) -> None:
-        """Set a run up; it waits for `play` or `step`."""
-        self.close()
+    @property
+    def live(self) -> InteractiveRun | None:
+        """The run of this server that the tab looks at; None for a run that was loaded from its folder."""
+        return registry().get(self.folder) if self.folder and self.loaded is None else None
 
-        def begin() -> None:
-            scenario = load_preset(preset).with_settings(settings)
-            folder = RUNS / f"app-{time.strftime('%Y%m%d-%H%M%S')}-{next(_number)}"
-            self.live = InteractiveRun(scenario, folder, self._new, given=tuple(settings))
-            self.live.pace, self.folder, self.loaded, self._read = self.pace, folder, None, (0, None)
-
-        self._try(begin)
+    @property
+    def version(self) -> Any:
+        """Something that differs whenever there is something new to show."""
+        live = self.live
+        return (self._changes, str(self.folder), id(live), live.version if live else 0, live.phase if live else "")
 
     def open(self, folder: str) -> None:
-        """Load a run folder, read-only."""
-        self.close()
+        """Look at a run: at that of this server if it has one in the folder, else load the folder, read-only."""
+        self.error = ""
+        self.folder, self.loaded, self._events = Path(folder), None, ()
+        live = registry().get(self.folder)
+        if live is None or (not live.events and not live.alive):
+            self._try(self._load)
+        self._new()
 
-        def load() -> None:
-            events = list(read_lines(record_of(Path(folder))))
-            self.loaded, self._events = tables(events, folder), events
-            self.live, self.folder = None, Path(folder)
+    def resume(self) -> None:
+        """Go on with an unfinished run: every reply that it has is kept, and only the rest is asked."""
 
-        self._try(load)
+        def go_on() -> None:
+            assert self.folder
+            registry().resume(self.folder).play()
+            self.loaded, self._events = None, ()
+
+        self._try(go_on)
 
     def play(self, rounds: float = math.inf) -> None:
         """Run to the end, or some rounds."""
         if self.live:
+            self.live.pace = self.pace
             self.live.play(rounds)
 
     def step(self) -> None:
@@ -94,8 +117,8 @@ class Session:
         if self.live:
             self.live.pace = seconds
 
-    def close(self) -> None:
-        """Stop the run of this tab."""
+    def stop(self) -> None:
+        """Stop the run that is shown. It can be resumed."""
         if self.live:
             self.live.stop()
 
@@ -105,6 +128,8 @@ class Session:
 
     def step_in(self, values: Mapping[str, Any]) -> None:
         """Add an intervention before the next round. values: its keys as in a preset, without the round."""
+        from parley.model.interventions import parse_intervention
+
         self._try(
             lambda: self._running("cannot be changed").add_intervention(parse_intervention({"round": 1, **values}))
         )
@@ -125,30 +150,34 @@ class Session:
     @property
     def tables(self) -> Tables | None:
         """The tables of the record so far; None before anything was recorded."""
-        if self.live is None:
+        live = self.live
+        if live is None:
             return self.loaded
-        events = self.live.events
-        if len(events) != self._read[0]:
-            self._read = (len(events), tables(events))
-        return self._read[1]
+        events = live.events
+        if not events:
+            return None
+        if live not in _read or _read[live][0] != len(events):
+            from parley.analysis.tables import tables
+
+            _read[live] = (len(events), tables(events))
+        return _read[live][1]
 
     @property
     def phase(self) -> str:
         """The phase of the run under way; empty where there is none."""
         return self.live.phase if self.live else ""
 
-    @property
-    def status(self) -> str:
-        """The state of the run, in a line."""
-        if live := self.live:
-            return f"{live.phase}, round {live.round} of {live.scenario.rounds}, {live.calls:,} of {live.total:,} calls"
-        if self.loaded is None:
-            return ""
-        return f"{'loaded' if self.loaded.finished else 'loaded, unfinished'}: {self.folder}"
+    def _load(self) -> None:
+        from parley.analysis.tables import record_of, tables
+        from parley.model.recorder import read_lines
+
+        assert self.folder
+        events = list(read_lines(record_of(self.folder)))
+        self.loaded, self._events = tables(events, str(self.folder)), events
 
     def _running(self, why: str) -> InteractiveRun:
         if self.live is None:
-            raise UserError(f"a run that was loaded from a folder {why}: set up a new run")
+            raise UserError(f"a run that was loaded from a folder {why}: start a new run, or resume an unfinished one")
         return self.live
 
     def _try(self, act: Callable[[], object]) -> None:
@@ -161,17 +190,13 @@ class Session:
         self._new()
 
     def _new(self) -> None:
-        self.version += 1
-
-
-def runs() -> list[str]:
-    """Return the folders in runs/ with a record, the newest first."""
-    folders = {path.parent for path in RUNS.glob("**/record*.jsonl")}
-    return [str(path) for path in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)]
+        self._changes += 1
 
 
 def surveyed(tables: Tables) -> bool:
     """Return whether the run has attitudes to draw. (Positions of private deliberations have a view of their own.)"""
+    from parley.analysis.deliberation.consensus_report import deliberates
+
     return tables.header.scenario["survey"] != "never" and bool(tables.groups) and not deliberates(tables)
 
 

@@ -11,6 +11,12 @@ from parley.analysis.views._session import Shown
 
 ORDER = 7
 TITLE = "Interview"
+REASONS = {
+    "unknown_ask": "The rule-based speaker can only answer questions about the debate's topic. Choose another model to ask this.",
+    "no_such_agent": "There is no such agent in this run.",
+    "stand_in": "A surrogate plays this agent. It has no model that could answer.",
+}
+"""Why an agent gives no answer, in words."""
 
 
 def shows(tables: Tables) -> bool:
@@ -29,7 +35,9 @@ def View(shown: Shown) -> None:
     def ask() -> None:
         shown.session.interview(agents[title.value], question.value)
 
-    solara.Button("Ask", ask, disabled=not question.value.strip())
+    live = shown.session.live
+    able = live is not None and live.alive
+    solara.Button("Ask", ask, disabled=not (able and question.value.strip()))
     between = (
         "The agent answers between two rounds. The agent will not remember the question or its answer, and "
         "neither is recorded."
@@ -37,11 +45,13 @@ def View(shown: Shown) -> None:
     element(
         "p",
         between
-        if shown.session.live
-        else "Agents of a run that was loaded from a folder cannot answer: set up a new run.",
+        if able
+        else "Agents of a run that was stopped, or loaded from a folder, cannot answer. Start a new run, or resume an "
+        "unfinished one.",
     )
     for interview in shown.session.interviews:
-        reply = interview.reply if interview.reply is not None else f"(no answer: {interview.reason})"
+        reason = REASONS.get(interview.reason or "", f"No answer: {interview.reason}.")
+        reply = interview.reply if interview.reply is not None else reason
         agent = element("strong", f"To {names.get(interview.agent, interview.agent)}: ")
         element("p", agent, element("span", interview.question))
         element("p", element("span", reply), css="turn other")

@@ -1,22 +1,32 @@
-"""The page: the sidebar, the state of the run, and the views of this folder. A run never blocks it."""
+"""The page: a first screen, the form of a new run, the table of runs, and a run with its views. A run never blocks it.
+
+The address says what is shown: `/?run=runs/a`, `/?scenario=network`, `/?runs`, `/?new`, or the first screen. So a reload, a
+second tab and the button Back find it again.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import parse_qs, quote, urlencode
 
 import solara
 import solara.lab
 
-from parley.analysis import disclaimers
-from parley.analysis.views import views
-from parley.analysis.views._controls import Controls
+from parley.analysis.views._form import NewRun, draft_of, start, wanted
+from parley.analysis.views._gallery import FirstScreen
+from parley.analysis.views._header import RunHeader
 from parley.analysis.views._html import element
+from parley.analysis.views._plan import plan_of
+from parley.analysis.views._runs import ROOT
 from parley.analysis.views._session import Session, Shown
 
 STYLE = Path(__file__).with_name("style.css")
 REFRESH = 0.25
 """Seconds between two looks at a run under way."""
+START = "three_way"
+PLACES = {"": "Start", "?new": "New run", "?runs": "Your runs"}
 
 
 @solara.component_vue("scheme.vue")
@@ -24,10 +34,25 @@ def Scheme() -> None:
     """Light or dark, as the browser is set. (Solara's own `auto` leaves out the element in which its page stands.)"""
 
 
+@solara.component_vue("connection.vue")
+def Connection(command: str) -> None:
+    """What to do when the server has stopped. command: that starts it again."""
+
+
+@solara.component_vue("places.vue")
+def Places(places: list[list[str]], here: str, event_go: Callable[[str], None]) -> None:
+    """The places of the page. here: the one that is shown."""
+
+
 @solara.component
 def Page() -> None:
     session = solara.use_memo(Session, [])
-    solara.use_effect(lambda: session.close, [])
+    router = solara.use_router()
+    search = router.search or ""
+
+    def go(place: str) -> None:
+        session.error = ""
+        router.push(f"/{_encoded(place)}")
 
     async def refresh() -> None:
         while True:
@@ -35,28 +60,48 @@ def Page() -> None:
             session.seen.set(session.version)
 
     solara.lab.use_task(refresh, dependencies=[])
+    solara.use_memo(lambda: _arrive(session, search), [search])
     solara.Title("Parley")
     solara.Style(STYLE)
     Scheme()
-    with solara.Sidebar():
-        Controls(session)
+    Connection(command=f"python run.py --scenario {START} --ui")
+    here = _place(search)
+    Places(places=[[place, name] for place, name in PLACES.items()], here=here, event_go=go)
     with solara.Column(classes=["page"]):
-        Status(session)
-        Views(session)
+        if here != "?run":
+            Problem(session)
+        Body(session, here, go)
 
 
 @solara.component
-def Status(session: Session) -> None:
+def Body(session: Session, here: str, go: Callable[[str], None]) -> None:
+    """The place that the address names."""
+    if here == "?run":
+        RunHeader(session, go)
+        Views(session)
+    elif here == "?runs":
+        from parley.analysis.views._run_table import YourRuns
+
+        YourRuns(session, go)
+    elif here == "?new":
+        NewRun(session, go)
+    else:
+        FirstScreen(session, go, lambda name: _start_at_once(session, name, go))
+
+
+@solara.component
+def Problem(session: Session) -> None:
+    """What went wrong with the last thing that was wanted."""
     session.seen.get()
-    for error in filter(None, (session.error, session.live.error if session.live else "")):
-        solara.Error(error)
-    element("p", session.status or "Choose a scenario and set it up, or open a finished run.", role="status")
-    if session.live:
-        solara.ProgressLinear(100 * session.live.calls / max(1, session.live.total))
+    if session.error:
+        element("p", element("bdi", session.error), css="wrong", role="alert")
 
 
 @solara.component
 def Views(session: Session) -> None:
+    from parley.analysis import disclaimers
+    from parley.analysis.views import views
+
     session.seen.get()
     tables = session.tables
     last, chosen = solara.use_reactive(-1), solara.use_reactive("")
@@ -78,3 +123,45 @@ def Views(session: Session) -> None:
             solara.lab.Tab(name)
     view = by_title[title].View(shown).key(title)
     element("div", view, css="view", role="tabpanel", **{"aria-label": title})
+
+
+def _place(search: str) -> str:
+    """Return the place of an address: ?run, ?runs, ?new or the first screen."""
+    named = parse_qs(search, keep_blank_values=True)
+    if "run" in named:
+        return "?run"
+    return "?new" if "scenario" in named or "new" in named else "?runs" if "runs" in named else ""
+
+
+def _arrive(session: Session, search: str) -> None:
+    """Show what the address says: open its run, or put its settings into the form."""
+    named = parse_qs(search, keep_blank_values=True)
+    if folder := named.get("run", [""])[0]:
+        if Path(folder).resolve().is_relative_to(ROOT.resolve()):
+            session.open(folder)
+        else:
+            session.folder, session.loaded, session.error = (
+                Path(folder),
+                None,
+                f"{folder} is not in {ROOT}/: open a run from there",
+            )
+    elif draft := wanted(search):
+        session.draft.set(draft)
+    elif session.draft.value is None:
+        session.draft.set(draft_of(START))
+
+
+def _start_at_once(session: Session, name: str, go: Callable[[str], None]) -> None:
+    """Start a scenario with the defaults of the page; what has to be asked first is asked in the form."""
+    draft = draft_of(name)
+    plan = plan_of(draft)
+    if plan.problem or plan.question or not plan.scenario:
+        go(f"?scenario={name}")
+    else:
+        start(session, draft, plan, go)
+
+
+def _encoded(place: str) -> str:
+    """Return a place as the end of an address. A folder may have any name."""
+    key, _, value = place.removeprefix("?").partition("=")
+    return "" if not place else f"?{urlencode({key: value}, quote_via=quote, safe='/')}" if value else place

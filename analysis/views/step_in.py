@@ -42,14 +42,14 @@ def View(shown: Shown) -> None:
         room = {} if where.value == ALL_ROOMS else {"rooms": [titles[where.value]]}
         session.step_in({"kind": kind, "to": to.value, **message, **room})
 
-    ready = session.live is not None and (kind != "message" or bool(text.value.strip()))
+    going = session.phase in ("ready", "running", "paused")
+    ready = going and (kind != "message" or bool(text.value.strip()))
     solara.Button("Send before the next round", act, disabled=not ready, color="primary")
     recorded = (
         "This intervention is saved in the record and in the command of the run, so that the run can be repeated."
     )
-    element(
-        "p", recorded if session.live else "A run that was loaded from a folder cannot be changed: set up a new run."
-    )
+    over = "This run has finished or was stopped, so it cannot be changed. Start a new run with these settings."
+    element("p", recorded if going else over)
     for step in session.interventions:
         state = f"Refused: {step.refused}" if step.refused else f"On the timetable: {intervention_spec(step.what)}"
         element("p", state, css="turn outside")

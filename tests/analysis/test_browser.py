@@ -3,23 +3,21 @@
 Every line of the runs that are opened is an attack; a dialog that opens is one that worked.
 """
 
+# ruff: noqa: F811  (fixtures are imported, and are parameters of the tests)
 from __future__ import annotations
 
 import itertools
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
 
 import pytest
 
 pytest.importorskip("solara", reason="the [app] extra is not installed")
 pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
-from playwright.sync_api import Browser, Page, sync_playwright
+from browsing import PAYLOADS, Server, Visit, browser, needs_chromium, visits  # noqa: F401
+from playwright.sync_api import Page
 
 from parley.analysis.html_report import write
 from parley.llm.backends.fake import Fake
@@ -27,17 +25,6 @@ from parley.llm.request import Request
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-RUN = Path(__file__).parents[2] / "run.py"
-PATIENCE = 120_000
-PAYLOADS = (
-    "<script>alert(1)</script>",
-    '<img src="http://evil.example/x.png" onerror="alert(1)">',
-    "[click](https://evil.example/x) ![see](https://evil.example/y.png) https://evil.example/z",
-    "<iframe src='https://evil.example'></iframe><svg onload=alert(1)>",
-    "# A heading\n\n> not a quotation, {{ alert(1) }} ${alert(1)} **bold**",
-)
 RUNS: dict[str, dict[str, Any]] = {
     "three_way": {"topics": "racism", "repetitions": 1, "rounds": 2},
     "echo_chamber": {"topics": "racism", "repetitions": 1, "rounds": 1},
@@ -54,60 +41,7 @@ SHOWN = {
     "representatives": ALWAYS | {"Deliberation"},
     "intervention": DEBATE,
 }
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (Debian: apt install chromium)")
-
-
-class Visit:
-    """A tab, and what went wrong in it."""
-
-    def __init__(self, page: Page, address: str):
-        self.page, self.address = page, address
-        self.wrong: list[str] = []
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda said: self.wrong.append(f"console: {said.text}") if said.type == "error" else None)
-        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
-        page.on("dialog", self._dialog)
-        page.on("websocket", lambda socket: self._asked(socket.url))
-        page.on("requestfailed", lambda request: self.wrong.append(f"failed: {request.url}"))
-        page.route("**/*", self._routed)
-
-    def open(self, query: str = "") -> Page:
-        """The page, ready."""
-        self.page.goto(self.address + query)
-        self.page.get_by_role("button", name="Set up").wait_for()
-        return self.page
-
-    def view(self, title: str) -> Any:
-        """A view, once it is there."""
-        self.page.get_by_role("tab", name=title, exact=True).click()
-        panel = self.page.get_by_role("tabpanel", name=title, exact=True)
-        panel.wait_for()
-        return panel
-
-    def titles(self) -> set[str]:
-        self.page.get_by_role("tab").first.wait_for()
-        return set(self.page.get_by_role("tab").all_inner_texts())
-
-    def choose(self, label: str, option: str) -> None:
-        """Choose from a list, by its label."""
-        self.page.get_by_role("button", name=label).locator("visible=true").first.click()
-        self.page.get_by_role("option", name=option).locator("visible=true").first.click()
-
-    def _asked(self, address: str) -> bool:
-        here = urlparse(address).hostname in ("127.0.0.1", None)
-        if not here:
-            self.wrong.append(f"asked: {address}")
-        return here
-
-    def _routed(self, route: Any) -> None:
-        if self._asked(route.request.url):
-            route.continue_()
-        else:
-            route.abort()
-
-    def _dialog(self, dialog: Any) -> None:
-        self.wrong.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -126,54 +60,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(home: Path) -> Iterator[str]:
-    """`run.py --ui`, as a user starts it."""
-    command = [sys.executable, str(RUN), "--scenario", "three_way", "--llm", "oracle", "--ui", "--port", "0"]
-    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            found = re.search(r"http://127.0.0.1:\d+/", server.stdout.readline())
-            assert found
-            yield found[0]
-        finally:
-            server.terminate()
-            server.wait(20)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
-
-
-@pytest.fixture
-def visits(browser: Browser, address: str) -> Iterator[Callable[..., Visit]]:
-    """Open a tab of its own; whatever went wrong in any of them fails the test."""
-    made: list[Visit] = []
-
-    def visit(**options: Any) -> Visit:
-        made.append(Visit(browser.new_page(viewport={"width": 1280, "height": 900}, **options), address))
-        return made[-1]
-
-    yield visit
-    for one in made:
-        one.page.context.close()
-    assert [wrong for one in made for wrong in one.wrong] == []
-
-
-def loaded(visit: Visit, name: str) -> None:
-    visit.open()
-    visit.choose("Folder", f"runs/{name}")
-    visit.page.get_by_role("button", name="Open", exact=True).click()
-    visit.page.get_by_text(f"loaded: runs/{name}").wait_for()
+    server = Server(home)
+    yield server.address
+    server.end()
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_every_view_of_a_loaded_run(visits: Callable[..., Visit], name: str) -> None:
     """Whatever a model said is text, in every view; nothing of it is run or fetched."""
     visit = visits()
-    loaded(visit, name)
+    visit.load(name)
     assert visit.titles() == SHOWN[name]
     for title in sorted(SHOWN[name]):
         assert visit.view(title).inner_text(), title
@@ -185,7 +81,7 @@ def test_every_view_of_a_loaded_run(visits: Callable[..., Visit], name: str) -> 
 def test_a_deliberation_step_by_step(visits: Callable[..., Visit]) -> None:
     """In the last episode of a session the critiques are written by representatives, and it says so."""
     visit = visits()
-    loaded(visit, "representatives")
+    visit.load("representatives")
     panel = visit.view("Deliberation")
     assert "written by a representative" not in panel.inner_text()
     visit.choose("Question of a group", "2. ")
@@ -197,31 +93,35 @@ def test_a_deliberation_step_by_step(visits: Callable[..., Visit]) -> None:
 
 def test_a_run_under_way_in_every_view_and_stepped_into(visits: Callable[..., Visit]) -> None:
     visit = visits()
-    page = visit.open("?scenario=network&size=8&graph=ring,degree%3D2&repetitions=1&rounds=3&llm=oracle&reference=")
-    page.get_by_role("button", name="Set up").click()
-    page.get_by_text("ready, round 0 of 3").wait_for()
-    page.get_by_role("button", name="Step", exact=True).click()
-    page.get_by_text("paused, round 1 of 3").wait_for()
+    page = visit.page
+    visit.open("?scenario=network&size=8&graph=ring,degree%3D2&repetitions=1&rounds=3&llm=oracle&reference=")
+    page.get_by_text("Limits and options").click()
+    page.get_by_label("Start paused").check()
+    visit.planned()
+    visit.press("Start a new run")
+    visit.status("Ready.")
+    visit.press("Step")
+    visit.status("Paused after round 1 of 3")
     assert visit.titles() == SHOWN["network"]
     for title in sorted(SHOWN["network"]):
         assert visit.view(title).inner_text(), title
     visit.view("Step in")
     page.get_by_label("Text").fill("<b>Think</b> of the cost.")
-    page.get_by_role("button", name="Before the next round").click()
+    page.get_by_role("button", name="Send before the next round").click()
     page.get_by_text("On the timetable").wait_for()
     visit.view("Interview")
     page.get_by_label("Question").fill("What do you think?")
     page.get_by_role("button", name="Ask").click()
     page.get_by_text("To ", exact=False).first.wait_for()
-    page.get_by_role("button", name="Play").click()
-    page.get_by_text("done, round 3 of 3").wait_for()
+    visit.press("Play")
+    visit.status("Finished. 3 rounds")
     visit.view("Conversation").get_by_text("Ann, to all agents: <b>Think</b> of the cost.").wait_for()
 
 
 def test_a_network_tells_who_is_who(visits: Callable[..., Visit]) -> None:
     """With the pointer, and with the keyboard alone."""
     visit = visits()
-    loaded(visit, "network")
+    visit.load("network")
     panel = visit.view("Network")
     assert panel.locator("g .person").count() == 8
     about = panel.locator(".about")
@@ -236,7 +136,7 @@ def test_a_network_tells_who_is_who(visits: Callable[..., Visit]) -> None:
 
 def test_two_runs_on_the_same_axes(visits: Callable[..., Visit]) -> None:
     visit = visits()
-    loaded(visit, "three_way")
+    visit.load("three_way")
     panel = visit.view("Compare")
     visit.choose("Compare with", "runs/intervention")
     panel.get_by_role("img").wait_for()
@@ -247,20 +147,12 @@ def test_two_runs_on_the_same_axes(visits: Callable[..., Visit]) -> None:
 
 def test_files_are_handed_out(visits: Callable[..., Visit]) -> None:
     visit = visits()
-    loaded(visit, "three_way")
+    visit.load("three_way")
     panel = visit.view("Export")
     for button, head in (("Figure (SVG)", b"<?xml"), ("Table (CSV", b'"room"'), ("Transcript", b"# three")):
         with visit.page.expect_download() as caught:
             panel.get_by_role("button", name=button).click()
         assert caught.value.path().read_bytes().startswith(head), button
-
-
-def test_two_tabs_do_not_share_a_run(visits: Callable[..., Visit]) -> None:
-    one, other = visits(), visits()
-    loaded(one, "echo_chamber")
-    other.open()
-    assert other.page.get_by_role("status").inner_text().startswith("Choose a scenario")
-    one.page.get_by_text("loaded: runs/echo_chamber").wait_for()
 
 
 @pytest.mark.parametrize(("scheme", "paper"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(23, 23, 27)")])
@@ -271,13 +163,12 @@ def test_light_and_dark_by_keyboard_alone(visits: Callable[..., Visit], scheme: 
     page.wait_for_function(
         "paper => getComputedStyle(document.querySelector('.v-application')).backgroundColor === paper", arg=paper
     )
-    page.get_by_role("button", name="Set up").focus()
-    page.keyboard.press("Enter")
-    page.get_by_text("ready, round 0").wait_for()
+    visit.planned()
+    page.get_by_text("Limits and options").focus()
     page.keyboard.press("Tab")
-    assert focused(page) == ("Play", True)
+    assert focused(page) == ("Start a new run", True)
     page.keyboard.press("Enter")
-    page.get_by_text("done, round 1").wait_for()
+    visit.status("Finished. 1 round,")
     page.get_by_role("tab", name="Attitudes").focus()
     page.keyboard.press("Tab")
     assert focused(page) == ("Conversation", True)

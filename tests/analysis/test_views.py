@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,19 +20,18 @@ import ipyvuetify  # noqa: E402
 import run  # noqa: E402
 from parley.agents.society import load_society, society_names  # noqa: E402
 from parley.analysis.provenance import rerun_command  # noqa: E402
-from parley.analysis.views import _session, export, network, views  # noqa: E402
-from parley.analysis.views._controls import (  # noqa: E402
-    changed,
-    field_comments,
-    fields_of,
-    wanted,
-)
+from parley.analysis.views import _runs, export, network, views  # noqa: E402
+from parley.analysis.views._fields import changed, field_comments, fields_of, matters  # noqa: E402
+from parley.analysis.views._form import draft_of, settings_of, wanted  # noqa: E402
+from parley.analysis.views._header import RunHeader, status  # noqa: E402
+from parley.analysis.views._plan import model_problem, plan_of, scenario_of_draft  # noqa: E402
 from parley.analysis.views._session import Session, Shown  # noqa: E402
 from parley.analysis.views.network import layout  # noqa: E402
-from parley.analysis.views.page import STYLE, Status, Views  # noqa: E402
+from parley.analysis.views.page import STYLE, Views  # noqa: E402
 from parley.llm.backends.fake import Fake  # noqa: E402
 from parley.model.events import Header  # noqa: E402
 from parley.model.recorder import from_line  # noqa: E402
+from parley.model.run_registry import RunRegistry  # noqa: E402
 from parley.model.scenario import Scenario, load_preset, preset_names  # noqa: E402
 from parley.model.scenario_blocks import BLOCKS  # noqa: E402
 from parley.model.scenario_run import RECORD, RunSpec, run_scenario  # noqa: E402
@@ -87,21 +87,20 @@ def texts(widget: Any) -> list[str]:
     return found
 
 
-class Watched(Session):
-    """A tab whose watcher can wait for something to be so."""
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunRegistry:
+    """The runs of a server, in a folder of the test."""
+    registry = RunRegistry(tmp_path, _runs.write_files)
+    monkeypatch.setattr("parley.analysis.views._session.registry", lambda: registry)
+    return registry
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.changed = threading.Condition()
 
-    def _new(self) -> None:
-        with self.changed:
-            super()._new()
-            self.changed.notify_all()
-
-    def until(self, so: Callable[[], bool]) -> None:
-        with self.changed:
-            assert self.changed.wait_for(so, 180), self.status
+def until(so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    ended = time.monotonic() + 180
+    while not so():
+        assert time.monotonic() < ended
+        threading.Event().wait(0.01)
 
 
 def test_a_record_in_which_nobody_is_seated_yet_has_no_views(held: Callable[[str], Path], tmp_path: Path) -> None:
@@ -112,7 +111,7 @@ def test_a_record_in_which_nobody_is_seated_yet_has_no_views(held: Callable[[str
     session = opened(begun)
     box, _ = solara.render(Views(session), handle_error=False)
     assert texts(box) == []
-    assert session.status.startswith("loaded, unfinished")
+    assert status(session).startswith("Unfinished.")
 
 
 @check_each("preset", SMALL)
@@ -129,35 +128,37 @@ def test_every_view_shows_a_loaded_run_and_text_stays_text(held: Callable[[str],
             assert ATTACK in texts(box)
 
 
-def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path: Path, runs: RunRegistry) -> None:
     """What the page did to a run is in the command that its folder gives, and that command gives the same record."""
-    monkeypatch.setattr(_session, "RUNS", tmp_path)
-    session = Watched()
-    session.start("three_way", {"topics": "racism", "repetitions": "1", "rounds": "2", "llm": "oracle"})
+    settings = {"topics": "racism", "repetitions": "1", "rounds": "2", "llm": "oracle"}
+    live = runs.start(load_preset("three_way").with_settings(settings), tuple(settings))
+    session = Session()
+    session.open(str(live.folder))
 
     @solara.component
     def Both() -> None:
-        Status(session)
+        RunHeader(session, lambda place: None)
         Views(session)
 
     box, found = solara.render(Both(), handle_error=False)
     try:
-        assert session.live is not None
-        session.live.play(1)
-        session.until(lambda: session.status.startswith("paused, round 1"))
+        session.step()
+        until(lambda: live.phase == "paused")
         session.seen.set(session.version)
-        assert "paused, round 1 of 2, 9 of 15 calls" in texts(box)
+        assert "Paused after round 1 of 2. 9 of 15 replies." in texts(box)
         session.interview(1, "Why?")
         session.step_in({"kind": "message", "by": "Ann", "text": "Think of 'the' cost."})
-        session.until(lambda: len(session.interviews) == len(session.interventions) == 1)
-        session.live.play()
-        session.until(lambda: session.status.startswith("done"))
+        until(lambda: len(session.interviews) == len(session.interventions) == 1)
+        session.play()
+        until(lambda: live.phase == "done")
         session.seen.set(session.version)
         assert len(found.find(ipyvuetify.Tab).widgets) == len(DEBATES)
-        folder = session.live.folder
+        folder = live.folder
     finally:
-        session.close()
-    session.live.join(60)
+        session.stop()
+    live.join(60)
+    assert (folder / "summary.md").exists()
+    assert live.problem == ""
     record = (folder / RECORD).read_bytes()
     header = from_line(record.decode().split("\n")[0])
     assert isinstance(header, Header)
@@ -169,8 +170,8 @@ def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path:
 
 def test_what_cannot_be_run_or_opened_is_told(tmp_path: Path) -> None:
     session = Session()
-    session.start("three_way", {"rounds": "many"})
-    assert "rounds must be a whole number" in session.error
+    assert "rounds must be a whole number" in plan_of(draft_of("three_way", {"rounds": "many"})).problem
+    assert plan_of(draft_of("three_way", {"topics": ""})).problem == "choose at least one topic"
     session.open(str(tmp_path / "none"))
     assert "cannot read the record" in session.error
     session.interview(1, "Hello?")
@@ -188,7 +189,8 @@ def test_every_field_of_a_preset_is_a_control_with_the_presets_value(preset: str
     assert changed(known, given) == {}
     lists = {name: told for name, told in given.items() if name not in ("llms", "seats", "order")}
     assert scenario.with_settings(lists).to_dict()["topics"] == scenario.to_dict()["topics"]
-    assert changed(known, {"rounds": "7", "nothing": "1"}) == ({"rounds": "7"} if given["rounds"] != "7" else {})
+    assert changed(known, {"rounds": "7"}) == ({"rounds": "7"} if given["rounds"] != "7" else {})
+    assert all(one.label and one.about for one in known if matters(one, scenario))
 
 
 def test_every_field_says_what_it_is() -> None:
@@ -198,13 +200,25 @@ def test_every_field_says_what_it_is() -> None:
     assert told["max_tokens"] == "most tokens of a reply"
 
 
-def test_the_address_chooses_scenario_and_settings() -> None:
-    assert wanted("scenario=echo_chamber&rounds=2&llm=oracle%2Ckappa%3D0") == (
-        "echo_chamber",
-        {"rounds": "2", "llm": "oracle,kappa=0"},
-    )
-    assert wanted("scenario=network&reference=") == ("network", {"reference": ""})
-    assert wanted("")[0] == "three_way"
+def test_the_address_and_the_form_choose_the_same_run() -> None:
+    """An address that named a scenario used to give another model and another size than the form."""
+    assert wanted("scenario=three_way") == draft_of("three_way")
+    draft = wanted("scenario=echo_chamber&rounds=2&llm=oracle%2Ckappa%3D0")
+    assert draft is not None
+    assert settings_of(draft) == {"rounds": "2", "llm": "oracle,kappa=0", "repetitions": "5"}
+    network_draft = wanted("scenario=network&reference=")
+    assert network_draft is not None
+    assert settings_of(network_draft) == {"reference": "", "llm": "oracle"}
+    assert wanted("") is None
+    assert wanted("run=runs/a") is None
+
+
+@check_each("preset", preset_names())
+def test_the_form_of_every_scenario_can_start(preset: str) -> None:
+    """A gallery with a scenario that its own button cannot start would be a dead end."""
+    assert (settings_of(draft_of(preset)).keys()) <= {"llm", "repetitions"}
+    draft = draft_of(preset)
+    assert not model_problem(scenario_of_draft(draft))
 
 
 def test_a_network_shows_who_was_heard_and_who_has_no_rating(held: Callable[[str], Path]) -> None:

@@ -1,0 +1,249 @@
+"""The settings of a scenario as controls: in groups, with plain labels, and only those that matter for the scenario."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from parley.agents.question import question_set, topics_of
+from parley.agents.society import load_society, society_names
+from parley.agents.topic import topic_names
+from parley.analysis.views._words import society_title, topic_title
+from parley.llm.errors import UserError
+from parley.model.scenario import Scenario
+from parley.model.scenario_blocks import BLOCKS, FIELD_BLOCKS
+
+HIDDEN = ("name", "title", "source", "options", "environment", "interventions", "llm")
+"""Fields without a control here: words about a preset, what decides on all other fields, and what has a place of its own."""
+GROUPS = ("Who takes part", "What it is about", "How long", "How opinions are measured", "Advanced")
+WHO, ABOUT, LONG, MEASURED, ADVANCED = GROUPS
+LABELS: dict[str, tuple[str, str]] = {
+    "society": (WHO, "Society"),
+    "seats": (WHO, "Seats, in speaking order"),
+    "parties": (WHO, "Parties"),
+    "size": (WHO, "People in each group"),
+    "default_agent": (WHO, "Groups with a Default agent"),
+    "personas": (WHO, "Set of personas"),
+    "represented": (WHO, "Members with a digital representative"),
+    "topics": (ABOUT, "Topics"),
+    "episodes": (ABOUT, "Questions in a session"),
+    "repetitions": (LONG, "Repetitions"),
+    "rounds": (LONG, "Rounds"),
+    "words": (LONG, "Words in a reply"),
+    "exchanges": (LONG, "Turns in a talk of two"),
+    "survey": (MEASURED, "When agents are surveyed"),
+    "probe": (MEASURED, "Survey question"),
+    "forecast": (MEASURED, "Ask agents to predict their final opinion"),
+    "also": (ADVANCED, "Further survey questions"),
+    "seed": (ADVANCED, "Random seed"),
+    "cast": (ADVANCED, "Which personas meet"),
+    "disclose": (ADVANCED, "What agents know of each other"),
+    "introduce": (ADVANCED, "How opponents are described"),
+    "reference": (ADVANCED, "Parties surveyed without a debate"),
+    "roles": (ADVANCED, "Roles"),
+    "traits": (ADVANCED, "Temperaments"),
+    "confirmation_bias": (ADVANCED, "Confirmation bias"),
+    "sides": (ADVANCED, "What debaters argue for"),
+    "knows": (ADVANCED, "What a representative knows"),
+    "archetypes": (ADVANCED, "Shared survey answers"),
+    "questions": (ADVANCED, "Set of questions"),
+    "split": (ADVANCED, "Part of the questions"),
+    "frame": (ADVANCED, "Word for the event"),
+    "format": (ADVANCED, "Form of the debate"),
+    "closing": (ADVANCED, "Closing statements"),
+    "reader": (ADVANCED, "How ratings are read"),
+    "listing": (ADVANCED, "Order of the answers"),
+    "asks": (ADVANCED, "Attempts at a survey question"),
+    "survey_temperature": (ADVANCED, "Temperature of ratings"),
+    "mediator": (ADVANCED, "Mediator"),
+    "cut": (ADVANCED, "What is kept of a long reply"),
+    "max_tokens": (ADVANCED, "Most tokens in a reply"),
+    "temperature": (ADVANCED, "Temperature of replies"),
+    "top_p": (ADVANCED, "Nucleus sampling"),
+    "memory": (ADVANCED, "What agents remember"),
+    "importance": (ADVANCED, "Importance of a memory"),
+    "reflect": (ADVANCED, "Lines before a reflection"),
+    "reminder": (ADVANCED, "Remind agents of their persona"),
+    "think": (ADVANCED, "What agents do before they speak"),
+    "adapters": (ADVANCED, "Fine-tuned adapters"),
+    "llms": (ADVANCED, "Other models for a party or seat"),
+    "order": (ADVANCED, "Order of speaking"),
+    "graph": (ADVANCED, "Network"),
+    "rule": (ADVANCED, "Who meets whom"),
+    "activation": (ADVANCED, "Who is active in a round"),
+    "rewiring": (ADVANCED, "How links change"),
+    "timing": (ADVANCED, "Whether agents speak at the same time"),
+    "mix": (ADVANCED, "Shares of the parties"),
+    "posts": (ADVANCED, "Who reads a post"),
+    "judge": (ADVANCED, "Judge"),
+    "protocol": (ADVANCED, "Order of the two sides"),
+}
+HINTS = {
+    "seats": "One party for each seat, with commas: republican, democrat, default.",
+    "parties": "The parties of the groups, with commas.",
+    "size": "How many people each group has.",
+    "default_agent": "An agent without a persona: it shows the model's own opinion.",
+    "order": "Who begins a round, and who follows.",
+    "graph": "Which agents are linked: blocks, ring, small_world, scale_free, complete (docs/networks.md).",
+    "rule": "neighbours: each agent speaks to those who are linked to it. pairs: agents meet two by two.",
+    "activation": "Which agents speak in a round: every, or a share.",
+    "rewiring": "none: links stay as they are (docs/networks.md).",
+    "timing": "simultaneous: agents do not hear the other posts of the same round.",
+    "mix": "Empty: as many of each party.",
+    "exchanges": "How often each of the two speaks.",
+    "posts": "partner: only the next partner reads it. room: all read it.",
+    "judge": "The party of the agent that judges the debate.",
+    "protocol": "sequential: the second side has read the first.",
+    "repetitions": "Debates for each topic and group, each with other personas. More repetitions give narrower intervals.",
+    "rounds": "Every agent speaks once in a round.",
+    "topics": "Each topic has its own debates.",
+    "words": "The length of a reply that agents are asked for.",
+}  # fmt: skip
+"""Explanations that replace the comment behind a field, and those of options of an environment."""
+RANGES: dict[str, tuple[float, float, float]] = {
+    "rounds": (1, 20, 1), "repetitions": (1, 100, 1), "size": (1, 20, 1), "episodes": (1, 10, 1), "words": (10, 300, 10),
+    "asks": (1, 5, 1), "temperature": (0, 2, 0.05), "top_p": (0.05, 1, 0.05), "survey_temperature": (0, 2, 0.05),
+    "exchanges": (1, 10, 1),
+}  # fmt: skip
+"""Least, most and step of a slider. A number beside the slider takes any value."""
+PLAIN = {
+    "rounds": "before the debate and after each round", "ends": "before and after the debate", "never": "never",
+    "with": "with a Default agent", "without": "without", "both": "both kinds, side by side", "none": "none",
+    "circle": "the next ones on a random circle", "fresh": "none again until all have sat", "fixed": "always the first ones",
+    "listed": "the next ones of the file", "drawn": "drawn at random", "copies": "one person in all seats",
+    "nothing": "nothing", "gender": "gender", "demographics": "gender, party and age", "one": "one member", "all": "all",
+    "own": "their own opinion", "opposed": "for and against, in turn", "random_first": "a random one begins",
+    "last": "its last words", "sentence": "the sentences that fit", "given": "low to high", "reversed": "high to low",
+    "shuffled": "random",
+}  # fmt: skip
+"""Values of choices in words."""
+
+
+class Field(NamedTuple):
+    """A control: its field, the preset's value as on a command line, its group and label, its kind, an explanation, the values
+    to choose from with their labels, and the range of a slider.
+
+    kind: slider, number, select, switch, several (any of the choices) or text.
+    """
+
+    name: str
+    value: str
+    group: str
+    label: str
+    kind: str
+    about: str
+    choices: tuple[tuple[str, str], ...] = ()
+    range: tuple[float, float, float] = (0, 0, 1)
+
+
+def fields_of(scenario: Scenario) -> list[Field]:
+    """Return the controls of the scenario by group: all fields and those of its environment."""
+    plain, names = scenario.to_dict(), [name for name in FIELD_BLOCKS if name not in HIDDEN]
+    kinds = (Scenario, *BLOCKS.values())
+    hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
+    about = {name: text for kind in kinds for name, text in field_comments(kind).items()}
+    controls = [_field(scenario, name, plain[name], hints[name], about.get(name, "")) for name in names]
+    environment: Any = scenario.environment
+    hints = get_type_hints(type(environment))
+    for one in fields(environment):
+        if one.init:
+            value = getattr(environment, one.name)
+            controls.append(_field(scenario, one.name, value, hints[one.name], ""))
+    order = list(LABELS)
+    return sorted(
+        controls,
+        key=lambda one: (GROUPS.index(one.group), order.index(one.name) if one.name in LABELS else len(order)),
+    )
+
+
+def matters(field: Field, scenario: Scenario) -> bool:
+    """Return whether a setting can change anything in this scenario."""
+    speech, questions = scenario.speech, bool(scenario.subject.questions)
+    rules = {
+        "episodes": questions, "questions": scenario.mediated, "split": questions,
+        "mediator": scenario.mediated, "represented": scenario.mediated, "knows": scenario.people.represented != "none",
+        "closing": speech.format == "structured", "format": not scenario.mediated, "sides": not scenario.mediated,
+        "importance": speech.memory.startswith("retrieve"), "reflect": speech.memory.startswith("retrieve"),
+        "rounds": True, "forecast": not questions, "mix": bool(getattr(scenario.environment, "graph", "")),
+    }  # fmt: skip
+    return rules.get(field.name, True)
+
+
+def changed(controls: list[Field], given: Mapping[str, str], origin: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the settings that differ from the preset, or from `origin` over the preset."""
+    before = {field.name: field.value for field in controls} | dict(origin or {})
+    return {name: value for name, value in given.items() if value != before.get(name)}
+
+
+@cache
+def field_comments(kind: type) -> dict[str, str]:
+    """Return the comment behind each field of a class.
+
+    >>> field_comments(Scenario)["rounds"]
+    'rounds of a debate; every agent speaks once in each'
+    """
+    parts = re.split(r"(?m)^    (?=\w+: )", inspect.getsource(kind).split("def ", 1)[0])
+    comments = {part.partition(":")[0]: re.findall(r"  # (.+)", part) for part in parts[1:]}
+    return {name: " ".join(lines) for name, lines in comments.items() if lines}
+
+
+def plain_value(value: Any) -> str:
+    """Return a value as it is written on a command line."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _field(scenario: Scenario, name: str, value: Any, hint: Any, comment: str) -> Field:
+    group, label = LABELS.get(name, (ADVANCED, name.replace("_", " ").capitalize()))
+    written, choices = plain_value(value), _choices(scenario, name, hint)
+    spread = RANGES.get(name, (0, 0, 1))
+    if name == "size" and scenario.environment_spec.name == "network":
+        label, spread = "People in the network", (2, 200, 1)
+    if name == "topics":
+        kind = "several"
+    elif hint is bool:
+        kind = "switch"
+    elif choices:
+        kind = "select"
+    elif hint in (int, float):
+        kind = "slider" if name in RANGES else "number"
+    else:
+        kind = "text"
+    about = HINTS.get(name, comment)
+    return Field(name, written, group, label, kind, about[:1].upper() + about[1:], choices, spread)
+
+
+def _choices(scenario: Scenario, name: str, hint: Any) -> tuple[tuple[str, str], ...]:
+    """Return the values to choose from, each with its label; none for any value."""
+    if name == "society":
+        own = [] if scenario.subject.society in society_names() else [scenario.subject.society]
+        return tuple((one, society_title(one)) for one in [*society_names(), *own])
+    if name == "topics":
+        return tuple((slug, topic_title(slug)) for slug in _topics(scenario))
+    if name == "personas":
+        sets = dict.fromkeys([*scenario.society.persona_sets, scenario.people.personas])
+        return tuple((one, one.rsplit("/", 1)[-1]) for one in sets)
+    if name == "probe":
+        topics = [] if scenario.subject.questions else scenario.subject.all_topics
+        probes = dict.fromkeys(probe for topic in topics for probe in topic.probes)
+        return tuple((one, one.replace("_", " ")) for one in dict.fromkeys([scenario.surveys.probe, *probes]))
+    if get_origin(hint) is Literal:
+        return tuple((one, PLAIN.get(one, one.replace("_", " "))) for one in get_args(hint))
+    return ()
+
+
+def _topics(scenario: Scenario) -> list[str]:
+    """Return the topics to choose from: those of the society, or of the set of questions, and those already chosen."""
+    own = list(scenario.subject.topics)
+    if scenario.subject.questions:
+        try:
+            return topics_of(question_set(scenario.subject.questions, scenario.subject.society))
+        except UserError:
+            return own
+    society = load_society(scenario.subject.society)
+    return list(dict.fromkeys([*map(society.qualified, topic_names(society.folder / "topics")), *own]))

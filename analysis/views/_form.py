@@ -1,0 +1,201 @@
+"""The form of the next run. It is not the run shown: nothing here changes a run that has begun."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qsl
+
+import solara
+import solara.lab
+
+from parley.analysis.views._fields import ABOUT, ADVANCED, GROUPS, Field, changed, fields_of, matters
+from parley.analysis.views._gallery import gallery_names
+from parley.analysis.views._html import element
+from parley.analysis.views._models import ModelPicker
+from parley.analysis.views._plan import Plan, plan_of
+from parley.analysis.views._runs import registry
+from parley.analysis.views._session import Draft, Session
+from parley.analysis.views._words import preset_title
+from parley.llm.budget import Budget
+from parley.llm.errors import UserError
+from parley.model.scenario import Scenario, load_preset
+
+REPETITIONS = 5
+"""Repetitions that the form begins with, where the preset has more: a first run takes seconds."""
+MODEL = "oracle"
+SHAPING = ("society", "questions", "format", "memory", "represented", "environment", "graph")
+"""Settings that decide which other settings there are, and what they may be."""
+
+
+@solara.component_vue("form.vue")
+def Fields(state: str, event_put: Callable[[list[str]], None], event_choose: Callable[[str], None]) -> None:
+    """state: JSON of the scenarios, the groups of fields, and what they explain."""
+
+
+@solara.component_vue("start.vue")
+def Start(
+    state: str,
+    event_limit: Callable[[dict], None],
+    event_start: Callable[[Any], None],
+    event_reset: Callable[[Any], None],
+) -> None:
+    """state: JSON of the plan, the limits, what was changed, and what to ask before the start."""
+
+
+@solara.component
+def NewRun(session: Session, go: Callable[[str], None]) -> None:
+    """The form, its plan, and the button that starts. go opens a place of the page."""
+    draft = session.draft.value
+    assert draft
+    shape = solara.use_memo(lambda: _controls(draft), [draft.preset, *(draft.given.get(name) for name in SHAPING)])
+    task = solara.lab.use_task(
+        lambda: plan_of(draft), dependencies=[draft.preset, sorted(draft.given.items()), draft.price], raise_error=False
+    )
+    plan = (task.value if task.finished else None) or Plan()
+    element("h1", "New run")
+    if isinstance(shape, str):
+        element("p", shape, css="wrong", role="alert")
+        return
+    scenario, controls = shape
+
+    def change(**values: Any) -> None:
+        if session.draft.value:  # not `draft`: an event may arrive before the form is drawn anew
+            session.draft.set(replace(session.draft.value, **values))
+
+    def put(name: str, value: str) -> None:
+        given = {**(session.draft.value or draft).given, name: value}
+        if name == "society":  # its topics, personas and parties are others
+            given = {key: one for key, one in given.items() if key not in ("topics", "personas", "seats", "parties")}
+        change(given=given)
+
+    def begin(_: Any) -> None:
+        if plan.scenario:
+            start(session, draft, plan, go)
+
+    differences = changed(controls, draft.given, draft.origin)
+    names = [*dict.fromkeys([*gallery_names(), draft.preset])]
+    state = {
+        "preset": draft.preset, "presets": [[name, preset_title(name, name)] for name in names],
+        "about": scenario.title, "source": scenario.source, "groups": _groups(scenario, controls, draft.given, differences),
+    }  # fmt: skip
+    Fields(
+        state=json.dumps(state),
+        event_put=lambda pair: put(str(pair[0]), str(pair[1])),
+        event_choose=lambda name: session.draft.set(draft_of(name)),
+    )
+    model = draft.given.get("llm", MODEL)
+    own = plan.problem if "model" in plan.problem or "server" in plan.problem else ""
+    ModelPicker(model, draft.price, lambda spec: put("llm", spec), lambda price: change(price=price), own)
+    labels = {field.name: field.label for field in controls} | {"llm": "Model"}
+    Start(
+        state=json.dumps(_start_state(draft, plan, task.pending, [labels.get(name, name) for name in differences])),
+        event_limit=lambda values: change(**_limits(values)),
+        event_start=begin,
+        event_reset=lambda _: change(given=draft.origin),
+    )
+
+
+def start(session: Session, draft: Draft, plan: Plan, go: Callable[[str], None]) -> None:
+    """Start the run of the form, and look at it. A run that is going on is left alone."""
+    assert plan.scenario
+    budget = Budget(draft.most_calls, None, draft.most_cost, plan.prices or {})
+    try:
+        run = registry().start(plan.scenario, tuple(settings_of(draft)), budget, plan.calls)
+    except UserError as error:
+        session.error = str(error)
+        return
+    run.pace = session.pace
+    if not draft.paused:
+        run.play()
+    go(f"?run={run.folder}")
+
+
+def settings_of(draft: Draft) -> dict[str, str]:
+    """Return the settings of the form that differ from the preset."""
+    preset = load_preset(draft.preset)
+    return changed(fields_of(preset), {"llm": MODEL, **draft.given}, {"llm": preset.models.llm})
+
+
+def draft_of(preset: str, given: Mapping[str, str] | None = None) -> Draft:
+    """Return the form of a scenario, with the defaults of the page where `given` says nothing."""
+    defaults = {"llm": MODEL}
+    if _known(preset) and load_preset(preset).repetitions > REPETITIONS:
+        defaults["repetitions"] = str(REPETITIONS)
+    return Draft(preset, {**defaults, **(given or {})}, defaults)
+
+
+def wanted(search: str) -> Draft | None:
+    """Return the form of the page's address, `?scenario=echo_chamber&rounds=2`; None where it names no scenario."""
+    settings = dict(parse_qsl(search, keep_blank_values=True))
+    preset = settings.pop("scenario", "")
+    return draft_of(preset, settings) if preset else None
+
+
+@cache
+def _known(preset: str) -> bool:
+    try:
+        return bool(load_preset(preset))
+    except UserError:
+        return False
+
+
+def _controls(draft: Draft) -> tuple[Scenario, list[Field]] | str:
+    """Return the scenario in its shape and its controls with the preset's values, or why it cannot be loaded."""
+    try:
+        preset = load_preset(draft.preset)
+        values = {field.name: field.value for field in fields_of(preset)}
+    except UserError as error:
+        return str(error)
+    try:
+        shaped = preset.with_settings({name: draft.given[name] for name in SHAPING if name in draft.given})
+    except UserError:
+        return preset, fields_of(preset)
+    own = "society" in draft.given and draft.given["society"] != preset.subject.society
+    return shaped, [
+        field if own and field.name in ("topics", "personas", "seats", "parties")
+        else field._replace(value=values.get(field.name, field.value))
+        for field in fields_of(shaped)
+    ]  # fmt: skip
+
+
+def _groups(
+    scenario: Scenario, controls: list[Field], given: Mapping[str, str], differences: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return the groups of fields for the form."""
+    shown = [one for one in controls if matters(one, scenario) or one.name in differences]
+    groups = []
+    for title in GROUPS:
+        rows = [
+            one._asdict() | {"value": given.get(one.name, one.value), "changed": one.name in differences}
+            for one in shown
+            if one.group == title
+        ]
+        note = "None chosen: all topics." if title == ABOUT and scenario.subject.questions else ""
+        groups.append({"title": title, "fields": rows, "note": note, "folded": title == ADVANCED})
+    return [group for group in groups if group["fields"]]
+
+
+def _start_state(draft: Draft, plan: Plan, pending: bool, labels: list[str]) -> dict[str, Any]:
+    others = len(registry().live)
+    return {
+        "plan": plan.text, "problem": plan.problem, "pending": pending, "question": plan.question, "changed": labels,
+        "most_calls": draft.most_calls or "", "most_cost": draft.most_cost or "", "paused": draft.paused,
+        "priced": bool(plan.cost), "source": draft.source, "others": others,
+    }  # fmt: skip
+
+
+def _limits(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the limits as a Draft has them. An empty or unreadable number is no limit."""
+    limits: dict[str, Any] = {}
+    for name, kind in (("most_calls", int), ("most_cost", float)):
+        if name in values:
+            try:
+                number = kind(values[name])
+            except (ValueError, TypeError):
+                number = 0
+            limits[name] = number if number > 0 else None
+    return limits | ({"paused": bool(values["paused"])} if "paused" in values else {})

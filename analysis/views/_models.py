@@ -1,0 +1,115 @@
+"""Choose the model of the next run: embedded, rule-based, on a server, in a local folder, or any other spec."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import solara
+import solara.lab
+
+from parley.llm.backends import open_spec, split_spec
+from parley.llm.errors import UserError
+from parley.llm.spec import write_spec
+
+KINDS = {
+    "oracle": ("Rule-based speaker", "Writes its lines by rules with a planted bias. Free, some hundred replies a second. For "
+               "trying out Parley and testing an analysis, not for findings about language models."),
+    "pocket": ("Embedded model", "A small language model that comes with Parley and runs on this machine. Free, slower than the "
+               "rules. Its opinions are planted, too."),
+    "openai": ("A server", "Any server with the OpenAI interface: Ollama, vLLM, llama.cpp, LM Studio, or a company's."),
+    "hf": ("A local folder", "The folder of a model of the transformers library on this machine."),
+    "": ("Other", "Any model as on the command line, for example replay:runs/a or ./mine.py:MyModel."),
+}  # fmt: skip
+LOCAL = "http://127.0.0.1:11434/v1"
+"""The address that the form begins with: that of Ollama."""
+
+
+@solara.component_vue("models.vue")
+def Picker(
+    state: str,
+    event_choose: Callable[[str], None],
+    event_change: Callable[[dict], None],
+    event_test: Callable[[Any], None],
+) -> None:
+    """state: JSON of `picked`, the kinds, and what a test found."""
+
+
+@solara.component
+def ModelPicker(
+    spec: str,
+    price: tuple[float, float] | None,
+    put: Callable[[str], None],
+    put_price: Callable[[Any], None],
+    problem: str,
+) -> None:
+    """The picker. put gets a spec; put_price gets money per million tokens in and out, or None."""
+    tested = solara.use_reactive(0)
+    picked = picked_of(spec)
+    result = solara.lab.use_task(
+        lambda: check_server(picked) if tested.value else {}, dependencies=[tested.value], raise_error=False
+    )
+    found: dict[str, Any] = (result.value or {}) if result.finished else {}
+
+    def change(values: dict[str, str]) -> None:
+        if {"price_in", "price_out"} & values.keys():
+            put_price(_price(values))
+        else:
+            put(spec_of(picked | values))
+
+    state = {
+        **picked, "kinds": [[kind, *words] for kind, words in KINDS.items()], "problem": problem,
+        "testing": bool(result.pending and tested.value), "price_in": price[0] if price else "",
+        "price_out": price[1] if price else "", "tested": tested.value, **found,
+    }  # fmt: skip
+    Picker(
+        state=json.dumps(state),
+        event_choose=lambda kind: put(spec_of({**picked_of(""), "kind": kind, "base_url": LOCAL})),
+        event_change=change,
+        event_test=lambda _: tested.set(tested.value + 1),
+    )
+
+
+def picked_of(spec: str) -> dict[str, str]:
+    """Return a spec in the parts that the picker shows: kind, model, base_url, key, and all other options as text."""
+    try:
+        name, model, options = split_spec(spec)
+    except UserError:
+        name, model, options = spec, "", {}
+    kind = name if name in KINDS else ""
+    url, key = options.pop("base_url", ""), options.pop("key", "")
+    more = write_spec("", "", options).removeprefix(",")
+    return {"kind": kind, "model": model, "base_url": url, "key": key, "more": more, "spec": spec}
+
+
+def spec_of(picked: dict[str, str]) -> str:
+    """Return the spec of what was picked."""
+    if not picked["kind"]:
+        return picked["spec"] if picked["spec"].split(",")[0].split(":")[0] not in KINDS else ""
+    own = {"base_url": picked["base_url"], "key": picked["key"]} if picked["kind"] == "openai" else {}
+    spec = write_spec(picked["kind"], picked["model"], {key: value for key, value in own.items() if value})
+    return f"{spec},{picked['more']}" if picked["more"] else spec
+
+
+def check_server(picked: dict[str, str]) -> dict[str, Any]:
+    """Return what a server says: the models that it lists, and what the chosen one can do, or an error."""
+    from parley.llm.backends.openai import KEY
+    from parley.llm.backends.openai.model_list import list_models
+
+    found: dict[str, Any] = {}
+    try:
+        found["models"] = list_models(picked["base_url"], picked["key"] or KEY)
+        if picked["model"]:
+            found["says"] = getattr(open_spec(spec_of(picked)), "says", "")
+    except UserError as error:
+        found["error"] = str(error)
+    return found
+
+
+def _price(values: dict[str, Any]) -> tuple[float, float] | None:
+    try:
+        price = float(values["price_in"]), float(values["price_out"])
+    except (ValueError, TypeError):
+        return None
+    return price if min(price) >= 0 else None

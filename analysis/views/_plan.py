@@ -1,0 +1,124 @@
+"""What a run will need before it starts: rooms, replies, time and money, from a dry run; and what would stop it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parley.analysis.views._words import cost_words
+from parley.llm.backends import check_reached, open_spec, split_spec
+from parley.llm.budget import FREE, Price, load_prices
+from parley.llm.errors import UserError
+from parley.model.scenario import Scenario, load_preset
+from parley.model.validation import check_taught, check_topics
+
+if TYPE_CHECKING:
+    from parley.analysis.views._session import Draft
+
+MANY = 100_000
+"""Replies above which a run asks before it starts."""
+REACHED = ("config.json", "adapter_config.json")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of a draft. `problem` says in one line why it cannot start; `cost` is None where no price is known."""
+
+    text: str = ""
+    problem: str = ""
+    scenario: Scenario | None = None
+    calls: int = 0
+    cost: float | None = 0.0
+    prices: Mapping[str, Price] | None = None
+
+    @property
+    def question(self) -> str:
+        """What to ask before the run starts; "" where nothing needs to be asked."""
+        if self.cost is None:
+            return f"This run sends {self.calls:,} requests to a server, and no price is known. Start it?"
+        if self.cost > 0:
+            return f"This run sends {self.calls:,} requests and will cost about {cost_words(self.cost)}. Start it?"
+        return f"This run needs {self.calls:,} replies, which takes long. Start it?" if self.calls > MANY else ""
+
+
+def plan_of(draft: Draft) -> Plan:
+    """Return the plan of the form. Whatever a user got wrong is its `problem`."""
+    from parley.model.cost_estimate import duration, measured_rate, plan_run
+
+    try:
+        scenario = scenario_of_draft(draft)
+        if problem := model_problem(scenario):
+            return Plan(problem=problem)
+        plan = plan_run(scenario)
+        price = Price(*draft.price) if draft.price else None
+        known = load_prices(scenario.models.llm, scenario.llm_by_party, None, price)
+    except UserError as error:
+        return Plan(problem=str(error))
+    missing = [voice for voice in plan.tokens if known.get(voice, FREE) is None]
+    prices = {voice: one for voice, one in known.items() if one is not None}
+    cost = None if missing else sum(prices.get(voice, FREE).of(used) for voice, used in plan.tokens.items())
+    specs = {scenario.models.llm, *scenario.llm_by_party.values()}
+    rate = measured_rate(scenario.models.llm) if len(specs) == 1 else None
+    time = f"about {duration(plan.calls / rate[0])}" if rate else "time not known yet"
+    amount = f"about {cost_words(cost)}" if cost else cost_words(cost)
+    text = f"{_number(plan.rooms, 'room')}, {_number(plan.agents, 'agent')}, {plan.calls:,} replies, {time}, {amount}"
+    return Plan(text, "", scenario, plan.calls, cost, prices)
+
+
+def scenario_of_draft(draft: Draft) -> Scenario:
+    """Return the scenario of the form. Errors: UserError for a value that does not fit."""
+    scenario = load_preset(draft.preset)
+    if draft.given.get("topics") == "" and not (scenario.subject.questions or draft.given.get("questions")):
+        raise UserError("choose at least one topic")
+    return scenario.with_settings(draft.given)
+
+
+def model_problem(scenario: Scenario) -> str:
+    """Return why a model of the scenario cannot be used here; "" where nothing is known against it. No model is loaded."""
+    try:
+        for spec in dict.fromkeys([scenario.models.llm, *scenario.llm_by_party.values()]):
+            check_reached(spec)
+            check_local(spec)
+            check_topics(spec, () if scenario.subject.questions else scenario.subject.all_topics)
+            if split_spec(spec).name == "oracle":
+                check_taught(scenario, open_spec(spec))
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+def check_local(spec: str) -> None:
+    """Errors: UserError for a local model that is not on this machine, or whose packages are not installed."""
+    name, model, _ = split_spec(spec)
+    if name != "hf":
+        return
+    if missing := [package for package in ("torch", "transformers") if find_spec(package) is None]:
+        raise UserError(f"a local model needs {' and '.join(missing)}: pip install -e '.[local]' (docs/install.md)")
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        if not any((folder / name).is_file() for name in REACHED):
+            raise UserError(
+                f"{model} has no config.json, so it is not the folder of a model: choose the folder with the weights"
+            )
+    elif not _in_cache(model):
+        raise UserError(
+            f"{model or 'no folder'} is neither a folder here nor a downloaded model: give the path of a folder, or download the "
+            "model first (hf download NAME)"
+        )
+
+
+def _in_cache(model: str) -> bool:
+    """Return whether the hub's cache on this machine has the model."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+
+        return isinstance(try_to_load_from_cache(model, REACHED[0]), str)
+    except (ImportError, ValueError):  # HFValidationError, for a path, is a ValueError
+        return False
+
+
+def _number(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -1,0 +1,92 @@
+"""The table of runs: those of this server and those in the folder runs/, to open, resume and delete."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import solara
+import solara.lab
+
+from parley.analysis.views._html import element
+from parley.analysis.views._runs import ROOT, registry
+from parley.analysis.views._session import Session
+from parley.analysis.views._words import STATES, cost_words, model_of, run_title, size_words, topic_words
+from parley.llm.errors import UserError
+from parley.model.run_listing import RunRow, list_runs
+
+REFRESH = 2.0
+"""Seconds between two looks at the folder of runs."""
+
+
+@solara.component_vue("runs.vue")
+def Table(
+    rows: str, most: int, event_open: Callable[[str], None], event_resume: Callable[[str], None],
+    event_remove: Callable[[str], None],
+) -> None:  # fmt: skip
+    """rows: JSON of `row_of`. The browser sorts and filters them, and asks twice before it calls event_remove."""
+
+
+@solara.component
+def YourRuns(session: Session, go: Callable[[str], None]) -> None:
+    """All runs. go opens a place of the page."""
+    session.seen.get()
+    tick = solara.use_reactive(0)
+    tick.get()
+
+    async def look() -> None:
+        while True:
+            await asyncio.sleep(REFRESH)
+            tick.set(tick.peek() + 1)
+
+    solara.lab.use_task(look, dependencies=[])
+
+    def remove(folder: str) -> None:
+        try:
+            registry().delete(Path(folder))
+            session.error = ""
+        except UserError as error:
+            session.error = str(error)
+        tick.set(tick.peek() + 1)
+
+    def resume(folder: str) -> None:
+        try:
+            registry().resume(Path(folder)).play()
+            go(f"?run={folder}")
+        except UserError as error:
+            session.error = str(error)
+            tick.set(tick.peek() + 1)
+
+    rows = [row_of(one) for one in list_runs(ROOT)]
+    element("h1", "Your runs")
+    if not rows:
+        element("p", f"There are no runs in {ROOT}/ yet. Start one from a scenario.")
+        return
+    Table(
+        rows=json.dumps(rows),
+        most=len(rows),
+        event_open=lambda folder: go(f"?run={folder}"),
+        event_resume=resume,
+        event_remove=remove,
+    )
+
+
+def row_of(run: RunRow) -> dict[str, Any]:
+    """Return a run as a row of the table. Texts are plain; `date` and `done` sort."""
+    scenario = run.header.scenario
+    live = registry().get(run.folder)
+    state = registry().state_of(run.folder, run.state)
+    rounds = live.round if live and live.alive else run.rounds
+    return {
+        "folder": str(run.folder), "title": run_title(run.header), "scenario": str(scenario["name"]),
+        "topics": topic_words(scenario), "model": model_of(run.header), "size": size_words(scenario),
+        "rounds": f"{rounds} of {scenario['rounds']}", "done": rounds / max(1, scenario["rounds"]),
+        "state": STATES.get(state, state), "date": time.strftime("%Y-%m-%d %H:%M", time.localtime(run.changed)),
+        "changed": run.changed, "calls": run.calls, "cost": cost_words(run.cost),
+        "resumable": state in ("unfinished", "failed", "stopped"),
+        "removable": state not in ("running", "paused", "ready", "elsewhere"),
+    }  # fmt: skip

@@ -1,0 +1,124 @@
+"""What the page calls a run: its title, its size, its model, its state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parley.agents.society import load_society
+from parley.agents.topic import load_topic
+from parley.llm.errors import UserError
+from parley.llm.spec import parse_spec
+from parley.model.scenario_blocks import EnvironmentSpec
+from parley.model.titles import seated_title
+
+if TYPE_CHECKING:
+    from parley.model.events import Header
+
+TITLES = {
+    "three_way": "A three-way debate",
+    "two_way": "A debate of two",
+    "echo_chamber": "Echo chambers",
+    "network": "A social network",
+    "consensus": "Private deliberation with a mediator",
+    "fake_news": "A made-up story spreads",
+    "intervention": "News and a moderator in a debate",
+    "persuasion": "A convincer and a skeptic",
+    "dyads": "Four people talk two by two",
+    "structured_debate": "A formal debate",
+    "personalised": "Two try to persuade each other",
+    "persuasion_trace": "Opinions after every turn",
+    "belief_behaviour": "What agents expect of themselves",
+    "bets": "Debaters bet on themselves",
+    "prior_beliefs": "Arguing for and against one's own belief",
+    "news_roles": "Spreaders, verifiers and bystanders",
+    "recollection": "Debates with memory and reflection",
+    "representatives": "Digital representatives",
+    "consensus_habermas": "The Habermas Machine",
+    "fine_tuned": "Before and after fine-tuning",
+}
+"""Plain titles of the shipped scenarios, in the order of the gallery."""
+MODELS = {"oracle": "rule-based speaker", "pocket": "embedded model", "fake": "stand-in", "replay": "replayed replies"}
+STATES = {"ready": "ready", "running": "running", "paused": "paused", "unfinished": "unfinished", "stopped": "stopped",
+          "done": "done", "failed": "failed", "elsewhere": "running elsewhere"}  # fmt: skip
+SHOWN_TOPICS = 3
+
+
+def preset_title(preset: str, otherwise: str) -> str:
+    """Return the plain title of a scenario; of one that is not shipped its own."""
+    return TITLES.get(preset, otherwise)
+
+
+def run_title(header: Header) -> str:
+    """Return the title of a run: `A three-way debate, on racism and abortion`. With other seats, the title names them."""
+    scenario = header.scenario
+    title = preset_title(str(scenario["name"]), str(scenario["title"]))
+    if {"seats", "parties", "environment"}.intersection(header.given):
+        title = _seated(header) or title
+    topics = topic_words(scenario)
+    society = str(scenario["society"])
+    place = "" if society == "us" else f", {society_title(society)}"
+    return f"{title}, on {topics}{place}" if topics else f"{title}{place}"
+
+
+def _seated(header: Header) -> str:
+    """Return a title of who sits there; "" where the environment is not on this machine."""
+    scenario = header.scenario
+    options = {key: tuple(value) if isinstance(value, list) else value for key, value in scenario["options"].items()}
+    try:
+        groups = EnvironmentSpec(str(scenario["environment"]), options, str(scenario["society"])).groups
+        return seated_title(groups, header.names, str(scenario["frame"]))
+    except (UserError, TypeError, ValueError):
+        return ""
+
+
+def topic_words(scenario: dict[str, Any]) -> str:
+    """Return the topics in words, of many the number; for questions their number a session."""
+    if scenario["questions"]:
+        return f"{scenario['episodes']} questions"
+    topics = [topic_title(slug) for slug in scenario["topics"]]
+    if len(topics) > SHOWN_TOPICS:
+        return f"{len(topics)} topics"
+    return topics[0] if len(topics) == 1 else f"{', '.join(topics[:-1])} and {topics[-1]}"
+
+
+def topic_title(slug: str) -> str:
+    """Return the title of a topic, or its name where it is not on this machine."""
+    try:
+        return load_topic(slug).title
+    except UserError:
+        return slug.rsplit("/", 1)[-1].removesuffix(".toml").replace("_", " ")
+
+
+def society_title(name: str) -> str:
+    """Return the title of a society, or its name where it is not on this machine."""
+    try:
+        return load_society(name).title
+    except UserError:
+        return name
+
+
+def model_words(spec: str) -> str:
+    """Return a model in words: `rule-based speaker (oracle)`, `gpt-4o-mini`."""
+    name, model, options = parse_spec(spec)
+    own = [f"{key}={value}" for key, value in options.items() if key not in ("base_url", "society")]
+    label = f"{MODELS[name]} ({','.join([name, *own])})" if name in MODELS else (model.rsplit("/", 1)[-1] or name)
+    return f"{label} at {options['base_url']}" if "base_url" in options else label
+
+
+def size_words(scenario: dict[str, Any]) -> str:
+    """Return how long a run is: `5 repetitions, 5 rounds`."""
+    size = scenario["options"].get("size") if scenario["environment"] == "network" else None
+    parts = [f"{size} people"] if size else []
+    many = scenario["repetitions"]
+    return ", ".join([*parts, f"{many:,} repetition{'s' * (many != 1)}", f"{scenario['rounds']} rounds"])
+
+
+def model_of(header: Header) -> str:
+    """Return the models of a run in words."""
+    more = len(header.scenario["llms"])
+    return model_words(str(header.scenario["llm"])) + (f" and {more} more" if more else "")
+
+
+def cost_words(cost: float | None) -> str:
+    """Return a cost in words: `free`, `0.31`, or that no price is known."""
+    return "price not known" if cost is None else "free" if cost == 0 else f"{cost:.2g}"

@@ -1,0 +1,168 @@
+"""The runs in a folder of runs, each as a row: what was debated, by which model, how far it came, and what it cost.
+
+Only the first line and the end of a record are read, and a record that has not changed is not read again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from parley.llm.budget import FREE, Price
+from parley.llm.errors import UserError
+from parley.llm.journal import usage_of_journal
+from parley.model.events import Ended, Header, InRound
+from parley.model.files import write_whole
+from parley.model.recorder import from_line
+from parley.model.run_folder import LOCK
+from parley.model.scenario import Scenario, load_preset
+from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, is_complete
+
+MOST = 500
+"""Runs that are listed, the newest first: a sweep or an audit makes thousands."""
+PRICES = "prices.json"
+"""The prices that a user gave on the page, by voice, so that the folder can say what it has cost."""
+TAIL = 65_536
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run folder. `state` is done, unfinished or elsewhere (another process runs in it); `cost` is None where no price is
+    known, and 0 for a model on this machine. `changed` is the time of the last event, in seconds since 1970.
+    """
+
+    folder: Path
+    header: Header
+    rounds: int
+    state: str
+    changed: float
+    calls: int
+    cost: float | None
+
+
+def list_runs(root: Path) -> list[RunRow]:
+    """Return the runs in a folder and its subfolders, the newest first. A folder that cannot be read is left out."""
+    records = {path.parent: path for name in (PARTIAL, RECORD) for path in root.glob(f"**/{name}")}
+    dated = []
+    for folder, path in records.items():
+        try:
+            dated.append((path.stat().st_mtime, folder, path))
+        except OSError:
+            continue
+    rows = (_row(folder, path, changed) for changed, folder, path in sorted(dated, reverse=True)[:MOST])
+    return [row for row in rows if row]
+
+
+def read_header(folder: Path) -> Header:
+    """Return the header of a run folder. Errors: UserError when it has no readable record."""
+    path = folder / RECORD if (folder / RECORD).exists() else folder / PARTIAL
+    try:
+        with path.open(encoding="utf-8") as file:
+            header = from_line(file.readline())
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"cannot read the run in {folder}: {error}") from error
+    if not isinstance(header, Header):
+        raise UserError(f"cannot read the run in {folder}: its record does not begin with a header")
+    return header
+
+
+def scenario_of(header: Header) -> Scenario:
+    """Return the scenario of a recorded run. Errors: UserError when the presets here do not give the same scenario."""
+    recorded = header.scenario
+    values = {key: recorded.get(key, recorded["options"].get(key)) for key in header.given}
+    name = str(recorded["name"])
+    scenario = load_preset(name, values)
+    if scenario.to_dict() != recorded:
+        raise UserError(
+            f"the preset {name} has changed since this run, or the run was made in Python: resume it with the command or the "
+            "program that began it"
+        )
+    return scenario
+
+
+def is_locked(folder: Path) -> bool:
+    """Return whether a process is running in the folder."""
+    try:
+        with (folder / LOCK).open("a", encoding="utf-8") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def save_prices(folder: Path, prices: Mapping[str, Price]) -> None:
+    """Keep the prices of a run in its folder."""
+    write_whole(folder / PRICES, json.dumps({voice: list(price) for voice, price in prices.items()}))
+
+
+def saved_prices(folder: Path) -> dict[str, Price]:
+    """Return the prices that the folder keeps; none where it keeps none."""
+    try:
+        kept = json.loads((folder / PRICES).read_text(encoding="utf-8"))
+        return {str(voice): Price(float(pair[0]), float(pair[1])) for voice, pair in kept.items()}
+    except (OSError, ValueError, TypeError, AttributeError, IndexError):
+        return {}
+
+
+def _row(folder: Path, record: Path, changed: float) -> RunRow | None:
+    try:
+        header, rounds, done = _read(record, changed)
+        calls, cost = _spent(folder, header)
+    except (OSError, UserError):
+        return None
+    return RunRow(folder, header, rounds, "done" if done else "unfinished", changed, calls, cost)
+
+
+@lru_cache(maxsize=4 * MOST)
+def _read(record: Path, changed: float) -> tuple[Header, int, bool]:
+    """Return header, rounds so far, and whether the record is complete. changed: when it was, so that it is read anew."""
+    return read_header(record.parent), _rounds(record), is_complete(record)
+
+
+def _rounds(record: Path) -> int:
+    """Return the rounds that a record completes: those of its end, or one less than that of its last event."""
+    with record.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+        lines = file.read().decode("utf-8", "replace").splitlines()[1:]
+    for event in _events(reversed(lines)):
+        if isinstance(event, Ended):
+            return event.rounds
+        if isinstance(event, InRound):
+            return max(0, event.round - 1)
+    return 0
+
+
+def _events(lines: Iterator[str]) -> Iterator[object]:
+    for line in lines:
+        try:
+            yield from_line(line)
+        except (ValueError, TypeError, KeyError):  # the last line of a killed run may be half written
+            continue
+
+
+def _spent(folder: Path, header: Header) -> tuple[int, float | None]:
+    """Return calls and cost of a run. A model in this process is free; one behind an endpoint costs what the folder says."""
+    if not (folder / JOURNAL).exists():
+        return 0, None
+    calls, used = usage_of_journal(folder / JOURNAL)
+    known, names = saved_prices(folder), _backends(header)
+    costs = [known.get(voice, None if names.get(voice, names[""]) == "openai" else FREE) for voice in used or ("",)]
+    if any(price is None for price in costs):
+        return calls, None
+    return calls, sum(price.of(usage) for price, usage in zip(costs, used.values(), strict=False) if price)
+
+
+def _backends(header: Header) -> dict[str, str]:
+    """Return the backend of each voice, "" for the first model."""
+    model = header.model
+    if model.get("backend") != "several":
+        return {"": str(model.get("backend"))}
+    voices = {voice: str(one.get("backend")) for voice, one in model["voices"].items()}
+    return {"": str(model["first"].get("backend")), **voices}

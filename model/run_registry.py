@@ -1,0 +1,122 @@
+"""The runs that one process has started. A browser tab looks at a run; the run goes on whether or not anybody looks.
+
+Runs are found by their folders. A run that the process has not started is a folder on the disk: finished, or unfinished and to be
+resumed, with the same command or here. Nothing is asked twice, because every reply is in the journal of the folder.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+from parley.llm.budget import NO_LIMIT, Budget
+from parley.llm.errors import UserError
+from parley.model.events import Event, Header
+from parley.model.interactive_run import InteractiveRun
+from parley.model.run_folder import LABEL
+from parley.model.run_listing import is_locked, read_header, save_prices, saved_prices, scenario_of
+from parley.model.scenario import Scenario
+from parley.model.scenario_run import RECORD, is_complete
+
+AWAKE = 3
+"""Finished runs that keep their model, so that their agents can still be asked. Older ones give it back."""
+ENDS = ("done", "stopped", "failed")
+
+
+class PageRun(InteractiveRun):
+    """A run that keeps the prices of its models in its folder."""
+
+    def write(self, events: list[Event]) -> None:  # type: ignore[override]
+        if self.budget.prices and any(isinstance(event, Header) for event in events):
+            save_prices(self.folder, self.budget.prices)
+        super().write(events)
+
+
+class RunRegistry:
+    """All runs of a process, in folders under `root`. `finish` writes the report of a finished run."""
+
+    def __init__(self, root: Path, finish: Callable[[Path], object] = lambda folder: None):
+        self.root, self._finish = root, finish
+        self._runs: dict[Path, InteractiveRun] = {}
+        self._lock, self._number = threading.Lock(), count(1)
+        # a thread takes over the context of the browser tab in which it is made; those of a pool have none
+        self._maker = ThreadPoolExecutor(1, "runs")
+
+    def start(
+        self, scenario: Scenario, given: tuple[str, ...], budget: Budget = NO_LIMIT, total: int = 0, folder: str = ""
+    ) -> InteractiveRun:
+        """Return a new run, which waits for `play`. total: its calls, where they are known. Errors: UserError."""
+        name = folder or f"app-{time.strftime('%Y%m%d-%H%M%S')}-{next(self._number)}"
+        return self._add(scenario, self.root / name, given, budget, total)
+
+    def resume(self, folder: Path, budget: Budget | None = None) -> InteractiveRun:
+        """Return the unfinished run of a folder, which waits for `play`. Errors: UserError where it cannot go on here.
+
+        budget: new limits; the prices of the folder stay.
+        """
+        if (live := self.get(folder)) and live.alive:
+            return live
+        if is_complete(folder / RECORD):
+            raise UserError(f"the run in {folder} has finished: open it")
+        if is_locked(folder):
+            raise UserError(f"another process is running in {folder}: wait until it ends")
+        header = read_header(folder)
+        limits = (budget or NO_LIMIT)._replace(prices=saved_prices(folder))
+        return self._add(scenario_of(header), folder, header.given, limits)
+
+    def get(self, folder: Path) -> InteractiveRun | None:
+        """Return the run that this process has in the folder; None where it has none."""
+        return self._runs.get(_key(folder))
+
+    @property
+    def live(self) -> list[InteractiveRun]:
+        """The runs that are not over."""
+        return [run for run in list(self._runs.values()) if run.alive and run.phase not in ENDS]
+
+    def delete(self, folder: Path) -> None:
+        """Delete a run folder. Errors: UserError for one that is running, or that is no run under `root`."""
+        path, root = folder.resolve(), self.root.resolve()
+        if root not in path.parents or folder.is_symlink() or not (path / LABEL).is_file():
+            raise UserError(f"{folder} is not a run in {self.root}: it was not deleted")
+        if self.get(path) in self.live:
+            raise UserError(f"the run in {folder} is running: stop it before you delete it")
+        if live := self.get(path):
+            live.stop()
+            live.join(30)
+        if is_locked(path):
+            raise UserError(f"another process is running in {folder}: wait until it ends")
+        self._runs.pop(_key(path), None)
+        shutil.rmtree(path)
+
+    def state_of(self, folder: Path, otherwise: str) -> str:
+        """Return the state of a run: of one here its phase, else whether another process runs in its folder."""
+        live = self.get(folder)
+        if live and (live.alive or live.phase == "failed"):
+            return {"stopped": "unfinished"}.get(live.phase, live.phase)
+        return "elsewhere" if otherwise == "unfinished" and is_locked(folder) else otherwise
+
+    def _add(
+        self, scenario: Scenario, folder: Path, given: tuple[str, ...], budget: Budget, total: int = 0
+    ) -> InteractiveRun:
+        def make() -> InteractiveRun:
+            return PageRun(scenario, folder, given=given, budget=budget, finish=self._finish, total=total)
+
+        run = self._maker.submit(make).result()
+        with self._lock:
+            known = self.get(folder)
+            if known and known.alive:
+                return known
+            self._runs[_key(folder)] = run
+            over = [one for one in self._runs.values() if one.phase == "done" and one.alive]
+        for one in over[:-AWAKE]:
+            one.stop()
+        return run
+
+
+def _key(folder: Path) -> Path:
+    return Path(folder).resolve()
