@@ -150,7 +150,7 @@ def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]
     unset = run_parser().get_default
     if refused := [f"--{name.replace('_', '-')}" for name in NOT_FOR_THE_PAGE if getattr(options, name) != unset(name)]:
         raise UserError(
-            f"--ui does not take {', '.join(refused)}: the page chooses a folder for each run and has no budget. "
+            f"--ui does not take {', '.join(refused)}: the page chooses a folder for each run and has its own limits. "
             "Leave these options out, or run without --ui"
         )
     if {"interventions", "llms"} & set(given):

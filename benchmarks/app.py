@@ -51,7 +51,7 @@ def told(name: str, seconds: list[float], bar: str = "") -> None:
 
 def ready(page: Page, address: str) -> None:
     page.goto(address)
-    page.get_by_role("button", name="Set up").wait_for()
+    page.get_by_role("button", name="Your runs").wait_for()
 
 
 def redrawn(page: Page, key: str, round_: int) -> None:
@@ -66,8 +66,7 @@ def pages(browser: Any, address: str, people: int) -> None:
     page.set_default_timeout(300_000)
     ready(page, address)
     told("first paint, again in the same tab", [timed(lambda: ready(page, address)) for _ in range(TIMES)])
-    page.get_by_role("button", name="Folder").locator("visible=true").first.click()
-    page.get_by_role("option", name="runs/network").locator("visible=true").first.click()
+    ready(page, f"{address}?runs")
     told(f"open a run of {people:,} people", [timed(lambda: opened(page))])
     told("its network for the first time, with the layout", [timed(lambda: network(page, people))])
     page.get_by_role("slider", name="Up to round").or_(page.locator("[role=slider]").nth(1)).first.focus()
@@ -87,8 +86,8 @@ def fresh(browser: Any, address: str) -> float:
 
 
 def opened(page: Page) -> None:
-    page.get_by_role("button", name="Open", exact=True).click()
-    page.get_by_text("loaded: runs/network").wait_for()
+    page.get_by_role("button", name="Open runs/network").click()
+    page.get_by_text("Finished.").wait_for()
     page.get_by_role("tab", name="Network").wait_for()
 
 
@@ -102,10 +101,9 @@ def busy(browser: Any, address: str) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(300_000)
     ready(page, f"{address}?scenario=three_way&llm=oracle&repetitions=40")
-    page.get_by_role("button", name="Set up").click()
-    page.get_by_text("ready, round 0").wait_for()
-    page.get_by_role("button", name="Play").click()
-    page.get_by_text("running, round").wait_for()
+    page.locator(".plan", has_text="160 rooms").wait_for()
+    page.get_by_role("button", name="Start a new run").click()
+    page.get_by_text("Running round").wait_for()
     told(
         "a view while 160 rooms debate",
         [timed(lambda title=title: view(page, title)) for title in ("Calls", "Interview") * 3],

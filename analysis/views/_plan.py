@@ -91,8 +91,10 @@ def model_problem(scenario: Scenario) -> str:
 
 
 def check_local(spec: str) -> None:
-    """Errors: UserError for a local model that is not on this machine, or whose packages are not installed."""
+    """Errors: UserError where no model is named, and for a local one that is not here or whose packages are not installed."""
     name, model, _ = split_spec(spec)
+    if name == "openai" and not model:
+        raise UserError("no model is chosen: test the server to see its models, and choose one")
     if name != "hf":
         return
     if missing := [package for package in ("torch", "transformers") if find_spec(package) is None]:
