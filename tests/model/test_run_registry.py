@@ -100,13 +100,12 @@ def test_time_in_which_a_run_waited_for_its_user_does_not_count(scenario: Scenar
     run = RunRegistry(tmp_path).start(scenario, tuple(SETTINGS))
     run.play(1)
     until(lambda: run.phase == "paused")
-    threading.Event().wait(1.0)
+    threading.Event().wait(1.0)  # what is measured, not a wait for something
     run.play()
     until(lambda: run.phase == "done")
     rate = reply_rate(run.folder / "journal.sqlite")
     assert rate is not None
-    assert run.seconds < time.monotonic() - run._began - 0.9
-    assert rate == pytest.approx(30 / run.seconds, rel=0.5)
+    assert rate > 30  # of 30 calls, with the second that it waited
     run.stop()
 
 
