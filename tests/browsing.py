@@ -73,7 +73,7 @@ class Visit:
         page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
         page.on("dialog", self._dialog)
         page.on("websocket", lambda socket: self._asked(socket.url))
-        page.on("requestfailed", lambda request: self.wrong.append(f"failed: {request.url}"))
+        page.on("requestfailed", self._failed)
         page.route("**/*", self._routed)
 
     def open(self, query: str = "") -> Page:
@@ -144,6 +144,11 @@ class Visit:
         else:
             route.abort()
 
+    def _failed(self, request: Any) -> None:
+        """Note a request that failed. One that the tab gave up when it went to another address is none."""
+        if request.failure != "net::ERR_ABORTED":
+            self.wrong.append(f"failed: {request.url} ({request.failure})")
+
     def _dialog(self, dialog: Any) -> None:
         self.wrong.append(f"dialog: {dialog.message}")
         dialog.dismiss()
@@ -169,4 +174,5 @@ def visits(browser: Browser, address: str) -> Iterator[Callable[..., Visit]]:
     yield visit
     for one in made:
         one.page.context.close()
-    assert [wrong for one in made for wrong in one.wrong] == []
+    wrong = [wrong for one in made for wrong in one.wrong]
+    assert wrong == [], wrong
