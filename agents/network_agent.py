@@ -20,7 +20,11 @@ LATELY = 32
 class NetworkDebater(Debater):
     """An agent who hears some of the others. If it hears all of them, and they are few, it is told the same as at a
     table.
+
+    `about` is the prompt that describes the network to it.
     """
+
+    about = "network"
 
     def __init__(
         self,
@@ -40,7 +44,7 @@ class NetworkDebater(Debater):
         """
         named = hears if len(hears) <= NAMED else ()
         if changing or len(named) < people - 1:
-            known = f"{_describe_network(people, len(hears), changing, topic.language)} {known}".strip()
+            known = f"{_describe_network(people, len(hears), changing, topic.language, self.about)} {known}".strip()
         super().__init__(model, persona, topic, named, style, adapter, voice, known)
         self._lately = deque(named, LATELY)
 
@@ -52,7 +56,9 @@ class NetworkDebater(Debater):
         return tuple(dict.fromkeys(self._lately))
 
 
-def _describe_network(people: int, heard: int, changing: bool, language: Language = ENGLISH) -> str:
+def _describe_network(
+    people: int, heard: int, changing: bool, language: Language = ENGLISH, about: str = "network"
+) -> str:
     """Return the sentences that describe the network to an agent.
 
     >>> _describe_network(60, 0, True)
@@ -60,4 +66,4 @@ def _describe_network(people: int, heard: int, changing: bool, language: Languag
     """
     at_first = language.words("at_first") if changing else ""
     slots = {"people": people, "number": heard or language.words("none"), "at_first": at_first}
-    return language.prompt("network").fill(**slots)
+    return language.prompt(about).fill(**slots)

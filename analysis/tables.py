@@ -24,12 +24,13 @@ from parley.agents.persona import persona_set
 from parley.agents.society import PartyNames, Society, load_society, party_name
 from parley.agents.topic import FORECAST, load_topic, news_names
 from parley.agents.traits import trait_names
+from parley.environments.base import UNDER
 from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines
 from parley.model.scenario_run import PARTIAL, RECORD
 
-FURTHER = ("characters", "private", "probes", "interventions", "links", "heard")
+FURTHER = ("characters", "private", "probes", "interventions", "links", "heard", "acts", "exposures")
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
@@ -97,6 +98,13 @@ class Tables:
                 change (added, removed), source, target (agents: the source hears the target; an undirected link has
                 two rows), weight and sign (as in the user's graph; no rule uses them)
     heard:      one row per turn that an agent of a network heard or was shown: room, round, agent, iteration (the utterance's)
+    acts:       one row per act of a person on a platform: the keys, round, iteration (of the written text, if there is one), act,
+                reason (why there is none, or why it had no effect), target (the post, by its iteration), query, seeded (the vote
+                from outside that the written post got), offered (JSON: the acts that were possible), probabilities (JSON: of
+                each), covered, options (JSON: the posts that it could be about), target_probabilities (JSON), raw, target_raw,
+                how, asked, earlier (JSON)
+    exposures:  one row per post that a person on a platform was shown: room, round, agent, place (1 is the top), iteration (the
+                post), score (that was shown), carrier (the agent through whom it came), source (feed, search)
     """
 
     header: events.Header
@@ -111,6 +119,8 @@ class Tables:
     interventions: pd.DataFrame
     links: pd.DataFrame
     heard: pd.DataFrame
+    acts: pd.DataFrame
+    exposures: pd.DataFrame
     finished: bool
 
     @property
@@ -140,6 +150,16 @@ class Tables:
     def plural(self, party: str) -> str:
         """What several people of a party are called."""
         return self.names.plurals.get(party) or f"{party_name(party, self.names)}s"
+
+    @property
+    def seeded(self) -> pd.DataFrame:
+        """The posts that got a vote from outside at once."""
+        return self.acts[self.acts["seeded"] != 0]
+
+    @property
+    def conditions(self) -> pd.DataFrame:
+        """The agents of groups of the same people under several conditions."""
+        return self.agents[self.agents["group"].str.contains(UNDER, regex=False)]
 
     @property
     def beliefs(self) -> pd.DataFrame:
@@ -190,7 +210,9 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         calls=calls,
         interventions=_interventions(frames[events.Intervened](), agents),
         links=_links(kinds[events.Linked], kinds[events.Signed]),
-        heard=_heard(kinds[events.Heard]),
+        heard=_heard(kinds[events.Heard], kinds[events.Shown]),
+        acts=_with_keys(_acts(frames[events.Acted]()), agents),
+        exposures=_exposures(kinds[events.Shown]),
         finished=bool(kinds[events.Ended]),
     )
 
@@ -284,9 +306,28 @@ def _links(changes: Sequence[events.Linked | events.Unlinked], signed: Sequence[
     return _table(rows, **types, weight="float64", sign="float64")
 
 
-def _heard(heard: Sequence[events.Heard]) -> pd.DataFrame:
+def _heard(heard: Sequence[events.Heard], shown: Sequence[events.Shown]) -> pd.DataFrame:
+    """What was heard, and of feeds the posts in the order in which they are remembered: the first one last."""
     rows = [(event.room, event.round, event.agent, iteration) for event in heard for iteration in event.iterations]
+    rows += [(event.room, event.round, event.agent, post) for event in shown for post in reversed(event.posts)]
     return _table(rows, room="object", round="int64", agent="int64", iteration="int64")
+
+
+def _acts(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in ("offered", "probabilities", "options", "target_probabilities", "earlier"):
+        frame[name] = _column(json.dumps(list(values)) if values else None for values in frame[name])
+    frame["target"] = frame["target"].astype("Int64")
+    return frame
+
+
+def _exposures(shown: Sequence[events.Shown]) -> pd.DataFrame:
+    rows = [
+        (event.room, event.round, event.agent, place, *post, event.source)
+        for event in shown
+        for place, post in enumerate(zip(event.posts, event.scores, event.carriers, strict=True), 1)
+    ]
+    numbers = dict.fromkeys(("round", "agent", "place", "iteration", "score", "carrier"), "int64")
+    return _table(rows, room="object", **numbers, source="object")
 
 
 def _table(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from parley.analysis.formatting import REFERENCE, escape_markdown, format_number
 from parley.analysis.tables import Tables
 from parley.environments.dyads import POST
 
+ACT = "act"
 Rows = list[dict[str, Any]]
 Events = dict[tuple[str, int], Rows]
 """Rows by room and round."""
@@ -84,7 +85,33 @@ def _turns(tables: Tables) -> pd.DataFrame:
     spoken = tables.utterances[[*columns, "form"]].assign(what="")
     shown = tables.private[tables.private["purpose"] != "importance"]
     notes = shown[columns].assign(what="note to itself (" + shown["purpose"] + ")")
-    return pd.concat([memories, notes, spoken]).sort_values("iteration", kind="stable")
+    acts = tables.acts[["room", "round", "iteration", "name", "reason"]].assign(text=_act_texts(tables), what=ACT)
+    return pd.concat([memories, notes, acts, spoken]).sort_values("iteration", kind="stable")
+
+
+def _act_texts(tables: Tables) -> pd.Series:
+    """Return what each person on a platform was shown and did, in words; missing where no act could be read."""
+    said = tables.utterances[["room", "iteration", "name"]].itertuples(index=False)
+    authors = {(room, iteration): name for room, iteration, name in said}
+    shown_to = ["room", "round", "agent", "source"]
+    feeds = tables.exposures.groupby(shown_to, sort=False)["iteration"].agg(list).to_dict()
+    sources = tables.acts.groupby(["room", "iteration"]).cumcount().map({0: "feed", 1: "search"})
+    texts = []
+    for row, source in zip(tables.acts.to_dict("records"), sources, strict=True):
+        posts = feeds.get((row["room"], row["round"], row["agent"], source), [])
+        shown = f"sees {', '.join(map(str, posts))}; " if posts else ""
+        texts.append(None if row["act"] is None else shown + _deed(row, authors))
+    return pd.Series(texts, index=tables.acts.index, dtype="object")
+
+
+def _deed(row: dict[str, Any], authors: dict[tuple[str, int], str]) -> str:
+    """Return an act with its post, its words or the vote from outside: `like: post 9 of Ann`."""
+    deed = str(row["act"])
+    if pd.notna(row["target"]):
+        deed += f": post {row['target']} of {authors.get((row['room'], row['target']), '?')}"
+    if row["query"]:
+        deed += f": {row['query']}"
+    return f"{deed} (with one vote from outside, {row['seeded']:+d})" if row["seeded"] else deed
 
 
 def _heading(tables: Tables, topic: str, group: str) -> str:
@@ -104,7 +131,7 @@ def _room(seats: Rows, group: str, turns: Events, ratings: Events, interventions
         for row in interventions.get((room, round_), ()):
             yield f"*{provenance.intervention_sentence(row, seats)}*\n"
         for row in turns[room, round_]:
-            yield f"{_note(row) if row['what'] else _reply(row)}\n"
+            yield f"{_act(row) if row['what'] == ACT else _note(row) if row['what'] else _reply(row)}\n"
         yield from _ratings(ratings.get((room, round_), []), f"After round {round_}")
 
 
@@ -113,6 +140,14 @@ def _reply(row: dict[str, Any]) -> str:
     if isinstance(row["text"], str):
         return f"**{name}:** {escape_markdown(row['text'])}"
     return f"**{name}:** *(silent: {escape_markdown(str(row['reason']))})*"
+
+
+def _act(row: dict[str, Any]) -> str:
+    """Return an act in italics, with the number by which other acts name its post."""
+    did = row["text"] if isinstance(row["text"], str) else "no act"
+    missing = f" (not done: {row['reason']})" if isinstance(row["reason"], str) else ""
+    text = f"{row['iteration']}. {row['name']}: {did}{missing}"
+    return f"*{escape_markdown(text).strip()}*"
 
 
 def _note(row: dict[str, Any]) -> str:

@@ -22,6 +22,10 @@ TWO = ("--topic", "climate_change,illegal_immigration", "--repetitions", "10")
 FEW = ("--repetitions", "4")
 SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), FEW) | {
     "network": ("--repetitions", "2"),
+    "platform": ("--repetitions", "2"),
+    "group_polarisation": ("--repetitions", "5", "--set", "size=20"),
+    "herd_effect": ("--repetitions", "5"),
+    "spread": ("--repetitions", "5"),
     "fake_news": ("--repetitions", "2"),
     "news_roles": ("--repetitions", "2"),
     "structured_debate": ("--topic", "illegal_immigration", "--repetitions", "4"),

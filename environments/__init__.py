@@ -27,6 +27,7 @@ ENVIRONMENTS = Registry(
         "link_attributes",
         "margins",
         "raking",
+        "recommenders",
         "rewiring",
         "rules",
         "sparse_feeds",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
@@ -52,34 +52,61 @@ class Links:
 
 @dataclass(slots=True)
 class Post:
-    """A post; `votes` are votes for it minus votes against it."""
+    """A post; `votes` are votes for it minus votes against it, as they are shown.
+
+    voters    the vote of each member who voted (1 or -1)
+    parent    the post that it answers or quotes; 0 for none
+    reposts   the members who reposted it, each with the round
+    """
 
     iteration: int
     author: int
     round: int
     votes: int = 0
+    voters: dict[int, int] = field(default_factory=dict)
+    parent: int = 0
+    reposts: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def latest(self) -> int:
+        """The round in which it was written or last reposted."""
+        return max([self.round, *self.reposts.values()])
+
+    def vote(self, voter: int, vote: int) -> int:
+        """Count a vote in place of an earlier one by the same member; return how much the score changed."""
+        change = vote - self.voters.get(voter, 0)
+        self.voters[voter] = vote
+        self.votes += change
+        return change
 
 
 class Feed(NamedTuple):
-    """What one reader is shown: posts by their iteration, best first, and its vote on each (1, 0, -1)."""
+    """What one reader is shown: posts by their iteration, best first, and its vote on each (1, 0, -1).
+
+    `carriers`: through whom each post came, its author or a member who reposted it; empty where nothing is reposted.
+    """
 
     reader: int
     iterations: tuple[int, ...]
     votes: tuple[int, ...]
+    carriers: tuple[int, ...] = ()
 
 
 @dataclass
 class Timeline:
-    """The posts of a room that can still be shown, by iteration, what each reader was shown, and its votes by author."""
+    """The posts of a room that can still be shown, by iteration, what each reader was shown, its votes by author, and
+    whom it muted.
+    """
 
     posts: dict[int, Post] = field(default_factory=dict)
     read: dict[int, set[int]] = field(default_factory=dict)
     liked: dict[int, Counter[int]] = field(default_factory=dict)
+    muted: dict[int, set[int]] = field(default_factory=dict)
 
     def keep(self, posts: Iterable[Post], since: int) -> None:
-        """Add posts and remove those of rounds before `since`."""
+        """Add posts and remove those that were last carried before the round `since`."""
         self.posts |= {post.iteration: post for post in posts}
-        old = {iteration for iteration, post in self.posts.items() if post.round < since}
+        old = {iteration for iteration, post in self.posts.items() if post.latest < since}
         self.posts = {iteration: post for iteration, post in self.posts.items() if iteration not in old}
         self.read = {reader: read - old for reader, read in self.read.items()}
 
@@ -88,9 +115,18 @@ class Timeline:
         self.read.setdefault(feed.reader, set()).update(feed.iterations)
         for iteration, vote in zip(feed.iterations, feed.votes, strict=True):
             if vote:
-                post = self.posts[iteration]
-                post.votes += vote
-                self.liked.setdefault(feed.reader, Counter())[post.author] += vote
+                self.vote(feed.reader, iteration, vote)
+
+    def vote(self, voter: int, iteration: int, vote: int) -> None:
+        """Count a vote for (1) or against (-1) a post."""
+        post = self.posts[iteration]
+        change = post.vote(voter, vote)
+        self.liked.setdefault(voter, Counter())[post.author] += change
+
+
+def no_likeness(reader: int, iterations: Sequence[int]) -> Sequence[float]:
+    """Return 0 for every post: nothing is known of its words."""
+    return [0.0] * len(iterations)
 
 
 @dataclass(slots=True)
@@ -99,6 +135,8 @@ class SocialGraph:
 
     `attitude` returns the last rating of a member (0-10) or None; `draw(*name)` opens a named random stream; `known`
     caches what was computed from draws alone. `ties`: what a graph of the user says about its links.
+    `likeness` returns how much posts are like what a member wrote (0-1). `condition` is what is different in this room.
+    `changes` are links that members dropped, and made, by acts of the last round.
     """
 
     links: Links
@@ -107,6 +145,9 @@ class SocialGraph:
     wall: Timeline = field(default_factory=Timeline)
     known: dict[tuple[str, int], Any] = field(default_factory=dict)
     ties: Ties = NO_TIES
+    likeness: Callable[[int, Sequence[int]], Sequence[float]] = no_likeness
+    condition: str = ""
+    changes: tuple[list[tuple[int, int]], list[tuple[int, int]]] = field(default_factory=lambda: ([], []))
 
     def planned_changes(self, round_: int) -> tuple[Pairs, Pairs]:
         """Return the links that vanish before a round and those that appear, as the graph of the user says.

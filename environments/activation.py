@@ -137,3 +137,51 @@ class Hawkes:
         with np.errstate(divide="ignore", invalid="ignore"):
             rest = 1 + self.decay * np.log(1 - generator.random(len(excess))) / excess
             return np.where(rest > 0, -np.log(np.maximum(rest, 0)) / self.decay, np.inf)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Activity by the hour of the day and by person: each member is active with chance 1 - exp(-own rate * time of day).
+
+    The factor of the time of day is 1 + swing * cos(2 pi (hour - peak) / 24), which is 1 on average over a day. A
+    member's own rate is drawn once: log-normal with the mean `rate` and the given `spread` (the standard deviation of its
+    logarithm; 0: all alike), so that few are very active, as on social media.
+
+    rate    mean impulses per round
+    swing   from 0 (no difference) to 1 (silence twelve hours from the peak)
+    peak    the hour at which most are active
+    hours   per round
+    start   the hour of round 1
+    spread  of the logarithm of own rates
+    """
+
+    rate: float = 0.5
+    swing: float = 0.8
+    peak: float = 20.0
+    hours: float = 3.0
+    start: float = 8.0
+    spread: float = 1.0
+    varies = True
+
+    def __post_init__(self) -> None:
+        in_range(0, 1e3, rate=self.rate, hours=self.hours)
+        in_range(0, 1, swing=self.swing)
+        in_range(0, 24, peak=self.peak, start=self.start)
+        in_range(0, 5, spread=self.spread)
+
+    def active(self, members: tuple[int, ...], round_: int, society: SocialGraph) -> tuple[int, ...]:
+        own, draws = society.draw("rates"), society.draw("active", round_)
+        time = self.time_of_day(round_)
+        rates = [self.rate * math.exp(own.gauss(-(self.spread**2) / 2, self.spread)) for _ in members]
+        return tuple(
+            [one for one, rate in zip(members, rates, strict=True) if draws.random() < 1 - math.exp(-rate * time)]
+        )
+
+    def time_of_day(self, round_: int) -> float:
+        """Return the factor of the time of day in a round.
+
+        >>> [round(Clock(swing=0.5, peak=20, hours=12, start=8).time_of_day(round_), 2) for round_ in (1, 2)]
+        [0.5, 1.5]
+        """
+        hour = self.start + (round_ - 1) * self.hours
+        return 1 + self.swing * math.cos(2 * math.pi * (hour - self.peak) / 24)

@@ -12,6 +12,8 @@ from parley.environments._social_graph import Feed, Pairs, SocialGraph
 Order = Literal["random_first", "random_second", "random", "reshuffled", "fixed"]
 
 
+UNDER = " under "
+"""What stands between the people of a group and its condition, in the name of the group."""
 MEDIATOR = 0
 """The id of the mediator, in every room that has one; members are numbered from 1."""
 
@@ -23,6 +25,7 @@ class Group(NamedTuple):
     mediated   whether a mediator is with them, who has no seat
     networked  whether links decide who hears whom
     people     the persona of each seat by name ("": any persona); empty if no seat is reserved
+    condition  what is different for this group, where groups of the same people are compared; then they have one graph
     """
 
     name: str
@@ -30,6 +33,12 @@ class Group(NamedTuple):
     mediated: bool = False
     networked: bool = False
     people: tuple[str, ...] = ()
+    condition: str = ""
+
+    @property
+    def people_name(self) -> str:
+        """The name without the condition: groups of the same people share it."""
+        return self.name.partition(UNDER)[0] if self.condition else self.name
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -102,6 +111,10 @@ class Networked(Environment, Protocol):
     @property
     def varies(self) -> bool:
         """Whether chance decides how many speak in a round."""
+
+    @property
+    def by_text(self) -> bool:
+        """Whether the words of posts decide who is shown what."""
 
     @property
     def lasting(self) -> int:

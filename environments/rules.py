@@ -8,16 +8,15 @@ what afterwards.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from parley.environments._social_graph import Feed, Links, Post, SocialGraph
 from parley.environments.base import Turn, in_range
+from parley.environments.recommenders import RECOMMENDERS, Recommender
 from parley.llm.registry import Registry
 
 RULES = Registry("rule", __name__, "parley.rules", ("turns", "feeds"))
@@ -30,9 +29,11 @@ class Rule(ABC):
     varies       whether chance decides how many members speak
     changing     whether the members that one hears may change from round to round
     lasting      for how many rounds a post can be shown (0: there are no posts)
+    by_text      whether the words of posts decide anything
     """
 
     by_attitude: ClassVar[bool] = False
+    by_text: ClassVar[bool] = False
     varies: ClassVar[bool] = False
     changing: ClassVar[bool] = False
     lasting: int = 0
@@ -163,27 +164,19 @@ class Sequential(Rule):
 class Posts(Rule):
     """Every active member posts, all at once; then every member reads a feed of posts by the members it hears.
 
-    No one is shown its own posts or a post twice. Ties in the ranking are broken at random. A reader votes for a post
-    if its attitude is at most `near` points from the author's, and against it if it is at least `far` points away; it
-    does not vote if either attitude is unknown. This rule is our own and replaces a button that a model would press.
+    No one is shown its own posts or a post twice. A reader votes for a post if its attitude is at most `near` points from
+    the author's, and against it if it is at least `far` points away; it does not vote if either attitude is unknown. This
+    rule is our own and replaces a button that a model would press (environments/platform.py has the button).
 
-    feed     how posts are ranked:
-             hot            by sign(v) * log10(max(|v|, 1)) + t / 45,000, where v is votes for minus votes against and t
-                            the time in
-                            seconds (the formula that Reddit published, as OASIS uses it; Yang et al. 2024)
-             chronological  newest first
-             interest       by the reader's votes on the author so far, then newest first
-             attitude       nearest author first (homophilous); authors without a known attitude last
+    feed     how posts are ranked (environments/recommenders.py)
     length   posts in a feed
     lasting  rounds for which a post can be shown
-    hours    per round, for `hot`
     pool     a reader who hears more members than this sees posts by so many of them, drawn anew each round
     """
 
-    feed: Literal["hot", "chronological", "interest", "attitude"] = "hot"
+    feed: Annotated[str, RECOMMENDERS] = "hot"
     length: int = 5
     lasting: int = 3
-    hours: float = 12.5
     near: float = 2.0
     far: float = 5.0
     pool: int = 50
@@ -191,13 +184,26 @@ class Posts(Rule):
 
     def __post_init__(self) -> None:
         in_range(1, 1e6, length=self.length, lasting=self.lasting, pool=self.pool)
-        in_range(0, 1e6, hours=self.hours)
         in_range(0, 10, near=self.near)
         in_range(self.near, 10, far=self.far)
+        if self.recommender.everyone:
+            raise ValueError(
+                f"feed={self.feed} shows posts of strangers, and environment network has none: choose another"
+            )
+
+    @property
+    def recommender(self) -> Recommender:
+        """What ranks the posts."""
+        recommender: Recommender = RECOMMENDERS.get(self.feed)
+        return recommender
 
     @property
     def by_attitude(self) -> bool:  # type: ignore[override]
-        return self.feed != "chronological"
+        return self.recommender.by_attitude or self.recommender.by_votes
+
+    @property
+    def by_text(self) -> bool:  # type: ignore[override]
+        return self.recommender.by_text
 
     def turns(self, society: SocialGraph, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
         yield from in_batches([[Turn(speaker, ()) for speaker in speakers]])
@@ -206,8 +212,9 @@ class Posts(Rule):
         rng, by_author = society.draw("feeds", round_), dict[int, list[Post]]()
         for post in society.wall.posts.values():
             by_author.setdefault(post.author, []).append(post)
+        rank = self.recommender.ranker(society, round_)
         for reader in society.links.hears:
-            if posts := self._ranked(reader, self._unread(reader, by_author, society, rng), society, rng):
+            if posts := rank(reader, self._unread(reader, by_author, society, rng), self.length, rng):
                 votes = tuple([self._vote(society, reader, post) for post in posts])
                 yield Feed(reader, tuple([post.iteration for post in posts]), votes)
 
@@ -217,29 +224,6 @@ class Posts(Rule):
             authors = rng.sample(authors, self.pool)
         return [post for author in authors for post in by_author.get(author, ()) if post.iteration not in read]
 
-    def _ranked(self, reader: int, posts: list[Post], society: SocialGraph, rng: Random) -> list[Post]:
-        scored = [((self._score(society, reader, post), post.round, rng.random()), post) for post in posts]
-        return [post for _, post in sorted(scored, key=lambda pair: pair[0], reverse=True)[: self.length]]
-
-    def _score(self, society: SocialGraph, reader: int, post: Post) -> float:
-        if self.feed == "hot":
-            return self.hotness(post.votes, post.round)
-        if self.feed == "interest":
-            return society.wall.liked.get(reader, Counter())[post.author]
-        if self.feed == "attitude":
-            distance = society.distance(reader, post.author)
-            return -math.inf if distance is None else -distance
-        return post.round
-
     def _vote(self, society: SocialGraph, reader: int, post: Post) -> int:
         distance = society.distance(reader, post.author)
         return 0 if distance is None else (distance <= self.near) - (distance >= self.far)
-
-    def hotness(self, votes: int, round_: int) -> float:
-        """Return the hot score of a post.
-
-        >>> Posts(hours=12.5).hotness(-10, 3)
-        2.0
-        """
-        order = math.log10(max(abs(votes), 1)) * ((votes > 0) - (votes < 0))
-        return order + round_ * self.hours * 3600 / 45000

@@ -51,6 +51,17 @@ def ask_all(requests: Iterable[Request]) -> Generator[tuple[Request, ...], tuple
     return (yield asked) if asked else ()
 
 
+def ask_in_step(conversations: Sequence[Conversation[Result]]) -> Conversation[list[Result]]:
+    """Run several conversations as one, which asks at once what all of them wait for; return their return values."""
+    results: list[Any] = [None] * len(conversations)
+    asked = _advance(conversations, [(index, None) for index in range(len(conversations))], results)
+    while asked:
+        replies = iter((yield tuple([request for _, each in asked for request in each])))
+        answered = [(index, tuple(islice(replies, len(each)))) for index, each in asked]
+        asked = _advance(conversations, answered, results)
+    return results
+
+
 def complete_all(backend: Network, requests: Sequence[Request]) -> list[Reply]:
     """Return one reply per request of a network backend, in their order."""
     return drive([ask(request) for request in requests], backend)

@@ -22,6 +22,9 @@ PURPOSES: Mapping[str, str] = {
     "bounded": "a private note in a few words",
     "reflection": "insights into what was said",
     "importance": "how much one remembered line matters",
+    "act": "what somebody does on a social medium, of the acts that are possible",
+    "target": "which post of a feed the act is about",
+    "search": "the words of a search for posts",
     # agents without a seat
     "check": "a fact checker's correction of what was said lately",
     "statement": "a mediator's draft, or its revision",
@@ -87,6 +90,9 @@ class Facts(TypedDict, total=False):
     position: str  # a survey's answer to the issue, agreement with which is asked
     count: int  # how many insights or questions
     line: str  # a line to be weighed
+    acts: Sequence[str]  # what somebody can do on a social medium, in the order of the allowed answers
+    posts: Sequence[tuple[str, int]]  # the posts that are shown: text and score
+    options: Mapping[str, Sequence[int]]  # the numbers of the posts (from 1) that each act can be about
     # the material of a mediator, a representative, a judge
     opinion: str
     opinions: Sequence[str]

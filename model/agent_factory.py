@@ -21,11 +21,13 @@ from parley.agents.mediators.base import MediatorAgent
 from parley.agents.network_agent import NetworkDebater
 from parley.agents.participant import Participant
 from parley.agents.persona import Persona, demographics, genders, introduction
+from parley.agents.platform_agent import PlatformDebater
 from parley.agents.representative import ProxySeat
 from parley.agents.society import Society
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Probe
 from parley.environments.base import Networked
+from parley.environments.platform import Platform
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
@@ -49,7 +51,8 @@ def make_agent(model: DebateModel, seating: RoomSeating, number: int) -> SeatedA
     place = seating.places[number]
     if seating.group != REFERENCE and _surrogate_file(model, place):
         return SurrogateSeat(model, seating, number)
-    kind: Any = PrivateSeat if seating.mediated else NetworkSeat if seating.links else DebateSeat
+    linked = PlatformSeat if isinstance(model.environment, Platform) else NetworkSeat
+    kind: Any = PrivateSeat if seating.mediated else linked if seating.links else DebateSeat
     own_class = model.agent_classes.get(place.persona.party)
     agent: SeatedAgent = (_combined(own_class, kind) if own_class else kind)(model, seating, number)
     return agent
@@ -123,6 +126,10 @@ class NetworkSeat(SeatedAgent, NetworkDebater):
         speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
         super().__init__(model, place.persona, topic, names, *network, model.style, *speaks, facts)
         self.assign_seat(seating, number)
+
+
+class PlatformSeat(NetworkSeat, PlatformDebater):
+    """A seat on a social medium."""
 
 
 class PrivateSeat(SeatedAgent, Participant):

@@ -40,7 +40,7 @@ class RoomSeating(NamedTuple):
     """A room before its agents are made. `present` are the personas that each agent knows about, itself included.
 
     `episode` counts from 0 the rooms in which the same people deliberate on drawn questions. `links` are those of a network at
-    its start, by the number of the place; `nodes` and `ties` are those of a graph of the user.
+    its start, by the number of the place; `condition` is that of the group; `nodes` and `ties` are those of a graph of the user.
     """
 
     room: str
@@ -52,6 +52,7 @@ class RoomSeating(NamedTuple):
     episode: int = 0
     mediated: bool = False
     links: Links | None = None
+    condition: str = ""
     nodes: tuple[Node, ...] = ()
     ties: Ties = NO_TIES
 
@@ -121,7 +122,7 @@ def first_links(scenario: Scenario, group: Group, repetition: int) -> Links:
     """Return the links of a network at its start. Errors: UserError where the graph cannot be made."""
     environment = cast(Networked, scenario.environment)
     try:
-        pairs = environment.links(group.seats, stream(scenario.seed, "graph", group.name, repetition))
+        pairs = environment.links(group.seats, stream(scenario.seed, "graph", group.people_name, repetition))
     except ValueError as error:
         raise UserError(f"environment {scenario.environment_spec.name}: {error}") from error
     return Links(range(len(group.seats)), pairs)
@@ -141,10 +142,11 @@ def _room_seating(topic: str, group: Group, repetition: int, places: Places, epi
 def _with_links(scenario: Scenario, group: Group, seating: RoomSeating) -> RoomSeating:
     """The room with its links, and with the nodes and ties of a graph of the user, from the same random draws."""
     environment: Any = scenario.environment
-    seating = seating._replace(links=first_links(scenario, group, seating.repetition))
+    links = first_links(scenario, group, seating.repetition)
+    seating = seating._replace(links=links, condition=group.condition)
     if not getattr(environment, "own_graph", False):
         return seating
-    draws = [stream(scenario.seed, "graph", group.name, seating.repetition) for _ in range(2)]
+    draws = [stream(scenario.seed, "graph", group.people_name, seating.repetition) for _ in range(2)]
     nodes, ties = environment.nodes(group.seats, draws[0]), environment.ties(group.seats, draws[1])
     return seating._replace(nodes=nodes, ties=ties)
 

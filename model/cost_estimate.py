@@ -38,6 +38,8 @@ SAMPLE = 5
 """Repetitions of a dry run if the number of speakers is random. Otherwise one is enough, because all repetitions are alike."""
 REPLIES = ("speech", "critique")
 """Purposes of calls for what an agent, or its representative, says."""
+ACTS = ("act", "target", "search")
+"""Purposes of calls for what people do on a social medium."""
 NOTES = ("reflection", "importance", "summary")
 """Purposes of calls for notes of an agent to itself, in addition to its reasoning."""
 RUNS = Path("runs")
@@ -50,11 +52,12 @@ HOUR, MINUTE = 3600, 60
 class RunPlan:
     """The numbers of a run in which every rating can be read from the first reply.
 
-    `ratings` and `replies` count the agents that ask a model. `others` are further calls: candidates and rankings of a mediator,
-    questionnaires, corrections, less the statements of a mediator that asks no model. `notes` are notes of agents to themselves
-    (agents/reasoning.py, and summaries). `tokens` by voice are estimates: words * 4/3, with every reply as long as agents are
-    asked for. `calls_by_voice` are all calls by the voice that they go to. `known` is a journal whose replies are not asked for
-    again; the numbers then count only the other calls.
+    `ratings` and `replies` count the agents that ask a model. `acts` are choices on a social medium, and of the posts that they
+    are about. `others` are further calls: candidates and rankings of a mediator, questionnaires, corrections, less the
+    statements of a mediator that asks no model. `notes` are notes of agents to themselves (agents/reasoning.py, and summaries).
+    `tokens` by voice are estimates: words * 4/3, with every reply as long as agents are asked for. `calls_by_voice` are all calls
+    by the voice that they go to. `known` is a journal whose replies are not asked for again; the numbers then count only the
+    other calls.
     """
 
     scenario: Scenario
@@ -63,6 +66,7 @@ class RunPlan:
     replies: int
     ratings: int
     others: int
+    acts: int
     notes: int
     tokens: Mapping[str, Usage]
     calls_by_voice: Mapping[str, int]
@@ -74,7 +78,7 @@ class RunPlan:
 
     @property
     def calls(self) -> int:
-        return self.replies + self.ratings + self.others + self.notes
+        return self.replies + self.ratings + self.others + self.acts + self.notes
 
     @property
     def scripted_calls(self) -> int:
@@ -115,13 +119,14 @@ def _dry_run(scenario: Scenario, full: bool, known: Path | None = None) -> RunPl
     replies = counter.statements + sum(counter.purposes[name] for name in REPLIES)
     notes = sum(counter.purposes[name] for name in (*NOTES, *((ability.name,) if ability else ())))
     ratings = counter.purposes["survey"] if known else counter.ratings
-    others = sum(counter.purposes.values()) - counter.repeated - notes - replies - ratings
+    acts = sum(counter.purposes[name] for name in ACTS)
+    others = sum(counter.purposes.values()) - counter.repeated - notes - replies - acts - ratings
 
     def scaled(number: int) -> int:
         return round(number * scale)
 
     sizes = scaled(len(model.agents)), scaled(len(model.rooms))
-    calls = scaled(replies), scaled(ratings), scaled(others), scaled(notes)
+    calls = scaled(replies), scaled(ratings), scaled(others), scaled(acts), scaled(notes)
     tokens = {voice: counter.usage(voice, scale) for voice in sorted(counter.calls)}
     calls_by_voice = {voice: scaled(number) for voice, number in sorted(counter.calls.items())}
     return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice, known)
@@ -200,6 +205,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     yield f"  {attendance.attendance_lines(attendance.planned_attendance(scenario), attendance.cast_name(scenario))}"
     more = f", and {plan.others:,} of mediators, checkers and the questionnaire" if plan.others > 0 else ""
     about = "about " if _is_random(scenario) else ""
+    more += f", and {plan.acts:,} choices of acts and posts" if plan.acts else ""
     more += f", and {plan.notes:,} notes to themselves" if plan.notes else ""
     again = f"up to {plan.ratings * (asks - 1):,} more if ratings have to be asked again"
     again = again if plan.ratings * (asks - 1) else "no rating is asked twice"

@@ -9,15 +9,15 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import networkx as nx
 from scipy.sparse import issparse
 
+from parley.environments._linked_people import LinkedPeople
 from parley.environments.given_graph import GIVEN, Given
 from parley.environments.graph_files import check_attitudes
 from parley.environments.link_attributes import SIGN, WEIGHT, simple_graph
-from parley.environments.network import Network
 from parley.llm.errors import UserError
 from parley.model.agent_factory import AgentClass, agent_classes
 from parley.model.files import file_errors
@@ -39,20 +39,23 @@ def scenario_on(preset: str | Scenario, settings: Mapping[str, Any], topology: T
     if topology is None:
         return preset.with_settings(settings) if isinstance(preset, Scenario) else load_preset(preset, settings)
     scenario = preset if isinstance(preset, Scenario) else load_preset(preset)
-    if not isinstance(scenario.environment, Network):
+    if not isinstance(scenario.environment, LinkedPeople):
         raise UserError(
             f"topology only works in a scenario with a network, such as network, not in {scenario.name}: leave it out"
         )
-    return _on_topology(scenario.with_settings({"graph": "complete", **settings}), topology)
+    linked = scenario.with_settings({"graph": "complete", **settings})
+    return _on_topology(linked, cast(LinkedPeople, linked.environment).size, topology)
 
 
-def _on_topology(scenario: Scenario, topology: Topology) -> Scenario:
-    """The scenario on this graph, with one agent per node, of the party of the node if it has one. Errors: UserError."""
+def _on_topology(scenario: Scenario, size: int, topology: Topology) -> Scenario:
+    """The scenario on this graph, with one agent per node, of the party of the node if it has one. Errors: UserError.
+
+    size: the number of agents that a function of the user is given.
+    """
     spec = scenario.environment_spec
     if isinstance(topology, nx.Graph) or issparse(topology):
         graph = Given(_as_networkx(topology))
     elif callable(topology):
-        size = int(spec.options.get("size", Network.size))
         graph = Given(_as_networkx(topology(size)), source=qualified_name(topology))
     else:
         wanted = f"{GRAPHS}, or a function of the number of agents that returns one"

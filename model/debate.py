@@ -24,6 +24,7 @@ import mesa
 from parley.agents.topic import Topic, forecast_probe
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
+from parley.environments.platform import Platform
 from parley.llm.answer_sharing import AnswerSharing
 from parley.llm.backends import identity_spec, is_scripted
 from parley.llm.driver import Conversation, Progress, drive
@@ -40,6 +41,7 @@ from parley.model.interventions import initially_absent, intervene
 from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import MissingTally
 from parley.model.network_round import build_social_graph, initial_link_events, network_grid, run_network_round
+from parley.model.platform_round import run_platform_round
 from parley.model.recorder import NullRecorder, Recorder
 from parley.model.reporters import AGENT_REPORTERS, attitudes_by_party, reporters
 from parley.model.room import RoomState, RunContext
@@ -283,6 +285,8 @@ class DebateModel(SteppedModel):
         reshuffle = partial(self._shuffle, room.id, self.round)
         view = Room(tuple(room.members), self._first_order[room.id], reshuffle, room.society)
         form = self.setup.reply_form(self.round)
+        if room.society and isinstance(self.environment, Platform):
+            return run_platform_round(room, self.environment, view)
         if room.society:
             return run_network_round(room, cast(Networked, self.environment), view, form)
         return run_round(room, self.environment.turns(view, self.round), form)
@@ -344,6 +348,8 @@ class DebateModel(SteppedModel):
         room = RoomState(*place, dict(members), seats, self.context)
         room.mediator = agent_factory.make_mediator(self, seating, list(members))
         room.society = build_social_graph(seating, list(members), self.setup.seed, self.previous_attitude)
+        if room.society:
+            room.society.likeness = room.words.likeness
         room.turn_probes = self.setup.surveys.turn_probes(self.setup.subject.topic(seating.topic))
         return room
 

@@ -190,6 +190,47 @@ class Heard(OfAgent):
 
 
 @event
+class Shown(OfAgent):
+    """The posts that a person on a platform was shown, by the turn in which each was written, best first.
+
+    `scores` are their scores at that time, as shown. `carriers`: through whom each came, its author or an agent who reposted it.
+    `source`: feed, or search.
+    """
+
+    posts: tuple[int, ...]
+    scores: tuple[int, ...]
+    carriers: tuple[int, ...]
+    source: str
+
+
+@event
+class Acted(AgentAtTurn):
+    """What a person on a platform did (agents/acts.py), or None and the reason. A written text is the Utterance of this turn.
+
+    `target`: the post that the act is about, by its turn; `options`: the posts that it could be about. `query`: the words of a
+    search. `offered`: the acts that were possible, with the probability of each, and for the target with that of each of
+    `options`, if the model gives them. `seeded`: the vote from outside that the written post got at once. `asked` counts the
+    calls for act and target, `earlier` are the unreadable replies. `raw` and `target_raw` are the replies that were read.
+    """
+
+    act: str | None
+    reason: str | None
+    target: int | None = None
+    query: str | None = None
+    seeded: int = 0
+    offered: tuple[str, ...] = ()
+    probabilities: tuple[float, ...] | None = None
+    covered: float | None = None
+    options: tuple[int, ...] = ()
+    target_probabilities: tuple[float, ...] | None = None
+    raw: str | None = None
+    target_raw: str | None = None
+    how: str = ""
+    asked: int = 0
+    earlier: tuple[str | None, ...] = ()
+
+
+@event
 class Utterance(AgentAtTurn):
     """One turn. `iteration` counts the turns of the room from 1.
 

@@ -1,4 +1,4 @@
-"""Counts missing ratings and replies, and stops a run in which almost none can be read.
+"""Counts missing ratings, replies and acts, and stops a run in which almost none can be read.
 
 A run stops after a survey or a round in which fewer than 1 in 20 (`LEAST`) of a model's ratings or replies can be read. This
 holds for the first survey or round, and for a later one with at least 20 (`ENOUGH`). All further calls would cost money too.
@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from parley.llm.errors import UserError
-from parley.model.events import Event, Rated, Utterance
+from parley.model.events import Acted, Event, Rated, Utterance
 
 LEAST, ENOUGH = 0.05, 20
 MANY = 0.2
 """The share of missing ratings or replies from which on there is a warning."""
-RATINGS, REPLIES = "ratings", "replies"
+RATINGS, REPLIES, ACTS = "ratings", "replies", "acts"
 UNASKED = frozenset({"absent", "muted", "no_side", "no_statement"})
 """Reasons of a silence that is no failure, because nothing was asked."""
 SHOWN = 80
@@ -44,7 +44,7 @@ class Unreadable(UserError):
 
 
 class TallyKey(NamedTuple):
-    """What is counted together: ratings (of a probe) or replies of a model, by its voice."""
+    """What is counted together: ratings (of a probe), replies or acts of a model, by its voice."""
 
     voice: str
     what: str
@@ -60,7 +60,7 @@ class MissingTally:
         self.examples: dict[str, str] = {}
 
     def count(self, key: TallyKey, reason: str | None, raw: str | None = None) -> None:
-        """Count one rating or reply. `reason` says why it is missing; None if it is not."""
+        """Count one rating, reply or act. `reason` says why it is missing; None if it is not."""
         self.asked[key] += 1
         if reason is not None:
             self.missing[key][reason] += 1
@@ -68,13 +68,15 @@ class MissingTally:
                 self.examples.setdefault(reason, raw)
 
     def hear(self, events: Iterable[Event], voices: Mapping[int, str], models: Collection[str]) -> None:
-        """Count the ratings and replies of agents whose voice is one of the models, unless nothing was asked."""
+        """Count the ratings, replies and acts of agents whose voice is one of the models, unless nothing was asked."""
         for event in events:
-            if not isinstance(event, Rated | Utterance) or (voice := voices.get(event.agent, "")) not in models:
+            if not isinstance(event, Rated | Utterance | Acted) or (voice := voices.get(event.agent, "")) not in models:
                 continue
             if isinstance(event, Rated) and event.asked:
                 reason = event.reason or "empty" if event.rating is None else None
                 self.count(TallyKey(voice, RATINGS, event.probe), reason, event.raw)
+            elif isinstance(event, Acted) and event.asked:
+                self.count(TallyKey(voice, ACTS), event.reason, event.raw if event.act is None else event.target_raw)
             elif isinstance(event, Utterance) and event.reason not in UNASKED:
                 self.count(TallyKey(voice, REPLIES), event.reason or "empty" if event.text is None else None, event.raw)
 

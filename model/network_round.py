@@ -53,7 +53,7 @@ def build_social_graph(seating: RoomSeating, ids: list[int], seed: int, attitude
         return None
     pairs = [(ids[source], ids[target]) for source, target in seating.links.pairs]
     draw, ties = partial(stream, seed, "network", seating.room), seating.ties.renamed(ids)
-    return SocialGraph(Links(ids, pairs), attitude, draw, ties=ties)
+    return SocialGraph(Links(ids, pairs), attitude, draw, ties=ties, condition=seating.condition)
 
 
 def initial_link_events(room: RoomState, seating: RoomSeating) -> Iterator[Event]:
@@ -77,25 +77,37 @@ def _linked(room: RoomState, society: SocialGraph, round_: int, pairs: Pairs) ->
 def run_network_round(room: RoomState, environment: Networked, view: Room, form: str) -> Conversation[list[Event]]:
     """Run a round: links change, turns are taken, posts are shown, and the lines that each agent heard are recorded."""
     assert room.society is not None
-    removed, added = environment.rewired(view, room.round)
-    room.society.links.change(removed, added)
-    events: list[Event] = [Unlinked(room.id, room.round, removed)] if removed else []
-    events += _linked(room, room.society, room.round, added) if added else []
+    events = list(change_links(room, environment, view))
     events += yield from run_round(room, environment.turns(view, room.round), form)
     if environment.lasting:
-        _keep_posts(room, room.society, events, room.round - environment.lasting + 1)
+        _keep_posts(room, room.society, events, room.round - environment.lasting + 1, environment.by_text)
         _show_feeds(room, room.society, environment, view)
     events += [Heard(room.id, room.round, agent, tuple(heard)) for agent, heard in sorted(room.heard.items())]
     room.heard.clear()
     return events
 
 
-def _keep_posts(room: RoomState, society: SocialGraph, events: Iterable[Event], since: int) -> None:
+def change_links(room: RoomState, environment: Networked, view: Room) -> Iterator[Event]:
+    """Change the links before the turns of a round; yield the events of those that vanish, then of those that appear."""
+    assert room.society is not None
+    removed, added = environment.rewired(view, room.round)
+    room.society.links.change(removed, added)
+    if removed:
+        yield Unlinked(room.id, room.round, removed)
+    if added:
+        yield from _linked(room, room.society, room.round, added)
+
+
+def _keep_posts(room: RoomState, society: SocialGraph, events: Iterable[Event], since: int, by_text: bool) -> None:
     """Put the lines of this round on the wall; posts from before the round `since` are dropped."""
     lines = [event for event in events if isinstance(event, Utterance) and event.text is not None]
     society.wall.keep([Post(line.iteration, line.agent, line.round) for line in lines], since)
     room.posts |= {line.iteration: (room.members[line.agent].name, line.text or "", line.form) for line in lines}
     room.posts = {iteration: room.posts[iteration] for iteration in society.wall.posts}
+    if by_text:
+        for line in lines:
+            room.words.add(line.iteration, line.agent, line.text or "")
+        room.words.keep(society.wall.posts)
 
 
 def _show_feeds(room: RoomState, society: SocialGraph, environment: Networked, view: Room) -> None:

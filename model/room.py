@@ -19,6 +19,7 @@ from parley.environments.base import MEDIATOR, Turn
 from parley.llm.request import Message, Reply, Request
 from parley.llm.seeding import seed_deriver
 from parley.model.events import Called, Event, Thought
+from parley.model.word_index import WordIndex
 
 LATEST = 64
 """Number of public lines that a room keeps, for example for a fact checker."""
@@ -48,7 +49,7 @@ class RoomState:
 
     In a deliberation, `mediator` writes the `statements` (draft, revision, revision 3, ...), and `proxies` holds the
     representatives of members by id. In a network, `society` holds the links, `heard` lists the turns of this round that each
-    agent heard, and `posts` maps each turn that can still be shown to its name, text and form.
+    agent heard, and `posts` maps each turn that can still be shown to its name, text and form. `words` are the words of posts.
     """
 
     id: str
@@ -69,6 +70,7 @@ class RoomState:
     society: SocialGraph | None = None
     heard: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     posts: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    words: WordIndex = field(default_factory=WordIndex)
     _seeds: dict[int, Callable[..., int]] = field(default_factory=dict)
 
     def writer(self, agent: int, form: str) -> DebateAgent | ProxySeat:

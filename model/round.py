@@ -49,7 +49,7 @@ def run_round(room: RoomState, turns: Iterator[Turn], default_form: str = "reply
             scheduled = [_schedule(room, turn, default_form) for turn in wave]
             preparing = [one for one in scheduled if one.writer.prepares and not room.members[one.speaker].absent]
             if preparing:
-                yield from _prepare(room, preparing, events)
+                yield from prepare(room, preparing, events)
             questions = [_question(room, one) for one in scheduled]
             requests = tuple([question for question in questions if isinstance(question, Request)])
             replies = (yield requests) if requests else ()
@@ -159,7 +159,7 @@ class PreTurnRequest(NamedTuple):
     absorb: Callable[[Reply], Event]
 
 
-def _prepare(room: RoomState, scheduled: Sequence[ScheduledTurn], events: list[Event]) -> Conversation[None]:
+def prepare(room: RoomState, scheduled: Sequence[ScheduledTurn], events: list[Event]) -> Conversation[None]:
     """Ask the next speakers for private notes: one kind of note after the other, each of all speakers at once."""
     for kind in PRE_TURN_REQUESTS:
         asked = [request for one in scheduled for request in kind(room, one)]

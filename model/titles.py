@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from parley.agents.society import NO_NAMES, PartyNames, article, party_name
-from parley.environments.base import Group
+from parley.environments.base import UNDER, Group
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario, read_preset
 
@@ -51,16 +51,18 @@ def parties_told(scenario: Scenario) -> dict[str, dict[str, str]]:
 def group_title(group: str, names: PartyNames = NO_NAMES) -> str:
     """`labour+labour+default` -> `Two Labours and a Default`; `green:male` is a male Green.
 
-    The name of a population has counts: `30 labour+30 green` -> `30 Labours and 30 Greens`. names: of parties.
+    The name of a population has counts: `30 labour+30 green` -> `30 Labours and 30 Greens`, and perhaps its condition behind
+    `under`, which is put in brackets. names: of parties.
     """
+    people, _, condition = group.partition(UNDER)
     parts = []
-    for seat, number in seats_in(group).items():
+    for seat, number in seats_in(people).items():
         party, _, variant = seat.partition(":")
         kind = f"{variant} {party_name(party, names)}".strip()
         several = f"{variant} {names.plurals.get(party) or party_name(party, names) + 's'}".strip()
         parts.append(f"{article(kind)} {kind}" if number == 1 else f"{NUMBERS.get(number, str(number))} {several}")
     text = join_phrases(parts)
-    return text[0].upper() + text[1:]
+    return text[0].upper() + text[1:] + (f" ({condition.replace('_', ' ')})" if condition else "")
 
 
 def seats_in(group: str) -> Counter[str]:
@@ -70,7 +72,7 @@ def seats_in(group: str) -> Counter[str]:
     30
     """
     counts = Counter[str]()
-    for part in group.split("+"):
+    for part in group.partition(UNDER)[0].split("+"):
         number, _, seat = part.partition(" ")
         many = number.isdecimal() and seat
         counts[seat if many else part] += int(number) if many else 1

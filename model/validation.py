@@ -9,6 +9,7 @@ from parley.agents.mediators import open_mediator
 from parley.agents.persona import load_personas, parties, party_of
 from parley.agents.representative import parse_knowledge
 from parley.agents.topic import PUBLIC, TURNS, Topic
+from parley.environments.platform import Platform
 from parley.llm.backends import split_spec, topics_of
 from parley.llm.errors import UserError, unknown_name
 from parley.model import surrogate_seats
@@ -42,6 +43,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     for entries in ("trait_assignment", "adapter_by_party", "llm_by_party", "share_by_seat"):
         getattr(scenario, entries)  # raises a UserError on an entry that cannot be read
     yield from _intervention_problems(scenario)
+    yield from _platform_problems(scenario)
     if scenario.people.archetypes and (scenario.subject.questions or scenario.interventions):
         why = "private deliberations" if scenario.subject.questions else "interventions"
         yield f"agents cannot share survey answers in a scenario with {why}: set archetypes=0"
@@ -96,6 +98,17 @@ def _persona_problems(scenario: Scenario) -> Iterator[str]:
             )
     for seat in scenario.seats:
         load_personas(seat, folder)
+
+
+def _platform_problems(scenario: Scenario) -> Iterator[str]:
+    if not isinstance(scenario.environment, Platform):
+        return
+    for who in scenario.surrogate_by_party:
+        yield f"a surrogate moves opinions and does not act on a platform: give {who} a model"
+    if turns := [name for name in scenario.surveys.also if name.endswith(TURNS)]:
+        yield f"also={turns[0]} asks after every turn, and on a platform all act at once: leave out {TURNS}"
+    if scenario.speech.format != "free":
+        yield "a structured debate has statements in turn, and a platform has acts: set format=free"
 
 
 def _intervention_problems(scenario: Scenario) -> Iterator[str]:

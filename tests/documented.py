@@ -134,6 +134,7 @@ RULES = (
     Rule(r"--out runs/a\b|replay:runs/a|--out runs/rooms", "--repetitions 10 --rounds 2 --topic racism"),
     Rule(r"friends\.graphml", "--repetitions 1 --rounds 1 --topic racism"),
     Rule(r"network.* --intervene", "--repetitions 2 --set size=16"),
+    Rule(r"--scenario (platform|spread|herd_effect|group_polarisation)", "--repetitions 2 --rounds 2 --set size=16"),
     Rule(r"--scenario network", NETWORK),
     Rule(r"--scenario (consensus|representatives)", DELIBERATION),
     Rule(r"--scenario structured_debate", "--repetitions 1 --rounds 2 --topic abortion"),

@@ -12,6 +12,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Floats, is_even, mean_interval, share_interval, too_few
 from parley.analysis.tables import Tables, rating_value
+from parley.environments.base import UNDER
 
 DEFAULT, REFERENCE = "default", "reference"
 KEYS = ("topic", "group", "party")
@@ -114,7 +115,7 @@ def _default_ratings(tables: Tables, topic: str, group: str) -> Iterator[tuple[s
 
 
 def _partisans(group: str) -> set[str]:
-    return {part.rpartition(" ")[2] for part in group.split("+")} - {DEFAULT}
+    return {part.rpartition(" ")[2] for part in group.partition(UNDER)[0].split("+")} - {DEFAULT}
 
 
 def default_direction(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:

@@ -31,7 +31,8 @@ MEASURES = ("audience", "size", "largest", "depth", "virality")
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms, missing (turns without text), audience, size, largest, depth, virality, reason."""
-    turns = in_turn(tables.header.scenario["options"])
+    scenario = tables.header.scenario
+    turns = scenario["environment"] == "platform" or in_turn(scenario["options"])  # on a platform the feed comes first
     said, heard = (dict(iter(table.groupby("room", sort=False))) for table in (tables.utterances, tables.heard))
     rows = [
         _row(room, said.get(room.room.name, tables.utterances[:0]), heard.get(room.room.name, tables.heard[:0]), turns)

@@ -18,6 +18,7 @@ RUNS = {
     "three_way": {"topics": "racism", "forecast": "true", "memory": "summary:2"},
     "fake_news": {"rounds": 4},
     "network": {"topics": "racism", "size": 20, "think": "bdi", "interventions": "shock round=1 text='Prices double.'"},
+    "platform": {"topics": "racism", "size": 20, "rounds": 4, "seeded": 0.3, "against": "random"},
     "consensus_habermas": {},
     "two_way": {"topics": "racism", "roles": "republican:skeptic"},
 }

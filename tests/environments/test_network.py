@@ -18,8 +18,8 @@ from parley.environments._social_graph import Links, Post, SocialGraph
 from parley.environments.base import Room, Turn, concurrent_turns
 from parley.environments.graphs import GRAPHS
 from parley.environments.network import Network
+from parley.environments.recommenders import RECOMMENDERS
 from parley.environments.round_table import RoundTable
-from parley.environments.rules import RULES
 from parley.llm.errors import UserError
 
 Pairs = list[tuple[int, int]]
@@ -191,7 +191,8 @@ FOUR = both((1, 2), (1, 3), (1, 4))
 
 
 @check_each(
-    ("feed", "shown"), [("chronological", (12, 11)), ("hot", (11, 13)), ("interest", (13, 12)), ("attitude", (12, 13))]
+    ("feed", "shown"),
+    [("chronological", (12, 11)), ("hot", (11, 13)), ("affinity", (13, 12)), ("homophilous", (12, 13))],
 )
 def test_feeds_by_hand(feed: str, shown: tuple[int, ...]) -> None:
     """Reader 1 sees 2, 3, 4 (posts 11, 12, 13). Newest: 12 and 11, of rounds 3 and 2. Hot: 2 + 2 > 0 + 1.5 + 1 > 0 + 3 - 0.7."""
@@ -214,7 +215,7 @@ def test_votes_go_by_attitude_and_a_post_is_shown_once() -> None:
     network = Network(rule="posts,feed=chronological,length=9")
     feeds = {feed.reader: feed for feed in network.feeds(room(found), 1)}
     assert dict(zip(feeds[1].iterations, feeds[1].votes, strict=True)) == {1: -1, 2: 1, 3: 0}
-    assert feeds[2] == (2, (4,), (-1,))
+    assert feeds[2] == (2, (4,), (-1,), ())
     for feed in feeds.values():
         found.wall.show(feed)
     assert (found.wall.posts[4].votes, found.wall.liked[1]) == (0, Counter({3: 1, 2: -1}))
@@ -226,10 +227,10 @@ def test_votes_go_by_attitude_and_a_post_is_shown_once() -> None:
 
 def test_the_hot_score_is_that_of_the_formula() -> None:
     """Ten times the votes are worth 45,000 seconds; votes against count the other way; no votes are an order of 0."""
-    posts = RULES.get("posts,hours=12.5")
+    posts = RECOMMENDERS.get("hot,hours=12.5")
     assert [posts.hotness(votes, 0) for votes in (0, 1, 10, -100)] == pytest.approx([0, 0, 1, -2])
     assert posts.hotness(0, 1) == pytest.approx(posts.hotness(10, 0))
-    assert RULES.get("posts,hours=25").hotness(0, 1) == pytest.approx(2)
+    assert RECOMMENDERS.get("hot,hours=25").hotness(0, 1) == pytest.approx(2)
 
 
 def test_many_heard_are_looked_through_in_part() -> None:
@@ -381,7 +382,7 @@ def test_a_packed_graph_that_is_damaged_says_what_is_wrong(
         ({"graph": "file"}, "file needs path: write file,path="),
         (
             {"rule": "posts,feed=top"},
-            "unknown value of option feed of posts 'top': known: attitude, chronological, hot",
+            "unknown recommender 'top': known: affinity, bridging, chronological",
         ),
         ({"rule": "posts,near=6"}, "far must be from 6 to 10"),
         ({"rule": "posts,length"}, "write it as key=value"),

@@ -13,16 +13,18 @@ people or about large language models.
     speech.py          replies, statements, posts, corrections     surveys.py     ratings, questionnaire, interviews
     judging.py         verdicts on what others said                mediation.py   opinions, critiques, statements, rankings
     writing.py         personas, cases, questions
+    act_law.py         the planted law of acts on a social medium          acts.py        acts by that law
     self_questions.py  who it is, what it heard, what changed its mind
     self_facts.py      reads from a persona who somebody is
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
-the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`); society is whose banks it has, and a run
-sets it.
+the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`); herd and homophily are those of acts
+(`--llm oracle,herd=1`); society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
 
+from parley.llm.backends.oracle.act_law import HERD, HOMOPHILY, ActLaw
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.errors import UserError
@@ -41,6 +43,8 @@ def open_backend(
     epsilon: float | None = None,
     bias: float | None = None,
     pull: float | None = None,
+    herd: float = HERD,
+    homophily: float = HOMOPHILY,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -50,4 +54,5 @@ def open_backend(
             "and set parameters as in oracle,kappa=0"
         )
     changes = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
-    return Oracle({name: value for name, value in changes.items() if value is not None}, pull, society)
+    acts = ActLaw(homophily, herd)
+    return Oracle({name: value for name, value in changes.items() if value is not None}, pull, society, acts)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from parley.llm.backends.oracle import judging, mediation, speech, stance, surveys, writing
+from parley.llm.backends.oracle import acts, judging, mediation, speech, stance, surveys, writing
+from parley.llm.backends.oracle.act_law import PLANTED
 from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.request import Reply, Request, Usage
@@ -19,13 +20,14 @@ class Oracle(Speaker):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {
+        identity = {
             "backend": "oracle",
             "kind": "rule-based speaker with a planted, known bias",
             "parameters": {slug: asdict(values) for slug, values in self.parameters.items()},
             "pull": self.pull,
             "banks": self.banks.fingerprint,
         }
+        return identity if self.acts == PLANTED else {**identity, "acts": asdict(self.acts)}
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""
@@ -56,6 +58,9 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "importance": stance.answer_importance,
     "reflection": stance.answer_reflection,
     "summary": stance.answer_summary,
+    "act": acts.answer_act,
+    "target": acts.answer_target,
+    "search": acts.answer_search,
     "statement": mediation.answer_statement,
     "ranking": mediation.answer_ranking,
     "critique": mediation.answer_critique,

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
 from parley.llm.backends.oracle.phrases import NOBODY, US, Banks, banks, changed, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.seeding import digest
@@ -315,7 +316,8 @@ def _stances(banks: Banks) -> re.Pattern[str]:
 
 
 class Speaker:
-    """What the oracle holds to be true: `parameters` by topic, which an analysis should recover, and the `pull` of statements.
+    """What the oracle holds to be true: `parameters` by topic, which an analysis should recover, the `pull` of statements, and
+    the law of `acts` on a social medium.
 
     `stance_in_speech` and `stance_in_interviews` are the shares of replies with the stance sentence, which also answers a
     labelled survey (docs/oracle.md). With `stance_first` it comes before the sentences that go with it, else anywhere.
@@ -323,11 +325,18 @@ class Speaker:
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
 
-    def __init__(self, changes: Mapping[str, float] | None = None, pull: float | None = None, society: str = US):
+    def __init__(
+        self,
+        changes: Mapping[str, float] | None = None,
+        pull: float | None = None,
+        society: str = US,
+        acts: ActLaw = PLANTED,
+    ):
         self.banks = banks(society)
         self.banks.check()
         self.parameters = planted(changes, society)
         self.pull = self.banks.law("pull") if pull is None else pull
+        self.acts = acts
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""

@@ -1,0 +1,80 @@
+"""Do people vote as others did before? Posts that get a vote from outside at random, compared with posts that get none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from parley.analysis.metrics._posts import Medium, media
+from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.tables import Tables
+
+ORDER = 21
+TITLE = "Herd effect"
+NOTE = (
+    "Some posts get one vote for them from outside when they are written, and others one against them, drawn at random "
+    "(Muchnik, Aral and Taylor 2013). The score of a post is the votes of people for it minus those against it, without the "
+    "vote from outside. The first two columns are mean differences in score from posts without such a vote. The rates are "
+    "the same differences in votes for minus votes against per 100 times that a post was shown; they leave out that a score "
+    "may decide how often a post is shown. Numbers are means over rooms. Without a herd effect all four are 0 on average."
+)
+LABELS = {
+    "rooms": "rooms", "up": "one vote for it", "down": "one vote against it", "up_rate": "per 100 views: for",
+    "down_rate": "per 100 views: against", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "seeded"
+MEASURES = ("up", "down", "up_rate", "down_rate")
+PER = 100
+"""Views to which a rate refers."""
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic and group: rooms, missing (acts), up, down (points), up_rate, down_rate (per 100 views), reason."""
+    return room_means(_rows(tables), MEASURES, by=())
+
+
+def headline(found: pd.DataFrame) -> str:
+    """Return a sentence for each topic and group."""
+    return " ".join(_sentence(row) for row in found.to_dict("records"))
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    parts = []
+    for name, vote in (("up", "for"), ("down", "against")):
+        low, high, value = row[f"{name}_low"], row[f"{name}_high"], row[name]
+        if pd.isna(low):
+            return "There are too few rooms to say whether votes from outside changed the scores of posts."
+        if low <= 0 <= high:
+            parts.append(f"a vote {vote} them changed scores by no more than chance")
+        else:
+            parts.append(f"a vote {vote} them changed scores by {value:+.2f} points ({low:+.2f} to {high:+.2f})")
+    return f"Of posts at random, {parts[0]}, and {parts[1]}."
+
+
+def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
+    for medium in media(tables):
+        yield {**medium.room.keys, "missing": medium.unread, **effects(medium)}
+
+
+def effects(medium: Medium) -> dict[str, RoomMeasurement]:
+    """Return the differences in score, and in votes per 100 views, of posts with a vote from outside and posts without."""
+    seeded, scores, views = medium.posts["seeded"], medium.scores, medium.views
+    results = {}
+    for name, vote in (("up", 1), ("down", -1)):
+        with_vote, without = seeded == vote, seeded == 0
+        if not with_vote.any() or not without.any():
+            reason = f"no post {'with' if not with_vote.any() else 'without'} a vote from outside"
+            results |= {name: RoomMeasurement(None, reason), f"{name}_rate": RoomMeasurement(None, reason)}
+            continue
+        results[name] = RoomMeasurement(float(scores[with_vote].mean() - scores[without].mean()))
+        results[f"{name}_rate"] = _rate_difference(scores, views, with_vote, without)
+    return results
+
+
+def _rate_difference(scores: pd.Series, views: pd.Series, one: pd.Series, other: pd.Series) -> RoomMeasurement:
+    if not views[one].sum() or not views[other].sum():
+        return RoomMeasurement(None, "posts were not shown")
+    rates = [scores[chosen].sum() / views[chosen].sum() for chosen in (one, other)]
+    return RoomMeasurement(float(PER * (rates[0] - rates[1])))
