@@ -61,7 +61,7 @@ def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
 def effects(medium: Medium) -> dict[str, RoomMeasurement]:
     """Return the differences in score, and in votes per 100 views, of posts with a vote from outside and posts without."""
     seeded, scores, views = medium.posts["seeded"], medium.scores, medium.views
-    results = {}
+    results: dict[str, RoomMeasurement] = {}
     for name, vote in (("up", 1), ("down", -1)):
         with_vote, without = seeded == vote, seeded == 0
         if not with_vote.any() or not without.any():

@@ -45,7 +45,7 @@ def measure(medium: Medium, round_: int) -> dict[str, RoomMeasurement]:
     """Return the measures of a room at the end of a round."""
     posts = medium.posts[medium.posts["round"] <= round_]
     if posts.empty:
-        return dict.fromkeys(MEASURES, RoomMeasurement(None, "nobody posted"))
+        return dict.fromkeys(MEASURES, RoomMeasurement(None, "no post yet"))
     shown = medium.shown[medium.shown["round"] <= round_].drop_duplicates(["agent", "iteration"])
     shares = medium.shares
     by_post = {

@@ -24,7 +24,7 @@ def active(spec: str, round_: int, found: SocialGraph | None = None) -> tuple[in
     return people
 
 
-@check_each("spec", ["every", "share", "poisson", "hawkes"])
+@check_each("spec", ["every", "share", "poisson", "hawkes", "clock"])
 def test_the_same_round_wakes_the_same_people(spec: str) -> None:
     """Whether the rounds before it were asked about or not."""
     asked = society()
@@ -88,3 +88,22 @@ def test_who_spoke_is_more_likely_to_speak_again() -> None:
     counts = impulses(Hawkes(0.2, 0.6, 1.0), 4000, 10) > 0
     before, after = counts[-2], counts[-1]
     assert after[before].mean() > after[~before].mean() + 0.1
+
+
+def test_the_clock_wakes_more_people_at_its_peak() -> None:
+    """Peak at 20 h, rounds of 12 h from 8 h: the factor is 1 - swing in round 1 and 1 + swing in round 2 (4 sd)."""
+    spec = "clock,rate=0.5,spread=0,swing=0.6,peak=20,hours=12,start=8"
+    for round_, factor in ((1, 0.4), (2, 1.6), (3, 0.4)):
+        expected = 1 - math.exp(-0.5 * factor)
+        found = len(active(spec, round_)) / len(PEOPLE)
+        assert abs(found - expected) < 4 * (expected * (1 - expected) / len(PEOPLE)) ** 0.5
+
+
+def test_the_clock_gives_each_person_a_rate_of_its_own() -> None:
+    """With a spread, who was active in one round is active in others more often than chance; without one, it is not."""
+    for spread, alike in ((0, True), (1.5, False)):
+        spec = f"clock,rate=0.5,spread={spread},swing=0"
+        first, *others = [set(active(spec, round_)) for round_ in range(1, 11)]
+        among = np.mean([len(first & other) / len(first) for other in others])
+        overall = np.mean([len(other) / len(PEOPLE) for other in others])
+        assert (among - overall < 0.05) == alike

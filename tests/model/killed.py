@@ -23,6 +23,8 @@ from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
 SETTINGS = {"topics": "racism", "repetitions": 6, "rounds": 3, "llm": "oracle"}
+OWN = {"platform": {"repetitions": 1, "size": 16, "activation": "every", "graph": "ring,degree=4"}}
+"""Settings of a preset, besides."""
 
 
 def die() -> None:
@@ -54,7 +56,7 @@ def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset
     whole, recorder.FileRecorder.write = recorder.FileRecorder.write, torn
     table = tables.write_table
     tables.write_table = run_report.write_table = dying
-    scenario = load_preset(preset).with_settings(SETTINGS)
+    scenario = load_preset(preset).with_settings(SETTINGS | OWN.get(preset, {}))
     run_scenario(RunSpec(scenario, folder), backend=Fake(answer, in_flight=in_flight))
     run_report.write_report(folder)
 

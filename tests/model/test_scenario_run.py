@@ -106,6 +106,21 @@ def test_a_killed_deliberation_goes_on_and_ends_like_an_undisturbed_one(
     assert tree(folder) == deliberated
 
 
+@pytest.mark.parametrize(("where", "count", "in_flight"), [("ask", 150, 4), ("ask", 61, 0), ("write", 3, 0)])
+def test_a_killed_medium_goes_on_and_ends_like_an_undisturbed_one(
+    tmp_path: Path, where: str, count: int, in_flight: int
+) -> None:
+    """Acts, posts and texts are asked in waves; a kill between an act and its post loses nothing and asks nothing twice."""
+    whole, folder = tmp_path / "whole", tmp_path / "run"
+    assert launch(whole, preset="platform") == 0
+    assert launch(folder, where, count, in_flight, "platform") == -signal.SIGKILL
+    first = asked(folder)
+    assert launch(folder, in_flight=in_flight, preset="platform") == 0
+    assert tree(folder) == tree(whole)
+    again = asked(folder)[len(first) :]
+    assert len(set(again)) == len(again)
+
+
 def asked(folder: Path) -> list[str]:
     return Path(str(folder) + ".log").read_text().split()
 

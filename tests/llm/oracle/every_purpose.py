@@ -40,6 +40,7 @@ SCENARIOS: dict[str, Sequence[str]] = {
     "structured_debate": ("topics=racism", "rounds=1"),
     "persuasion": (),
     "news_roles": ("rounds=2",),
+    "platform": ("topics=racism", "rounds=6", "size=30", "activation=every"),
     "consensus_habermas": (),
     "representatives": (),
 }

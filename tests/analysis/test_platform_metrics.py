@@ -1,0 +1,235 @@
+"""Measures of a platform: by hand on a few posts, silent where nothing is there, and the planted truth found again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+import pytest
+from data_checks import check_each
+
+from parley.analysis.metrics import applies, metrics
+from parley.analysis.metrics._posts import Medium, media
+from parley.analysis.metrics.herd_effect import effects, headline
+from parley.analysis.metrics.recommender_effect import control
+from parley.analysis.metrics.recommender_effect import headline as parted
+from parley.analysis.metrics.spread import levels, measure
+from parley.analysis.tables import Tables, tables
+from parley.model.debate import DebateModel
+from parley.model.events import Acted, Event, Rated, Seated, Shown, Utterance
+from parley.model.recorder import MemoryRecorder
+from parley.model.run_folder import make_header
+from parley.model.scenario import load_preset
+
+ROOM, GROUP = "climate_change/2 republican+2 democrat/000", "2 republican+2 democrat"
+
+
+def people(room: str = ROOM, group: str = GROUP, first: int = 1) -> list[Event]:
+    parties = ["republican", "democrat"] * 2
+    return [
+        Seated(first + place, room, "climate_change", group, 0, f"{party} {place // 2 + 1}", party, "x", f"P{place}")
+        for place, party in enumerate(parties)
+    ]
+
+
+def record(events: Iterable[Event], preset: str = "platform") -> Tables:
+    scenario = load_preset(preset, {"llm": "oracle"})
+    model = DebateModel(load_preset("two_way", {"llm": "oracle", "repetitions": 1, "topics": "racism"}))
+    return tables([make_header(scenario, (), model.backend), *events])
+
+
+def post(iteration: int, agent: int, round_: int, seeded: int = 0) -> list[Event]:
+    return [
+        Acted(ROOM, round_, iteration, agent, "post", None, seeded=seeded),
+        Utterance(ROOM, round_, iteration, agent, "Words.", None, None, "post"),
+    ]
+
+
+def act(iteration: int, agent: int, round_: int, what: str, target: int, reason: str | None = None) -> Acted:
+    return Acted(ROOM, round_, iteration, agent, what, reason, None if reason else target)
+
+
+def seen(agent: int, round_: int, posts: tuple[int, ...], carriers: tuple[int, ...]) -> Shown:
+    return Shown(ROOM, round_, agent, posts, (0,) * len(posts), carriers, "feed")
+
+
+def medium(*events: Event | list[Event]) -> Medium:
+    flat = [one for event in events for one in (event if isinstance(event, list) else [event])]
+    (found,) = media(record([*people(), *flat]))
+    return found
+
+
+def test_scores_are_the_last_votes_of_people_without_the_one_from_outside() -> None:
+    """2 changes its vote on post 1 to a dislike; a vote whose post could not be read counts for nothing."""
+    found = medium(
+        *[post(1, 1, 1, seeded=1), post(2, 2, 1)],
+        *[act(3, 2, 2, "like", 1), act(4, 3, 2, "like", 1), act(5, 4, 2, "like", 0, reason="target_no_number")],
+        *[act(6, 2, 3, "dislike", 1), act(7, 3, 3, "dislike", 2)],
+    )
+    assert found.scores.to_dict() == {1: 0.0, 2: -1.0}
+    assert found.posts["seeded"].to_dict() == {1: 1, 2: 0}
+    assert found.unread == 1
+
+
+def test_the_herd_effect_by_hand() -> None:
+    """Scores: up 2; none 1 and 0; down -1. Up: 2 - 0.5; down: -1 - 0.5.
+
+    Views: 3; 2 and 2; 1. Rates: up 100 (2/3 - 1/4); down 100 (-1 - 1/4).
+    """
+    found = medium(
+        *[post(1, 1, 1, seeded=1), post(2, 1, 1), post(3, 2, 1), post(4, 2, 1, seeded=-1)],
+        *[seen(2, 2, (1, 2), (1, 1)), seen(3, 2, (1, 2, 3), (1, 1, 2)), seen(4, 2, (1, 3, 4), (1, 2, 2))],
+        *[act(5, 2, 2, "like", 1), act(6, 3, 2, "like", 1), act(7, 3, 3, "like", 2), act(8, 4, 2, "dislike", 4)],
+    )
+    results = {name: result.value for name, result in effects(found).items()}
+    assert results == pytest.approx({"up": 1.5, "down": -1.5, "up_rate": 100 * (2 / 3 - 1 / 4), "down_rate": -125})
+
+
+def test_without_a_control_the_herd_effect_is_missing_with_its_reason() -> None:
+    found = effects(medium(post(1, 1, 1, seeded=1)))
+    assert found["up"] == (None, "no post without a vote from outside")
+    assert found["down"] == (None, "no post with a vote from outside")
+    unseen = effects(medium(post(1, 1, 1, seeded=1), post(2, 1, 1)))
+    assert unseen["up"].value == 0
+    assert unseen["up_rate"] == (None, "posts were not shown")
+
+
+@check_each(
+    ("carriers", "expected"),
+    [
+        ({}, Counter({0: 1})),
+        ({1: 7, 2: 7, 3: 7}, Counter({1: 3, 0: 1})),
+        ({1: 7, 2: 1, 3: 1, 4: 2}, Counter({0: 1, 1: 1, 2: 2, 3: 1})),
+        ({1: 9}, Counter({0: 1, 1: 1})),
+        ({1: 2, 2: 1}, Counter({0: 1, 1: 1, 2: 1})),
+    ],
+)
+def test_a_tree_hangs_every_sharer_below_its_carrier(carriers: dict[int, int], expected: Counter[int]) -> None:
+    """The author is 7. Somebody whose carrier is not in the tree hangs below the author; a circle ends."""
+    found = levels(7, carriers)
+    assert found.total() == len(carriers) + 1
+    if carriers != {1: 2, 2: 1}:
+        assert found == expected
+
+
+def test_spread_by_hand() -> None:
+    """2 shares post 1 (round 2, from its author), 3 and 4 have it from 2: 4 people, depth 2, breadth 2. No one shares post 2."""
+    found = medium(
+        *[post(1, 1, 1), post(2, 2, 1)],
+        *[seen(2, 2, (1,), (1,)), act(3, 2, 2, "repost", 1)],
+        *[seen(3, 3, (1,), (2,)), seen(4, 3, (1, 2), (2, 2)), act(4, 3, 3, "repost", 1), act(5, 4, 3, "repost", 1)],
+    )
+    by_round = [{name: result.value for name, result in measure(found, round_).items()} for round_ in (1, 2, 3)]
+    assert by_round == [
+        {"views": 0, "scale": 1, "largest": 1, "depth": 0, "breadth": 1},
+        {"views": 0.5, "scale": 1.5, "largest": 2, "depth": 1, "breadth": 1},
+        {"views": 2, "scale": 2.5, "largest": 4, "depth": 2, "breadth": 2},
+    ]
+
+
+def test_a_round_before_any_post_is_missing_with_its_reason() -> None:
+    nothing = Acted(ROOM, 1, 1, 1, "nothing", None)
+    found = metrics()["spread"].compute(record([*people(), nothing, *post(2, 1, 2)]))
+    assert "scale: no post yet; largest: no post yet; depth: no post yet" in found["reason"].to_list()[0]
+    assert found["scale"].to_list()[1] == 1
+
+
+def rated(room: str, first: int, before: list[float], after: list[float | None]) -> list[Event]:
+    return [
+        Rated(
+            *(room, round_, round_, first + place, "attitude", value, value, None, None),
+            *("empty" if value is None else None, "", "strict", 1),
+        )
+        for round_, values in ((0, before), (1, after))
+        for place, value in enumerate(values)
+    ]
+
+
+def test_recommenders_are_compared_with_the_same_people_under_random() -> None:
+    """2, 8, 2, 8 have variance 12. Control: ends 4, 6, 4, 6 (4/3): -32/3. Homophilous: no change. Difference 32/3; gap 6 - 2."""
+    events: list[Event] = []
+    ends = {"random": [4, 6, 4, 6], "homophilous": [2, 8, 2, 8], "hot": [4, 6, 4, None]}
+    for place, (name, after) in enumerate(ends.items()):
+        group = f"{GROUP} under {name}"
+        room, first = f"climate_change/{group}/000", 10 * place + 1
+        events += [*people(room, group, first), *rated(room, first, [2, 8, 2, 8], list(after))]
+    found = metrics()["recommender_effect"].compute(record(events)).set_index("group")
+    row = found.loc[f"{GROUP} under homophilous"]
+    assert (row["variance"], row["distance"], row["rooms"]) == pytest.approx((32 / 3, 4, 1))
+    assert row["reason"].startswith("fewer than 5 rooms")
+    assert "too few pairs" in parted(found.reset_index())
+    missing = found.loc[f"{GROUP} under hot"]
+    assert missing["missing"] == 1
+    assert missing["variance"] == pytest.approx((4 / 3 - 12) - (4 / 3 - 12), abs=2)
+    assert f"{GROUP} under random" not in found.index
+
+
+def test_the_control_is_the_random_recommender_or_else_the_first() -> None:
+    groups = [f"{GROUP} under {name}" for name in ("hot", "random", "bridging")]
+    assert control(groups) == groups[1]
+    assert control([groups[2], groups[0]]) == groups[2]
+
+
+def run(preset: str, **fields: Any) -> Tables:
+    setup, recorder = load_preset(preset, fields), MemoryRecorder()
+    model = DebateModel(setup, recorder=recorder)
+    model.run()
+    return tables([make_header(setup, (), model.backend), *recorder.events])
+
+
+def herd(seed: int, llm: str) -> pd.DataFrame:
+    fields = {"size": 20, "rounds": 6, "repetitions": 8, "seed": seed, "llm": llm}
+    return metrics()["herd_effect"].compute(run("herd_effect", **fields))
+
+
+def apart(seed: int, llm: str, **fields: Any) -> pd.DataFrame:
+    small = {"size": 20, "rounds": 5, "repetitions": 6, "seed": seed, "llm": llm, **fields}
+    return metrics()["recommender_effect"].compute(run("group_polarisation", **small))
+
+
+def excluded(found: pd.DataFrame, name: str) -> int:
+    """How many intervals do not hold 0."""
+    return int(((found[f"{name}_low"] > 0) | (found[f"{name}_high"] < 0)).sum())
+
+
+def test_a_planted_herd_is_found() -> None:
+    found = herd(0, "oracle,herd=1")
+    assert (found["up_low"] > 0).all()
+    assert (found["down_high"] < 0).all()
+    assert (found["up_rate_low"] > 0).all()
+    assert "a vote for them changed scores by +" in headline(found)
+
+
+def test_a_recommender_of_near_opinions_keeps_people_apart_where_posts_move_them() -> None:
+    """The oracle is drawn toward what it reads, so those who read only near opinions meet less."""
+    found = apart(0, "oracle", size=30, rounds=6).set_index("group")
+    near = found[found.index.str.endswith("homophilous")]
+    assert (near["variance_low"] > 0).all()
+    assert (near["distance_low"] > 0).all()
+
+
+@pytest.mark.thorough
+def test_where_nobody_looks_at_scores_no_herd_is_found() -> None:
+    """40 seeds with herd=0: at the level of 5%, 2 of 40 intervals exclude 0; more than 6 have a probability of 1%."""
+    found = pd.concat([herd(seed, "oracle") for seed in range(40)])
+    for name in ("up", "down", "up_rate", "down_rate"):
+        assert excluded(found, name) <= 6, name
+
+
+@pytest.mark.thorough
+def test_where_posts_move_nobody_no_recommender_differs() -> None:
+    """40 seeds with kappa=0, two recommenders each."""
+    found = pd.concat([apart(seed, "oracle,kappa=0") for seed in range(40)])
+    for _, part in found.groupby("group"):
+        for name in ("variance", "distance"):
+            assert excluded(part, name) <= 6, name
+
+
+def test_a_run_without_votes_from_outside_or_conditions_has_no_such_tables() -> None:
+    """A claim that nothing supports is not made: the summary leaves the metric out."""
+    plain = record([*people(), *post(1, 1, 1)])
+    assert applies(metrics()["spread"], plain)
+    assert not applies(metrics()["herd_effect"], plain)
+    assert not applies(metrics()["recommender_effect"], plain)
