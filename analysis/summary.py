@@ -97,7 +97,7 @@ def _findings(tables: Tables, results: Results, measured: Mapping[str, ModuleTyp
     lines += [
         metric.headline(results[name])
         for name, metric in measured.items()
-        if hasattr(metric, "headline") and len(results[name])
+        if hasattr(metric, "headline") and applies(metric, tables) and len(results[name])
     ]
     ratings, unread = len(tables.attitudes), int(tables.attitudes["rating"].isna().sum())
     share = f" ({unread / ratings:.1%})" if unread else ""

@@ -103,11 +103,26 @@ def _visit(visit: Visit, feed: Feed) -> Conversation[None]:
 
 def _act(visit: Visit, feed: Feed, source: str, allowed: Sequence[Act]) -> Conversation[Feed | None]:
     """Show a feed and let the person choose; return what a search found, if it searched."""
-    shown, person = _show(visit, feed, source), visit.person
+    shown = _show(visit, feed, source)
     offered = offered_acts(allowed, shown)
-    asked = yield from _ask_act(visit, shown, offered)
+    acted = _chosen(visit, offered, (yield from _ask_act(visit, shown, offered)))
+    act, found, target = _named(acted.act), None, None
+    if act and act not in UNTARGETED:
+        acted, target = yield from _choose_target(visit, act, acted, shown)
+    if act == "search":
+        acted, found = yield from _search(visit, acted, shown)
+    if act in WRITTEN and acted.reason is None:
+        yield from _write(visit, act, shown, target)
+    else:
+        visit.person.see(shown)
+    visit.done.append(acted)
+    return found
+
+
+def _chosen(visit: Visit, offered: tuple[Act, ...], asked: Asked) -> Acted:
+    """Return the event of a choice, before its post is known."""
     choice = asked.choice
-    acted = Acted(
+    return Acted(
         *_place(visit),
         act=None if choice.value is None else str(choice.value),
         reason=choice.reason,
@@ -119,23 +134,17 @@ def _act(visit: Visit, feed: Feed, source: str, allowed: Sequence[Act]) -> Conve
         asked=asked.calls,
         earlier=asked.earlier,
     )
-    act, found, target = _named(acted.act), None, None
-    if act and act not in UNTARGETED:
-        acted, target = yield from _choose_target(visit, act, acted, shown)
-    if act == "search":
-        acted, found = yield from _search(visit, acted, shown)
-    if act in WRITTEN and acted.reason is None:
-        request = person.compose_text(act, shown, target, visit.seed("speech"))
-        reply = yield from ask(request)
-        person.see(shown)
-        speech = person.absorb_speech(reply)
-        raw = reply.text if reply.text != speech.text else None
-        visit.text = Utterance(*_place(visit), speech.text, speech.reason, raw, WRITTEN[act])
-        visit.record(request, reply)
-    else:
-        person.see(shown)
-    visit.done.append(acted)
-    return found
+
+
+def _write(visit: Visit, act: Act, shown: Sequence[ShownPost], target: ShownPost | None) -> Conversation[None]:
+    """Let the person write the text of an act. It remembers the feed first, then its own text."""
+    request = visit.person.compose_text(act, shown, target, visit.seed("speech"))
+    reply = yield from ask(request)
+    visit.person.see(shown)
+    speech = visit.person.absorb_speech(reply)
+    raw = reply.text if reply.text != speech.text else None
+    visit.text = Utterance(*_place(visit), speech.text, speech.reason, raw, WRITTEN[act])
+    visit.record(request, reply)
 
 
 def _named(act: str | None) -> Act | None:

@@ -28,6 +28,8 @@ ALL = ("trajectory", "drift", "first_cycle", "default_crossing", "further_probes
 ROOMS = ("polarisation", "text_diversity")
 NETWORKS = ("assortativity", "modularity", "echo_chamber", "consensus", "cascades", "friendship", "exposure")
 
+PLATFORMS = ("spread", "herd_effect", "recommender_effect")
+
 
 def row(frame: pd.DataFrame, party: str = "republican") -> pd.Series:
     return frame[frame["party"] == party].iloc[0]
@@ -35,7 +37,7 @@ def row(frame: pd.DataFrame, party: str = "republican") -> pd.Series:
 
 def test_the_folder_is_the_registry() -> None:
     """A metric that is dropped in is found, in its order, with all that summary and tables ask of it."""
-    assert tuple(metrics()) == (*ALL, *ROOMS, "contagion", *NETWORKS)
+    assert tuple(metrics()) == (*ALL, *ROOMS, "contagion", *NETWORKS, *PLATFORMS)
     for metric in metrics().values():
         assert all(hasattr(metric, name) for name in ("ORDER", "TITLE", "NOTE", "LABELS", "compute"))
 

@@ -20,7 +20,7 @@ from parley.model.cost_estimate import (
     plan_run,
 )
 from parley.model.debate import DebateModel
-from parley.model.events import Called, Rated, Utterance
+from parley.model.events import Acted, Called, Rated, Utterance
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset, preset_names
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -37,8 +37,12 @@ class Thinker(Fake):
         return {"backend": "openai", "model": "gpt-5"}
 
 
+MEDIA = ("platform", "herd_effect", "group_polarisation", "spread")
+"""Where people choose how many calls there are."""
+
+
 @check_each("survey", ["rounds", "ends", "never"])
-@check_each("name", preset_names())
+@check_each("name", [name for name in preset_names() if name not in MEDIA])
 def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, survey: str) -> None:
     scenario, recorder = (
         small(name, survey=survey, sides="own"),
@@ -50,6 +54,20 @@ def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, sur
     plan = plan_run(scenario)
     assert (plan.agents, plan.rooms, plan.replies, plan.ratings) == (len(model.agents), len(model.rooms), *kinds)
     assert plan.calls == sum(isinstance(event, Called) for event in recorder.events)
+
+
+@check_each("name", MEDIA)
+def test_the_plan_of_a_medium_has_its_visits_and_ratings(small: Callable[..., Scenario], name: str) -> None:
+    """A visit needs one to three calls by what people choose; the plan has two, an act and a text."""
+    scenario, recorder = small(name, survey="rounds"), MemoryRecorder()
+    model = DebateModel(scenario, backend=Fake(opinionated), recorder=recorder)
+    model.run()
+    visits = {(event.room, event.iteration) for event in recorder.events if isinstance(event, Acted)}
+    ratings = sum(isinstance(event, Rated) for event in recorder.events)
+    plan = plan_run(scenario)
+    assert (plan.agents, plan.rooms, plan.ratings) == (len(model.agents), len(model.rooms), ratings)
+    assert plan.acts == plan.replies == len(visits)
+    assert plan.others == 0
 
 
 def test_the_papers_size() -> None:
