@@ -206,7 +206,9 @@ def missing(report: Report, tables: Tables) -> None:
     for what, (frame, column) in unread.items():
         lacking = frame[frame[column].isna()]
         rows.append((what, len(frame), lacking["reason"], lacking["party"]))
+    undone = tables.acts[tables.acts["reason"].notna()]
     rows += [
+        ("acts that could not be read or done", len(tables.acts), undone["reason"], undone["party"]),
         ("calls that failed", len(calls), calls["failure"].dropna(), ()),
         ("ratings asked more than once", len(ratings), ratings.loc[ratings["asked"] > 1, "asked"], ()),
         ("calls with lines that the model could not read", len(calls), calls.loc[calls["unread"] > 0, "purpose"], ()),
@@ -221,6 +223,7 @@ def missing(report: Report, tables: Tables) -> None:
         report.table(lines, ["what", "count", "of", "reasons", "by party"])
         return
     frames = {"rating": ratings, "further rating": tables.probes, "reply": tables.utterances, "call": calls}
+    frames |= {"act": tables.acts} if len(tables.acts) else {}
     counts = [words.count_phrase(len(frame), noun) for noun, frame in frames.items() if len(frame)]
     none = "" if len(ratings) else " There are no ratings."
     report.add(f"Nothing: {words.join_phrases(counts)}, all readable.{none}" if counts else "Nothing was asked yet.")

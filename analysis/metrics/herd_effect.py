@@ -41,16 +41,20 @@ def headline(found: pd.DataFrame) -> str:
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    parts = []
-    for name, vote in (("up", "for"), ("down", "against")):
-        low, high, value = row[f"{name}_low"], row[f"{name}_high"], row[name]
-        if pd.isna(low):
-            return "There are too few rooms to say whether votes from outside changed the scores of posts."
-        if low <= 0 <= high:
-            parts.append(f"a vote {vote} them changed scores by no more than chance")
-        else:
-            parts.append(f"a vote {vote} them changed scores by {value:+.2f} points ({low:+.2f} to {high:+.2f})")
-    return f"Of posts at random, {parts[0]}, and {parts[1]}."
+    if pd.isna(row["up_low"]) or pd.isna(row["down_low"]):
+        return "There are too few rooms to say whether votes from outside changed the scores of posts."
+    return " ".join(_effect(row, name, vote) for name, vote in (("up", "for"), ("down", "against")))
+
+
+def _effect(row: dict[str, Any], name: str, vote: str) -> str:
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    if low <= 0 <= high:
+        return f"Posts with a vote {vote} them from outside ended no further from the others than by chance."
+    side = "above" if value > 0 else "below"
+    return (
+        f"Posts with a vote {vote} them from outside ended {abs(value):.2f} votes {side} posts without "
+        f"({min(abs(low), abs(high)):.2f} to {max(abs(low), abs(high)):.2f})."
+    )
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:

@@ -199,7 +199,9 @@ def test_a_planted_herd_is_found() -> None:
     assert (found["up_low"] > 0).all()
     assert (found["down_high"] < 0).all()
     assert (found["up_rate_low"] > 0).all()
-    assert "a vote for them changed scores by +" in headline(found)
+    assert "Posts with a vote for them from outside ended" in headline(found)
+    assert "above posts without" in headline(found)
+    assert "below posts without" in headline(found)
 
 
 def test_a_recommender_of_near_opinions_keeps_people_apart_where_posts_move_them() -> None:
