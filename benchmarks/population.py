@@ -172,9 +172,9 @@ def changes() -> None:
     """Seconds of a whole step of the model, its columns included, with what people read, hear and follow."""
     from parley.model.population import PopulationModel
 
-    feeds = ({"feed": f"{name},length=5"} for name in ("chronological", "attitude", "hot"))
+    feeds = ({"feed": f"{name},length=5"} for name in ("chronological", "homophilous", "hot"))
     rest = ({"rewiring": "nearer"}, *({"interventions": f"{act} every=1"} for act in ACTS))
-    for settings in ({}, *feeds, *rest, {"feed": "attitude,length=5", "rewiring": "nearer", "interventions": EACH}):
+    for settings in ({}, *feeds, *rest, {"feed": "homophilous,length=5", "rewiring": "nearer", "interventions": EACH}):
         model = PopulationModel("degroot", agents=MILLION, steps=5, rng=1, **settings)
         model.step()
         print(f"{settings!s:<130} {seconds(model.step):7.2f} s", flush=True)

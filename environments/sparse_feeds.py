@@ -1,6 +1,6 @@
-"""Feeds of a population: which of the people that one hears are read in a step. `--feed attitude,length=5` chooses one.
+"""Feeds of a population: which of the people that one hears are read in a step. `--feed homophilous,length=5` chooses one.
 
-Names and options are those of the feeds of a network (`rule=posts,feed=attitude,length=5`, environments/rules.py). In a
+Names and options are those of the feeds of a network (`rule=posts,feed=homophilous,length=5`, environments/rules.py). In a
 population everyone says its opinion in every step, and each reader reads `length` of those that it hears. Each class here
 is one feed.
 """
@@ -24,9 +24,9 @@ SAME = 1e-9
 
 def open_feed(spec: str) -> PopulationFeed | None:
     """Return the feed of a spec; None without one. Errors: UserError if a name, option or value is wrong."""
-    if spec.split(",")[0] == "interest":
+    if spec.split(",")[0] == "affinity":
         raise UserError(
-            "feed interest ranks authors by all earlier votes of each reader, which a population does not keep: choose "
+            "feed affinity ranks authors by all earlier votes of each reader, which a population does not keep: choose "
             f"{', '.join(FEEDS.builtin())}"
         )
     feed: PopulationFeed | None = FEEDS.open(spec) if spec else None
@@ -71,8 +71,8 @@ class Chronological(PopulationFeed):
 
 
 @dataclass(frozen=True)
-class Attitude(PopulationFeed):
-    """Nearest first (homophilous); chance decides between equal distances. In several dimensions, Euclidean distance."""
+class Homophilous(PopulationFeed):
+    """Nearest first; chance decides between equal distances. In several dimensions, Euclidean distance."""
 
     def ranks(self, graph: csr_array, opinions: Floats, votes: Floats, generator: np.random.Generator) -> Floats:
         ranks: Floats = link_distances(graph, opinions) + SAME * generator.random(graph.nnz)

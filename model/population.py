@@ -78,7 +78,7 @@ class PopulationModel(SteppedModel):
     people : str or Survey, optional
         The survey of which every agent is a respondent: `"FILE,opinion=COLUMN,low=1,high=7"` (docs/populations.md).
     feed : str or PopulationFeed
-        Which of the people that one hears are read in a step: `"attitude,length=5"`. By default all of them.
+        Which of the people that one hears are read in a step: `"homophilous,length=5"`. By default all of them.
     rewiring : str or object
         How links change between steps: `"nearer,beyond=2"`. By default they stay.
     interventions : str or iterable

@@ -61,7 +61,7 @@ def population_parser() -> Parser:
     )
     add_option(parser, "--people FILE[,key=value]", about, default="")
     about = (
-        "whom of those that one hears one reads in a step: attitude (nearest first), chronological or hot\n"
+        "whom of those that one hears one reads in a step: homophilous (nearest first), chronological or hot\n"
         "option: length=5 (default: everybody is read)"
     )
     add_option(parser, "--feed NAME[,key=value]", about, default="")

@@ -23,7 +23,7 @@ from parley.analysis.network_export import network_of
 from parley.environments._social_graph import Links, Post, SocialGraph
 from parley.environments.rewiring import Nearer
 from parley.environments.rules import Posts
-from parley.environments.sparse_feeds import Attitude, Chronological, Hot
+from parley.environments.sparse_feeds import Chronological, Homophilous, Hot
 from parley.environments.sparse_links import contains, draw_distinct, draw_unlinked
 from parley.llm.errors import UserError
 from parley.model.population import PopulationModel
@@ -62,7 +62,7 @@ def test_a_feed_of_everybody_and_rewiring_of_nobody_change_no_byte(tmp_path_fact
     """Else a feed or rewiring would have an effect that is not its own."""
     folder = tmp_path_factory.mktemp("same")
     plain = written(folder / "plain", law=law)
-    for name in ("attitude", "chronological", "hot"):
+    for name in ("homophilous", "chronological", "hot"):
         assert written(folder / name, law=law, feed=f"{name},length=50") == plain
     assert written(folder / "still", law=law, rewiring="nearer,probability=0") == plain
     assert written(folder / "none", law=law, rewiring="none") == plain
@@ -74,8 +74,8 @@ def test_a_feed_of_everybody_and_rewiring_of_nobody_change_no_byte(tmp_path_fact
 def test_a_feed_by_hand() -> None:
     """Person 0 at 2 hears 4, 5 and 9, and reads 4: under degroot it goes to 3. Persons 1 to 3 hear at most 2."""
     assert four("degroot").opinions.tolist() == pytest.approx([4.0, 3.0, 4.0, 7.0])
-    assert four("degroot", feed="attitude,length=1").opinions[[0, 1, 3]].tolist() == pytest.approx([3.0, 3.0, 7.0])
-    assert four("degroot", feed="attitude,length=1").opinions[2] == pytest.approx(4.5)  # at 5, reads 4 and not 2
+    assert four("degroot", feed="homophilous,length=1").opinions[[0, 1, 3]].tolist() == pytest.approx([3.0, 3.0, 7.0])
+    assert four("degroot", feed="homophilous,length=1").opinions[2] == pytest.approx(4.5)  # at 5, reads 4 and not 2
 
 
 def society(opinions: list[float]) -> SocialGraph:
@@ -84,12 +84,12 @@ def society(opinions: list[float]) -> SocialGraph:
 
 
 def test_a_population_reads_and_rewires_as_a_network() -> None:
-    """Four people: the feed `attitude` shows, and `nearer` replaces, the same people in both."""
+    """Four people: the feed `homophilous` shows, and `nearer` replaces, the same people in both."""
     opinions = [2.0, 4.0, 5.0, 9.0]
     network = society(opinions)
     network.wall.keep([Post(agent, agent, 1) for agent in range(4)], 0)
-    shown = {feed.reader: set(feed.iterations) for feed in Posts(feed="attitude", length=1).feeds(network, 1)}
-    read = Attitude(length=1).select(FOUR, np.array(opinions), np.zeros(4), np.random.default_rng(1))
+    shown = {feed.reader: set(feed.iterations) for feed in Posts(feed="homophilous", length=1).feeds(network, 1)}
+    read = Homophilous(length=1).select(FOUR, np.array(opinions), np.zeros(4), np.random.default_rng(1))
     assert {one: {int(other) for other in read[[one]].nonzero()[1]} for one in range(4)} == shown
     rule = Nearer(probability=1.0, beyond=3.5, choices=10)  # 0 drops 3 but hears all; 3 drops 2 only if one is nearer
     done = rule.rewire(FOUR, np.array(opinions), np.random.default_rng(1))
@@ -150,8 +150,8 @@ def test_new_links_are_new(pool: int) -> None:
 
 
 @dataclass(frozen=True)
-class Shuffled(Attitude):
-    """The null of `attitude`: near in the opinions of other people, in the same graph."""
+class Shuffled(Homophilous):
+    """The null of `homophilous`: near in the opinions of other people, in the same graph."""
 
     def ranks(self, graph: Any, opinions: Any, votes: Any, generator: Any) -> Any:
         return super().ranks(graph, generator.permutation(opinions), votes, generator)
@@ -159,7 +159,7 @@ class Shuffled(Attitude):
 
 @check_each("law", ["degroot", "hegselmann_krause,epsilon=3"])
 def test_a_similar_feed_slows_consensus_and_shuffled_similarity_does_not(law: str) -> None:
-    """12 pairs with the same people and graph: variance after 5 steps is higher with `attitude` than with `chronological`
+    """12 pairs with the same people and graph: variance after 5 steps is higher with `homophilous` than with `chronological`
     every time. With similarity shuffled over people, the mean difference is within 3.5 standard errors of 0.
     """
 
@@ -168,7 +168,7 @@ def test_a_similar_feed_slows_consensus_and_shuffled_similarity_does_not(law: st
 
     random_, similar, null = (
         np.array([variance(feed, seed) for seed in range(12)])
-        for feed in (Chronological(length=4), Attitude(length=4), Shuffled(length=4))
+        for feed in (Chronological(length=4), Homophilous(length=4), Shuffled(length=4))
     )
     assert (similar > random_).all()
     gaps = null - random_
@@ -342,7 +342,7 @@ def test_links_are_added_and_removed_by_number() -> None:
 def test_a_run_is_that_of_its_seed_and_the_same_people_are_reached(tmp_path: Path) -> None:
     """Same bytes again; other words of a message reach the same people, and the past of an intervention does not change."""
     acts = ["message round=3 value=9 share=0.3", "mute round=4 share=0.2"]
-    settings: dict[str, Any] = {"feed": "attitude,length=3", "rewiring": "nearer", "interventions": acts}
+    settings: dict[str, Any] = {"feed": "homophilous,length=3", "rewiring": "nearer", "interventions": acts}
     assert written(tmp_path / "a", **settings) == written(tmp_path / "b", **settings)
     plain = moved(**settings | {"interventions": ()}).datacollector.model_vars["mean"]
     written(tmp_path / "c", **settings | {"interventions": [acts[0].replace("9", "1"), acts[1]]})
@@ -388,9 +388,9 @@ def test_what_makes_no_sense_without_words_is_refused(line: str) -> None:
 def test_other_names_are_refused() -> None:
     """A feed that a population cannot have, and a table of links that no memory holds."""
     with pytest.raises(UserError, match="earlier votes of each reader"):
-        moved(feed="interest")
-    with pytest.raises(UserError, match="did you mean attitude"):
-        moved(feed="atitude")
+        moved(feed="affinity")
+    with pytest.raises(UserError, match="did you mean homophilous"):
+        moved(feed="homophilus")
     with pytest.raises(UserError, match="no method rewire"):
         moved(rewiring=type("Old", (), {"changes": None})())
     with pytest.raises(UserError, match="add fewer links"):
@@ -410,7 +410,7 @@ def test_the_command_shows_and_exports_what_changed(tmp_path: Path) -> None:
         "--parties",
         TWO,
         "--feed",
-        "attitude,length=4",
+        "homophilous,length=4",
     ]
     acts = ["message round=2 to=democrat value=2 text='A storm comes.'", "leave round=4 to=democrat"]
     more = [word for act in acts for word in ("--intervene", act)]
@@ -419,7 +419,7 @@ def test_the_command_shows_and_exports_what_changed(tmp_path: Path) -> None:
     summary = (folder / "summary.md").read_text()
     for text in (
         "A storm comes.",
-        "attitude,length=4",
+        "homophilous,length=4",
         "nearer,beyond=1",
         "people read by one person",
         "links.parquet",
@@ -429,7 +429,7 @@ def test_the_command_shows_and_exports_what_changed(tmp_path: Path) -> None:
     assert table[["step", "kind", "people"]].to_numpy().tolist() == [[2, "message", 50], [4, "leave", 50]]
     assert "A storm comes." in (folder / "figures" / "distribution.svg").read_text()
     model = moved(
-        "degroot", agents=100, rng=0, feed="attitude,length=4", rewiring="nearer,beyond=1", interventions=acts
+        "degroot", agents=100, rng=0, feed="homophilous,length=4", rewiring="nearer,beyond=1", interventions=acts
     )
     graph = network_of(folder)
     now = {
