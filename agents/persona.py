@@ -1,4 +1,7 @@
-"""Personas as data. A set of personas is a folder with a TOML file per party: one of a society, or your own by its path."""
+"""Personas as data. A set of personas is a folder with a TOML file per party: one of a society, or your own by its path.
+
+The set `voters` of a society is in the files of its parties (parties/<code>.toml).
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from parley.agents.datafiles import build_from_table, read_toml
+from parley.agents.derived_people import people_in_variants, plain_people
 from parley.agents.language import ENGLISH, Language
-from parley.agents.society import DEFAULT, FILE, SOCIETIES, US, Society, article, load_society, society_of, split_name
+from parley.agents.society import (
+    DEFAULT,
+    FILE,
+    PARTIES,
+    PEOPLE_TABLE,
+    SETS,
+    SOCIETIES,
+    US,
+    VOTERS,
+    Society,
+    article,
+    load_society,
+    society_of,
+    split_name,
+)
 from parley.llm.errors import UserError, unknown_name
 
-VOTERS = SOCIETIES / US / "personas" / "voters"
+US_VOTERS = SOCIETIES / US / PARTIES
+"""The folder of the set `voters` of the society `us`."""
 PEOPLE = {"male": "man", "female": "woman"}
 _AGE = re.compile(r"\b[1-9]\d\b(?! years (?:as|in|of|on)\b)")  # not the 31 years of "retired after 31 years as a clerk"
 
@@ -55,16 +75,33 @@ def persona_set(name: str) -> Path:
     known = load_society(society)
     if inside not in known.persona_sets:
         raise unknown_name(f"set of personas of {known.name}", inside, known.persona_sets)
-    return known.folder / "personas" / inside
+    return known.folder / PARTIES if inside == VOTERS else known.folder / SETS / inside
 
 
 def _in_society(name: str) -> bool:
     return (Path(split_name(name)[0]).expanduser() / FILE).is_file()
 
 
-def parties(folder: Path = VOTERS) -> list[str]:
-    """Return the parties that a set has personas for. A TOML file with keys but without `persona` is no party."""
-    return sorted(path.stem for path in folder.glob("*.toml") if _is_party(path))
+def parties(folder: Path = US_VOTERS) -> list[str]:
+    """Return the parties that a set has personas for. A TOML file with keys but without `persona` is no party.
+
+    In the sets of a society these are all its parties: their people are made up where no file has them.
+    """
+    home = _makes_people(folder)
+    return sorted({*(path.stem for path in folder.glob("*.toml") if _is_party(path)), *(home.parties if home else ())})
+
+
+def _makes_people(folder: Path) -> Society | None:
+    """Return the society that a set lies in (parties/, personas/SET/); None for any other folder."""
+    place = folder.parent if folder.name == PARTIES else folder.parent.parent
+    inside = folder.name == PARTIES or folder.parent.name == SETS
+    return society_of(place / FILE) if inside and (place / FILE).is_file() else None
+
+
+def persona_file(party: str, folder: Path) -> Path:
+    """Return the file that the people of a party in a set come from: for people who are made up, that of the party."""
+    path, home = folder / f"{party}.toml", _makes_people(folder)
+    return home.folder / PARTIES / path.name if home and not path.is_file() else path
 
 
 def _is_party(path: Path) -> bool:
@@ -73,7 +110,12 @@ def _is_party(path: Path) -> bool:
         values = read_toml(path)
     except UserError:
         return True
-    return not values or "persona" in values
+    return not values or PEOPLE_TABLE in values
+
+
+def set_name(folder: Path) -> str:
+    """Return what a set of personas is called: `voters` for the files of the parties, else the name of its folder."""
+    return VOTERS if folder.name == PARTIES else folder.name
 
 
 def party_of(seat: str) -> str:
@@ -82,7 +124,7 @@ def party_of(seat: str) -> str:
 
 
 @cache
-def load_personas(seat: str, folder: Path = VOTERS) -> tuple[Persona, ...]:
+def load_personas(seat: str, folder: Path = US_VOTERS) -> tuple[Persona, ...]:
     """Return the personas for a seat, PARTY or PARTY:VARIANT (see `Persona.variant`), in file order.
 
     PARTY means any persona of the party; of a name with several variants, the one without gender and age. Errors:
@@ -97,7 +139,7 @@ def load_personas(seat: str, folder: Path = VOTERS) -> tuple[Persona, ...]:
     open_ = [one for one in people if one.variant == traits or (not traits and entries[one.name] == 1)]
     known = sorted({f"{party}:{one.variant}" if one.variant else party for one in people})
     if not open_:
-        raise unknown_name(f"seat with the personas of {folder.name}", seat, known)
+        raise unknown_name(f"seat with the personas of {set_name(folder)}", seat, known)
     if torn := [name for name, number in entries.items() if not traits and number > 1 and name not in plain]:
         choices = ", ".join(f"{party}:{one.variant}" for one in people if one.name == torn[0])
         raise UserError(
@@ -110,9 +152,7 @@ def load_personas(seat: str, folder: Path = VOTERS) -> tuple[Persona, ...]:
 @cache
 def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
     """Return all personas of a party, in all variants, in file order. Errors: UserError if the file is broken."""
-    entries = read_toml(folder / f"{party}.toml").get("persona", [])
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise UserError(f"{folder / party}.toml needs a [[persona]] table for each persona")
+    entries = _entries(party, folder)
     home = society_of(folder / party)
     people = tuple(
         replace(
@@ -132,10 +172,26 @@ def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
     return people
 
 
+def _entries(party: str, folder: Path) -> list[dict[str, Any]]:
+    """Return the tables of a party's people, as its file has them, or made up of its names and its `person`."""
+    path, home = folder / f"{party}.toml", _makes_people(folder)
+    if not (home and not path.is_file()):
+        entries = read_toml(path).get(PEOPLE_TABLE, [])
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise UserError(f"{path} needs a [[persona]] table for each persona")
+        if entries or not home:
+            return entries
+    known = home.parties.get(party)
+    if known is None:
+        raise unknown_name("party", party, home.parties)
+    make = plain_people if folder.name == PARTIES else people_in_variants
+    return make(known.names, known.person, home.language)
+
+
 def rename_persona(person: Persona, number: int) -> Persona:
     """Return a persona under a new name, for its second, third, ... agent (`number` 1, 2, ...) in one population.
 
-    A name of the society (names.toml) is added, and a further one when they are used up: Wyatt, Wyatt Darlene, Wyatt Travis.
+    A first name of the society is added, and a further one when they are used up: Wyatt, Wyatt Darlene, Wyatt Travis.
     The backstory has the new name too. 0 returns the persona as it is.
     """
     if not number:

@@ -114,7 +114,7 @@ Problem = Callable[[Reply], str | None]
 
 
 def list_names(party: str, society: Society | None = None) -> list[str]:
-    """Return the first names of a party (names.toml of the society; none: `us`). Errors: UserError on an unknown party."""
+    """Return the first names of a party (`names` in its file; society None: `us`). Errors: UserError on an unknown party."""
     known = (society or load_society()).names
     if party not in known:
         raise unknown_name("party", party, known)

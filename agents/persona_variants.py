@@ -16,9 +16,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from parley.agents.datafiles import build_from_table, save_text
+from parley.agents.derived_people import VARIANTS
 from parley.agents.language import Language
 from parley.agents.persona import PEOPLE, Persona
 from parley.agents.persona_generator import (
@@ -40,12 +41,11 @@ from parley.llm.seeding import derive
 TOKENS = 300
 SHORTEST, LONGEST = 60, 140
 """Words of a persona; the prompt asks for 100."""
-VARIANTS: tuple[dict[str, Any], ...] = ({"gender": "male"}, {"gender": "female"}, {"age": 21}, {"age": 35}, {"age": 67})
 
 
 @dataclass(frozen=True)
 class VariantRecipe:
-    """What the prompt says about all personas of a party (enhanced.toml of the society)."""
+    """What the prompt says about all personas of a party (`enhanced` in its file)."""
 
     names: list[str]
     twins: list[str]
@@ -57,10 +57,14 @@ class VariantRecipe:
 
 def recipe(party: str, society: Society) -> VariantRecipe:
     """Return the recipe of a party. Errors: UserError on a party without one, or a society without any."""
-    known = society.read("enhanced.toml")
+    known = {name: one.enhanced for name, one in society.parties.items() if one.enhanced}
+    if not known:
+        raise UserError(
+            f"no party of {society.name} has a table [enhanced], which says what the writer is told (docs/societies.md)"
+        )
     if party not in known:
-        raise unknown_name("party", party, known)
-    return build_from_table(VariantRecipe, known[party], f"{party} of enhanced.toml")
+        raise unknown_name("party with a table [enhanced]", party, known)
+    return build_from_table(VariantRecipe, known[party], f"enhanced in parties/{party}.toml")
 
 
 def write_enhanced(party: str, folder: Path, backend: Backend, model: str, seed: int, society: Society) -> Path:
@@ -190,7 +194,7 @@ def gender_twin(person: Persona, gender: str, society: Society) -> Persona:
     if not found:
         raise UserError(
             f"the first sentence of {person.name} ({person.party}) lacks the words that the gender replaces "
-            f"({needed.format(demonym=own)}): write the leaning in enhanced.toml with them"
+            f"({needed.format(demonym=own)}): write the leaning in [enhanced] of its party's file with them"
         )
     for pattern, other in others:
         gendered = re.sub(pattern, other, gendered, count=1)

@@ -1,4 +1,4 @@
-"""Writes a commented skeleton of a society, a topic or a set of personas, which runs as it is (`parley new`)."""
+"""Writes a commented skeleton of a society, a party, a topic or a set of personas, which runs as it is (`parley new`)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from parley.agents.datafiles import HERE
 from parley.llm.errors import UserError, unknown_name
 
 SKELETON = HERE / "skeletons"
-KINDS = {"society": "", "topic": "topics/library.toml", "personas": "personas/voters"}
-"""What can be written, and which part of the skeleton it is."""
+KINDS = {"society": "society", "party": "party.toml", "topic": "society/topics/library.toml", "personas": "personas"}
+"""What can be written, and where its skeleton is."""
+FILES = ("party", "topic")
+"""Kinds that are a file."""
 
 
 def write_skeleton(kind: str, out: Path) -> Path:
@@ -19,8 +21,8 @@ def write_skeleton(kind: str, out: Path) -> Path:
         raise unknown_name("skeleton", kind, KINDS)
     if out.exists():
         raise UserError(f"{out} exists already: give another path")
-    if kind == "topic" and out.suffix != ".toml":
-        raise UserError(f"a topic is a .toml file: write parley new topic {out}.toml")
+    if kind in FILES and out.suffix != ".toml":
+        raise UserError(f"a {kind} is a .toml file: write parley new {kind} {out}.toml")
     source = SKELETON / KINDS[kind]
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -3,18 +3,20 @@
 The shipped ones are in agents/societies/; one of your own is chosen by its path (`--society ./germany`). A name inside a society
 is written SOCIETY/NAME (`germany/tempolimit`); without a society it is one of `us`.
 
-    society.toml      title, country, language, parties, who debates
-    personas/SET/     a TOML file per party      topics/      a TOML file per topic; items of news in topics/news/
-    questionnaire.toml, names.toml, validation.toml
+    society.toml      title, country, language, who debates
+    parties/          a TOML file per party: its look and words, its people, what the rule-based speaker says for it
+    topics/           a TOML file per topic; items of news in topics/news/
+    personas/SET/     further sets of personas, a TOML file per party
+    questionnaire.toml, validation.toml
     oracle/           what the rule-based speaker knows of it (docs/oracle.md)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -27,6 +29,12 @@ from parley.llm.typed import as_hint
 SOCIETIES = HERE / "societies"
 FILE = "society.toml"
 US = "us"
+PARTIES, SETS = "parties", "personas"
+"""The folder of the parties' files; the folder of further sets of personas."""
+PEOPLE_TABLE, SPEAKER_TABLE = "persona", "oracle"
+"""Parts of a party's file that others read: its people (persona.py), and what the oracle says for it (oracle/party_files.py)."""
+VOTERS, SIMPLE = "voters", "simple"
+"""The set of personas in the parties' files; the set that is made up where a society has none."""
 DEFAULT = "default"
 """The id of the neutral seat in every society."""
 SEATS = ("first", "second")
@@ -58,29 +66,36 @@ NO_NAMES = PartyNames()
 
 @dataclass(frozen=True)
 class Party:
-    """A party, or a kind of people.
+    """A party, or a kind of people: what its file says (parties/<code>.toml).
 
-    label    what one of its people is called: Green      plural   what several are called
-    colour   and marker, line: its look in figures (#rrggbb, Matplotlib's markers of up to four seats, dash)
-    side     where it stands from left (-1) to right (1); None: nowhere
-    words    the words, in small letters, by which a text names it
-    person   how one of its people is described to a judge
+    label      what one of its people is called: Green      plural   what several are called
+    person     how one of its people is described: a voter of the Green Party
+    colour     and marker, line: its look in figures (#rrggbb, Matplotlib's markers of up to four seats, dash)
+    side       where it stands from left (-1) to right (1); None: nowhere
+    words      the words, in small letters, by which a text names it
+    names      first names for its people; without them those of its personas
+    positions  what personas of the party are told to think, by topic, in the words of the survey
+    enhanced   what the writer of the sets `enhanced` and `twins` is told (persona_variants.py)
     """
 
-    label: str = ""
+    label: str
+    person: str
     plural: str = ""
     colour: str = ""
     marker: str = ""
     line: str = ""
     side: float | None = None
     words: tuple[str, ...] = ()
-    person: str = ""
+    names: tuple[str, ...] = ()
+    positions: Mapping[str, str] = field(default_factory=dict)
+    enhanced: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Society:
     """What society.toml says, with its folder. `name` is that of the folder, or the path of one of your own.
 
+    parties   by code: debaters first, then from left to right, the neutral seat last
     politics  what questions on its politics are about: US politics
     debaters  the two parties that sit where a scenario says `first` and `second`
     topics    the topics that are debated where none is named
@@ -143,13 +158,10 @@ class Society:
         """Return a data file of the society. Errors: UserError if it is missing or broken."""
         return read_toml(self.folder / file)
 
-    @cached_property
+    @property
     def names(self) -> Mapping[str, Sequence[str]]:
-        """First names for agents, by party. Errors: UserError for anything but lists of names."""
-        names: dict[str, list[str]] = as_hint(
-            f"names.toml of {self.name}", self.read("names.toml"), dict[str, list[str]]
-        )
-        return names
+        """First names for agents, by party."""
+        return {party: one.names for party, one in self.parties.items()}
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle only the name: another process reads the society itself."""
@@ -158,7 +170,7 @@ class Society:
     @property
     def persona_sets(self) -> list[str]:
         """The names of its sets of personas, sorted."""
-        return sorted(path.name for path in (self.folder / "personas").iterdir() if path.is_dir())
+        return sorted({VOTERS, SIMPLE, *(path.name for path in self.folder.glob(f"{SETS}/*") if path.is_dir())})
 
     def told(self, parties: Sequence[str]) -> dict[str, dict[str, str]]:
         """Return label, plural and look of parties, for the header of a record; "" where the society does not say."""
@@ -200,14 +212,13 @@ def load_society(name: str = US) -> Society:
     folder = society_folder(name)
     where = f"{FILE} of {folder.name}"
     values = read_toml(folder / FILE)
-    parties = {
-        party: _party(party, require_section(values.get("parties", {}), party, where), where)
-        for party in require_section(values, "parties", where)
-    }
+    if PARTIES in values:
+        raise UserError(f"{where}: parties have files of their own, {PARTIES}/<code>.toml (docs/societies.md)")
+    parties = {path.stem: _party(path) for path in sorted((folder / PARTIES).glob("*.toml"))}
     debaters = values.get("debaters")
     two = isinstance(debaters, list) and len(debaters) == 2 and all(one in parties for one in map(str, debaters))
     if not two or DEFAULT not in parties:
-        raise UserError(f"{where} needs debaters = [two of its parties], and a table [parties.{DEFAULT}]")
+        raise UserError(f"{where} needs debaters = [two of its parties], and a file {PARTIES}/{DEFAULT}.toml")
     title = str(values.get("title", folder.name.title()))
     given = {
         "title": title,
@@ -219,20 +230,37 @@ def load_society(name: str = US) -> Society:
         "name": name.rstrip("/") if name not in society_names() else name,
         "folder": folder,
         "language": load_language(str(values.get("language", ENGLISH.code)), folder),
-        "parties": MappingProxyType(parties),
+        "parties": MappingProxyType({party: parties[party] for party in _ordered(parties, map(str, debaters or ()))}),
     }
     return build_from_table(Society, given, where)
 
 
-def _party(party: str, values: Mapping[str, Any], where: str) -> Party:
-    """Read the table of a party. Errors: UserError on an unknown key or a wrong colour."""
-    about = f"[parties.{party}] of {where}"
-    one = build_from_table(Party, values, about)
+def _ordered(parties: Mapping[str, Party], debaters: Iterable[str]) -> list[str]:
+    """Return parties in the order in which they are shown: debaters, from left to right, those without a side, the Default."""
+    first = list(debaters)
+    sides = {party: one.side for party, one in parties.items()}
+    others = sorted(
+        set(parties) - {*first, DEFAULT}, key=lambda party: (sides[party] is None, sides[party] or 0.0, party)
+    )
+    return [*first, *others, DEFAULT]
+
+
+def _party(path: Path) -> Party:
+    """Read the file of a party. Errors: UserError on an unknown or missing key or a wrong value."""
+    values, about = read_toml(path), f"{PARTIES}/{path.name}"
+    people = values.pop(PEOPLE_TABLE, [])
+    values.pop(SPEAKER_TABLE, None)
+    positions = as_hint(f"positions in {about}", values.pop("positions", {}), dict[str, str])
+    enhanced = require_section(values, "enhanced", about)
+    one = build_from_table(Party, {**values, "positions": positions, "enhanced": enhanced}, about)
     if one.colour and not _COLOUR.fullmatch(one.colour):
         raise UserError(f"colour in {about} must be written as #rrggbb, not {one.colour!r}")
     if one.side is not None and not -1 <= one.side <= 1:
         raise UserError(f"side in {about} must be from -1 (left) to 1 (right), not {one.side}")
-    return one
+    if one.names or not isinstance(people, list):
+        return one
+    named = [str(entry["name"]) for entry in people if isinstance(entry, dict) and "name" in entry]
+    return replace(one, names=tuple(dict.fromkeys(named)))
 
 
 def society_of(path: Path) -> Society | None:

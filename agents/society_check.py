@@ -5,22 +5,22 @@ A check reads the same files as a run, and goes on after a fault, so that all fa
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from parley.agents.language import ENGLISH, Language
-from parley.agents.persona import all_personas, parties
+from parley.agents.persona import all_personas, parties, persona_set
 from parley.agents.persona_generator import names_party
 from parley.agents.question import questionnaire
 from parley.agents.scales import LABELLED
-from parley.agents.society import DEFAULT, FILE, Society, load_society, society_folder
+from parley.agents.society import DEFAULT, FILE, PARTIES, Society, load_society, society_folder
 from parley.agents.topic import Topic, load_topic, society_topics
 from parley.llm.backends.oracle.phrases import Banks, TopicBank, banks, topic_bank
 from parley.llm.errors import UserError
 
-NEEDED = ("attitude", "agreement")
+NEEDED = ("attitude", "attitude_labelled", "agreement")
 """Probes without which some command refuses a topic."""
 FEWEST = 2
 """People of a party, so that a room can seat two of them."""
@@ -30,8 +30,11 @@ Problems = Iterator[str]
 def check_path(path: str) -> list[str]:
     """Return every fault of a society, a topic (a .toml file) or a set of personas (a folder); none if all is well.
 
+    For the file of a party these are the faults of its society.
+
     Errors: UserError if there is nothing to check at the path.
     """
+    path = society_path(path)
     if path.endswith(".toml"):
         return list(_told(partial(_check_named_topic, path)))
     folder = Path(path).expanduser()
@@ -39,6 +42,13 @@ def check_path(path: str) -> list[str]:
         return list(_told(partial(check_personas, folder, load_society())))
     society_folder(path)
     return list(_told(partial(_check_named_society, path)))
+
+
+def society_path(path: str) -> str:
+    """Return the folder of the society for the file of a party in it; any other path as it is."""
+    file = Path(path).expanduser()
+    home = file.parent.parent
+    return str(home) if file.suffix and file.parent.name == PARTIES and (home / FILE).is_file() else path
 
 
 def _check_named_society(name: str) -> Problems:
@@ -59,7 +69,7 @@ def check_society(society: Society) -> Problems:
         yield from _told(partial(check, society))
     yield from _told(partial(check_language, society.language))
     for name in society.persona_sets:
-        yield from _told(partial(check_personas, society.folder / "personas" / name, society))
+        yield from _told(partial(check_personas, persona_set(f"{society.name}/{name}"), society))
 
 
 def _check_questions(society: Society) -> Problems:
@@ -89,10 +99,11 @@ def check_looks(society: Society) -> Problems:
         counts = Counter(getattr(one, key) for one in society.parties.values() if getattr(one, key))
         for value, number in counts.items():
             if number > 1:
-                yield f"{FILE}: {number} parties have the {key} {value}: give each another"
+                having = [party for party, one in society.parties.items() if getattr(one, key) == value]
+                yield f"{' and '.join(map(_file, having))}: {number} parties have the {key} {value}: give each another"
     for party, one in society.parties.items():
         if party != DEFAULT and not one.words:
-            yield f"{FILE}: [parties.{party}] has no words, so no text can be known as one of this party"
+            yield f"{_file(party)} has no words, so no text can be known as one of this party"
 
 
 def check_language(language: Language) -> Problems:
@@ -111,30 +122,36 @@ def check_language(language: Language) -> Problems:
 
 def check_names(society: Society) -> Problems:
     """Yield parties without first names, and names that two parties share."""
-    for party in society.parties:
-        if not society.names.get(party):
-            yield f"names.toml has no names for {party}"
-    counts = Counter(name for names in society.names.values() for name in names)
-    if twice := [name for name, number in counts.items() if number > 1]:
-        yield f"names.toml has {', '.join(twice)} more than once"
+    for party, names in society.names.items():
+        if not names:
+            yield f"{_file(party)} has neither names nor [[persona]] tables"
+    owners: dict[str, list[str]] = defaultdict(list)
+    for party, names in society.names.items():
+        for name in names:
+            owners[name].append(_file(party))
+    for name, files in owners.items():
+        if len(files) > 1:
+            yield f"{' and '.join(dict.fromkeys(files))}: the first name {name} stands more than once"
 
 
 def check_personas(folder: Path, society: Society) -> Problems:
     """Yield parties without people in a set, and people whose text names another party, or none."""
-    present = parties(folder)
-    if folder.name == "voters" and (absent := [party for party in society.parties if party not in present]):
-        yield f"personas/{folder.name} has no file for {', '.join(absent)}"
-    for party in present:
+    for party in parties(folder):
+        where = f"{folder.name if folder.name == PARTIES else f'personas/{folder.name}'}/{party}.toml"
         if party not in society.parties:
-            yield f"personas/{folder.name}/{party}.toml: {FILE} has no [parties.{party}]"
+            yield f"{where}: {society.title} has no {_file(party)}"
             continue
         people = all_personas(party, folder)
         if len(people) < FEWEST:
-            yield f"personas/{folder.name}/{party}.toml has one person only: two of a party cannot meet"
+            yield f"{where} has one person only: two of a party cannot meet"
         for person in people:
             if not names_party(person.backstory, party, society):
                 words = ", ".join(society.parties[party].words)
-                yield f"personas/{folder.name}/{party}.toml: {person.name} does not name the party ({words})"
+                yield f"{where}: {person.name} does not name the party ({words})"
+
+
+def _file(party: str) -> str:
+    return f"{PARTIES}/{party}.toml"
 
 
 def check_topic(topic: Topic) -> Problems:
@@ -148,7 +165,7 @@ def check_topic(topic: Topic) -> Problems:
     if topic.high_party and topic.high_party not in topic.society.debaters:
         yield f"topic {topic.slug}: high_party {topic.high_party} is none of the debaters {', '.join(topic.society.debaters)}"
     for party in sorted(set(topic.positions) - known):
-        yield f"topic {topic.slug}: [positions] names {party}, which {FILE} of {topic.society.name} does not have"
+        yield f"topic {topic.slug}: [positions] names {party}, which {topic.society.name} does not have"
 
 
 def check_oracle(society: Society) -> Problems:
@@ -163,6 +180,19 @@ def check_oracle(society: Society) -> Problems:
             continue
         yield from _told(partial(_check_bank, load_topic(slug), bank, speaker))
     speaker.check()
+    yield from _check_parties(society, speaker)
+
+
+def _check_parties(society: Society, speaker: Banks) -> Problems:
+    """Yield what a party's file says of topics and answers that the society does not have."""
+    items = {item.name: item.answers for item in questionnaire(society)}
+    topics = {slug.rpartition("/")[2] for slug in society_topics(society)}
+    for party, one in society.parties.items():
+        for slug in sorted(set(one.positions) - topics):
+            yield f"{_file(party)}: positions names {slug}, which topics/ does not have"
+        for item, answer in speaker.parties.files[party].oracle.answers.items():
+            if answer not in items.get(item, ()):
+                yield f"{_file(party)}: oracle.answers: questionnaire.toml has no answer {answer!r} to {item}"
 
 
 def _check_bank(topic: Topic, bank: TopicBank, speaker: Banks) -> Problems:
@@ -184,6 +214,3 @@ def _check_bank(topic: Topic, bank: TopicBank, speaker: Banks) -> Problems:
     if parameters is None:
         yield f"oracle/parameters.toml has no [topics.{topic.slug.rpartition('/')[2]}]"
         return
-    starts = parameters.get("start", {})
-    if absent := [party for party in topic.society.parties if party not in (*starts, DEFAULT)]:
-        yield f"oracle/parameters.toml: start of {topic.slug} lacks {', '.join(absent)}"

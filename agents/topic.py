@@ -110,7 +110,8 @@ class Topic:
     base            the topic of which this is another case (run.py case); what is known of that topic holds for this
                     one
     in_backstories  whether personas are written with a position on it (agents/persona_generator.py)
-    positions       these positions by party, in the words of the survey; the writer chooses for a party without one
+    positions       these positions by party, in the words of the survey: those of the topic's file, else of the party's file; the
+                    writer chooses for a party without one
     """
 
     slug: str
@@ -268,7 +269,8 @@ def load_topic(slug: str) -> Topic:
     probes = _probes(require_section(values, "probes", where), known, where, slug, society.language)
     if not probes:
         raise UserError(f"topic {slug} lacks probes: a [probes.NAME] table for each survey question")
-    positions = require_section(values, "positions", where)
+    own = {party: one.positions[path.stem] for party, one in society.parties.items() if path.stem in one.positions}
+    positions = own | require_section(values, "positions", where)
     for party, position in positions.items():
         if not isinstance(position, str) or not position.strip():
             raise UserError(f"positions of {where}: {party} must be a text such as 'a small problem', not {position!r}")

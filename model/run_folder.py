@@ -14,9 +14,11 @@ from typing import Any
 
 from parley.agents.language import REPRESENTATIVE
 from parley.agents.mediators import MEDIATORS, open_mediator
+from parley.agents.persona import persona_file
 from parley.agents.question import QUESTIONNAIRE, set_path
 from parley.agents.reasoning import ABILITIES, NONE
 from parley.agents.society import FILE as SOCIETY
+from parley.agents.society import PARTIES
 from parley.agents.topic import topic_file
 from parley.environments import ENVIRONMENTS
 from parley.llm.backends import BACKENDS, identity_spec
@@ -145,12 +147,13 @@ def _data_digest(scenario: Scenario) -> str:
         topics = [questions, scenario.society.folder / QUESTIONNAIRE, *mediator.files()]
     else:
         topics = [topic_file(topic) for topic in scenario.subject.topics]
-    personas = [scenario.persona_folder / f"{party}.toml" for party in scenario.parties]
+    personas = [persona_file(party, scenario.persona_folder) for party in scenario.parties]
     graphs = [Path(path) for path in getattr(scenario.environment, "files", ())]
     surrogates = [Path(file) for file in scenario.surrogate_by_party.values()]
     society = scenario.society
     own = [society.folder / SOCIETY, society.language.folder / "scales.toml"]
-    files = [*own, *sorted(topics), *personas, *graphs, *surrogates, *own_files(scenario)]
+    looks = [society.folder / PARTIES / f"{party}.toml" for party in scenario.parties if party in society.parties]
+    files = [*own, *sorted(topics), *dict.fromkeys([*personas, *looks]), *graphs, *surrogates, *own_files(scenario)]
     return digest([(path.name, _text(path)) for path in files]).hex()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from parley.agents.agent import DebateStyle
 from parley.agents.datafiles import read_toml, require_section
 from parley.agents.persona import party_of, persona_set
-from parley.agents.society import US, Society, load_society
+from parley.agents.society import US, VOTERS, Society, load_society
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
 from parley.llm.backends import in_society
@@ -264,7 +264,7 @@ class Scenario:
             society != spec.society
             and own.get("personas", self.people.personas) not in load_society(society).persona_sets
         ):
-            own.setdefault("personas", "voters")
+            own.setdefault("personas", VOTERS)
         if "interventions" in own:
             own["interventions"] = tuple(_addressed(one, load_society(society)) for one in own["interventions"])
         own["llm"] = in_society(own.get("llm", self.models.llm), society)

@@ -17,7 +17,7 @@ from parley.agents.memory import Retrieval, make_memory
 from parley.agents.question import Question, question_set, questions_by_id, topics_of
 from parley.agents.reasoning import open_ability
 from parley.agents.representative import parse_knowledge
-from parley.agents.society import US, load_society
+from parley.agents.society import US, VOTERS, load_society
 from parley.agents.topic import TURNS, Probe, Topic, load_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
@@ -119,7 +119,7 @@ class Subject:
 class People:
     """Who takes part: personas, what agents know of each other, roles and traits."""
 
-    personas: str = "voters"  # a set of personas: one of the society, or the path of your own
+    personas: str = VOTERS  # a set of personas: one of the society, or the path of your own
     cast: Literal["circle", "fresh", "fixed", "listed", "drawn", "copies"] = (
         # who sits in a repetition. circle: the next persona on a random circle; fresh: no one again until all have sat;
         # fixed: the first of the file; listed: the next of the file; drawn: dealt at random; copies: one person in all seats

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parley.agents.mediators import open_mediator
-from parley.agents.persona import load_personas, parties, party_of
+from parley.agents.persona import load_personas, parties, party_of, set_name
 from parley.agents.representative import parse_knowledge
 from parley.agents.topic import PUBLIC, TURNS, Topic
 from parley.environments.platform import Platform
@@ -93,8 +93,8 @@ def _persona_problems(scenario: Scenario) -> Iterator[str]:
     for party in scenario.people.reference:
         if party_of(party) not in parties(folder):
             yield (
-                f"reference={party}: the personas of {folder.name} have no {party_of(party)}.toml, so this party cannot answer "
-                "a survey before the debates: set reference= (empty) to skip that survey"
+                f"reference={party}: the personas of {set_name(folder)} have no {party_of(party)}.toml, so this party cannot "
+                "answer a survey before the debates: set reference= (empty) to skip that survey"
             )
     for seat in scenario.seats:
         load_personas(seat, folder)

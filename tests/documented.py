@@ -33,6 +33,12 @@ STAND_IN = {
 """What stands for something of the reader's own, and what the test puts there."""
 
 
+def printed_files(page: str) -> dict[str, str]:
+    """The TOML files that a page of docs/ prints, by the path in the comment of their first line."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return dict(re.findall(r"(?s)```toml\n# (\S+/\S+\.toml)\n(.*?)```", text))
+
+
 class Command(NamedTuple):
     """One printed command: the page, the text as printed, whether it stands in a line of its own."""
 

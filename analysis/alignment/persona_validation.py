@@ -95,13 +95,12 @@ def questions(society: Society) -> tuple[Question, ...]:
 
 
 def person(party: str, society: Society) -> str:
-    """The description of a party's persona for a judge. Errors: UserError on a party without a description."""
-    known = {name: one.person for name, one in society.parties.items() if one.person}
-    if party not in known:
+    """The description of a party's persona for a judge. Errors: UserError on a party that the society does not have."""
+    if party not in society.parties:
         raise UserError(
-            f"only the parties {', '.join(known)} can be judged, not {party}: give it a `person` in society.toml"
+            f"only the parties {', '.join(society.parties)} can be judged, not {party}: add parties/{party}.toml"
         )
-    return known[party]
+    return society.parties[party].person
 
 
 def interview(item: Item, seed: int) -> Conversation[Reply]:

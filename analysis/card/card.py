@@ -20,7 +20,7 @@ from parley.analysis.card.estimates import ALL, COLUMNS, CardEstimate, estimate_
 from parley.analysis.card.figure import forest_plot
 from parley.analysis.card.labels import cell, condition, ends, judge, share, unit, units, value
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.card.sections import Quantity, absent, named
+from parley.analysis.card.sections import Quantity, absent, named, neutral_named
 from parley.analysis.formatting import DASH, count_phrase, format_number, join_phrases, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.report import Report
@@ -86,7 +86,8 @@ class Card:
 
     def _collect(self, name: str) -> list[str]:
         functions = [getattr(section, name) for section in self.sections.values() if hasattr(section, name)]
-        return [sentence for function in functions for sentence in function(self.claims, self.first)]
+        sentences = [sentence for function in functions for sentence in function(self.claims, self.first)]
+        return [neutral_named(sentence, self.first.society) for sentence in sentences]
 
     def to_dict(self) -> dict[str, Any]:
         """card.json: plain values; null where a number is missing."""
@@ -177,7 +178,7 @@ def _lead(card: Card) -> Iterator[str]:
         yield f"> {ROUNDED}"
     yield f"![{ALT}](card.png)"
     yield "# Terms"
-    yield "\n".join(f"- {term}" for term in TERMS)
+    yield neutral_named("\n".join(f"- {term}" for term in TERMS), card.first.society)
     yield "Percentages have one decimal, all other numbers have two."
 
 
@@ -208,7 +209,8 @@ def _chapter(card: Card, name: str) -> str:
     sentence = section.result(card.claims, first) if hasattr(section, "result") else ""
     opening = [f"**{sentence}**"] if sentence else []
     titles = {name: quantity.of(first.society) for name, quantity in section.QUANTITIES.items()}
-    return "\n\n".join([*opening, *_tables(claims, titles, first.base.subject.topics), _note(section, first)])
+    body = [*opening, *_tables(claims, titles, first.base.subject.topics), _note(section, first)]
+    return neutral_named("\n\n".join(body), first.society)
 
 
 def _note(section: ModuleType, first: Batch) -> str:

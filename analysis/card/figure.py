@@ -14,16 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from parley.agents.society import Society
+from parley.agents.society import DEFAULT, Society
 from parley.agents.topic import load_topic
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate
 from parley.analysis.card.labels import NAMES, ends
+from parley.analysis.card.sections import neutral_named
 from parley.analysis.card.sections.null_conditions import EFFECTS
 from parley.analysis.figures import new_figure, styles_by_party
 
 AWAY = ("first_away", "second_away")
 """Quantities of the two parties, which are counted from the Default's answer."""
-DEFAULT: dict[str, Any] = {"color": "#555555", "marker": "d"}
+NEUTRAL: dict[str, Any] = {"color": "#555555", "marker": "d"}
 LEVEL: dict[str, Any] = {"color": "#000000", "marker": "^", "markerfacecolor": "none"}
 CONDITION: dict[str, Any] = {"color": "#000000", "marker": "o"}
 CONTROL: dict[str, Any] = {"color": "#c77b00", "marker": "D", "markerfacecolor": "none"}
@@ -38,7 +39,7 @@ def forest_plot(claims: Sequence[CardEstimate], society: Society, topics: Sequen
     with new_figure(WIDE, max(LEAST, ROW * rows + 1.5), caption, SIZE) as figure:
         left, right = figure.subplots(1, 2)
         _draw_levels(left, claims, society, topics)
-        _draw_effects(right, claims)
+        _draw_effects(right, claims, society)
     return figure
 
 
@@ -47,7 +48,7 @@ def kinds(society: Society) -> dict[str, tuple[str, dict[str, Any]]]:
     styles = styles_by_party(society.debaters, society.told(society.debaters)).values()
     looks = [{"color": style["color"], "marker": style["markers"][0]} for style in styles]
     parties = zip(map(society.plural, society.debaters), looks, strict=True)
-    others = {"default": ("Default", DEFAULT), "level": ("the model's own level (fitted)", LEVEL)}
+    others = {"default": (society.label(DEFAULT), NEUTRAL), "level": ("the model's own level (fitted)", LEVEL)}
     return dict(zip(AWAY, parties, strict=True)) | others
 
 
@@ -74,7 +75,7 @@ def _scale(axis: Axes, topics: Sequence[str]) -> None:
     axis.get_xticklabels()[-1].set_horizontalalignment("right")
 
 
-def _draw_effects(axis: Axes, claims: Sequence[CardEstimate]) -> None:
+def _draw_effects(axis: Axes, claims: Sequence[CardEstimate], society: Society) -> None:
     """A condition is drawn at the control plus the difference; its bar is the interval of the difference."""
     for row, name in enumerate(EFFECTS):
         if claim := find_estimate(claims, name, ALL):
@@ -84,7 +85,8 @@ def _draw_effects(axis: Axes, claims: Sequence[CardEstimate]) -> None:
     axis.axvline(0, color="#999999", linewidth=0.6)
     _name_rows(axis, [f"● {NAMES[condition]}\n◇ {NAMES[control]}" for condition, control in EFFECTS.values()])
     axis.tick_params(axis="x", labelsize=SIZE)
-    axis.set_xlabel("Points moved toward the Default's answer.\nBar: 95% interval of the difference.", fontsize=SIZE)
+    title = neutral_named("Points moved toward the Default's answer.\nBar: 95% interval of the difference.", society)
+    axis.set_xlabel(title, fontsize=SIZE)
     _legend(axis)
 
 

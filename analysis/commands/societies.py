@@ -1,4 +1,4 @@
-"""The commands `run.py new` and `check`: begin a society, a topic or a set of personas, and say what is wrong with one."""
+"""The commands `run.py new` and `check`: begin a society, or a part of it, and say what is wrong with one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ def new_parser() -> Parser:
     """Return the options of `run.py new`."""
     parser = Parser(
         "new",
-        "Write the commented skeleton of a society, a topic or a set of personas. A new society runs as it is "
+        "Write the commented skeleton of a society, a party, a topic or a set of personas. A new society runs as it is "
         "(docs/societies.md).",
         "new society ./mycountry",
     )
-    add_option(parser, "KIND", "what to begin: society, topic or personas", choices=("society", "topic", "personas"))
-    add_option(parser, "PATH", "the new folder; for a topic, the new .toml file", Path)
+    add_option(
+        parser,
+        "KIND",
+        "what to begin: society, party, topic or personas",
+        choices=("society", "party", "topic", "personas"),
+    )
+    add_option(parser, "PATH", "the new folder; for a party or a topic, the new .toml file", Path)
     return parser
 
 
@@ -35,11 +40,13 @@ def check_parser() -> Parser:
     """Return the options of `run.py check`."""
     parser = Parser(
         "check",
-        "Say in a line each what is wrong with a society, a topic or a set of personas (docs/societies.md).",
+        "Say in a line each what is wrong with a society, a party, a topic or a set of personas (docs/societies.md).",
         "check germany",
     )
     add_option(
-        parser, "PATH", "the name or folder of a society, a topic's .toml file, or the folder of a set of personas"
+        parser,
+        "PATH",
+        "the name or folder of a society, the .toml file of a party or a topic, or the folder of a set of personas",
     )
     return parser
 
@@ -48,7 +55,11 @@ def check(words: Sequence[str]) -> int:
     """Run `run.py check PATH`. The exit status is 1 if something is wrong."""
     options = check_parser().parse_args(words)
     from parley.agents.society_check import check_path
+    from parley.agents.society_defaults import derived_parts
 
     problems = check_path(options.path)
     print("\n".join(problems) if problems else f"{options.path}: no fault found")
+    if made_up := derived_parts(options.path):
+        print("\nParley makes up what these files leave out (no fault):")
+        print("\n".join(f"  {line}" for line in made_up))
     return 1 if problems else 0

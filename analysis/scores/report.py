@@ -122,8 +122,9 @@ def _add_figures(
 
 
 def study_names() -> dict[str, str]:
-    """The party of each name of the UCL study (enhanced.toml of the society `us`)."""
-    return {name: party for party, about in load_society().read("enhanced.toml").items() for name in about["names"]}
+    """The party of each name of the UCL study (`enhanced` in the files of its parties)."""
+    recipes = {party: one.enhanced for party, one in load_society().parties.items()}
+    return {name: party for party, about in recipes.items() for name in about.get("names", ())}
 
 
 def parties_of(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> dict[str, str]:

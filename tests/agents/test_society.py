@@ -34,7 +34,7 @@ def test_a_name_is_one_of_us_unless_a_society_stands_before_it() -> None:
     assert load_topic("germany/tempolimit").society is load_society("germany")
     assert load_topic("germany/tempolimit").language.code == "de"
     assert split_name("./lands/mine/library") == ("./lands/mine", "library")
-    assert persona_set("uk/voters") == load_society("uk").folder / "personas" / "voters"
+    assert persona_set("uk/voters") == load_society("uk").folder / "parties"
     assert load_society("uk").qualified("voters") == "uk/voters"
     assert load_society("uk").qualified("./mine.toml") == "./mine.toml"
 
@@ -114,23 +114,28 @@ def test_a_new_society_has_no_fault_and_may_bring_its_language(tmp_path: Path) -
 
 
 FAULTS = {
-    "two parties of one colour": ("society.toml", "#c1272d", "#1f5fa8", "2 parties have the colour #1f5fa8"),
-    "a party without words": ("society.toml", 'words = ["left party", "left voter"]', "words = []", "left] has no words"),
+    "two parties of one colour": ("parties/right.toml", "#c1272d", "#1f5fa8", "2 parties have the colour #1f5fa8"),
+    "a party without words": ("parties/left.toml", 'words = ["left party", "left voter"]', "words = []", "has no words"),
+    "a party without a person": ("parties/left.toml", 'person = "a voter of the Left Party"', "", "left.toml lacks person"),
     "a debater who is no party": ("society.toml", '"left", "right"]', '"left", "up"]', "needs debaters"),
-    "a colour that is none": ("society.toml", "#c1272d", "red", "must be written as #rrggbb"),
-    "a side beyond the axis": ("society.toml", "side = 0.5", "side = 5", "must be from -1 (left) to 1 (right)"),
+    "a colour that is none": ("parties/right.toml", "#c1272d", "red", "must be written as #rrggbb"),
+    "a side beyond the axis": ("parties/right.toml", "side = 0.5", "side = 5", "must be from -1 (left) to 1 (right)"),
     "an unknown key": ("society.toml", "demonym", "demonim", "did you mean demonym?"),
     "an unknown language": ("society.toml", 'language = "en"', 'language = "xx"', "unknown language 'xx'"),
     "a topic that is not there": ("society.toml", '["library"]', '["bridge"]', "topics names bridge"),
-    "a person who names no party": ("personas/voters/left.toml", "Left Party", "Party", "does not name the party"),
-    "a name twice": ("names.toml", "Greta", "Anna", "names.toml has Anna more than once"),
+    "a person who names no party": ("parties/left.toml", "You vote for the Left Party", "You vote", "does not name the party"),
+    "a name twice": ("parties/right.toml", '["Greta"', '["Anna"', "the first name Anna stands more than once"),
     "a high party that is none": ("topics/library.toml", 'high_party = "left"', 'high_party = "up"', "none of the debaters"),
+    "no probe in words": ("topics/library.toml", "[probes.attitude_labelled]", "[probes.words]", "no probe attitude_labelled"),
     "no claim": ("topics/library.toml", "How much do you agree that the", "Is it so that the", "must begin with"),
     "a sentence twice": ("oracle/topics/library.toml", "I want a library soon", "No library, now or later", "stands twice"),
     "a title that differs": ("oracle/topics/library.toml", 'title = "a new town', 'title = "a town', "is not that of the topic"),
     "no proposition": ("oracle/topics/library.toml", "should build", "could build", "no [[propositions]]"),
-    "a party without a start": ("oracle/parameters.toml", "{ left = 8.5, right = 2.5 }", "{ left = 8.5 }", "lacks right"),
-    "a party without identity": ("oracle/common.toml", "right = [", "up = [", "[identity] has no lines for right"),
+    "a start on no topic": ("parties/left.toml", "library = 8.5", "bridge = 8.5", "topic in oracle.start of parties/left.toml"),
+    "a position on no topic": ("parties/left.toml", "library = \"strongly", "bridge = \"strongly", "positions names bridge"),
+    "an unknown part": ("parties/left.toml", "[oracle.start]", "[oracle.begin]", "begin"),
+    "parties in society.toml": ("society.toml", "debaters", "[parties.up]\n[more]\ndebaters", "parties have files of their own"),
+    "no sentences for nobody": ("oracle/common.toml", "none = [", "up = [", "none"),
     "broken TOML": ("questionnaire.toml", "[items.gender]", "[items.gender", "is not valid TOML"),
 }  # fmt: skip
 
@@ -150,16 +155,13 @@ def test_a_skeleton_is_never_written_over_a_file(tmp_path: Path) -> None:
     topic = write_skeleton("topic", tmp_path / "new" / "mine.toml")
     assert check_path(str(topic)) == [
         "topic " + str(topic) + ": high_party left is none of the debaters republican, democrat"
-    ] + [
-        f"topic {topic}: [positions] names {party}, which society.toml of us does not have"
-        for party in ("left", "right")
     ]
     with pytest.raises(UserError, match="exists already"):
         write_skeleton("topic", topic)
     with pytest.raises(UserError, match=r"write parley new topic .*mine\.toml"):
         write_skeleton("topic", tmp_path / "mine")
     personas = write_skeleton("personas", tmp_path / "people")
-    assert [one for one in check_path(str(personas)) if "has no [parties.left]" in one]
+    assert [one for one in check_path(str(personas)) if "has no parties/left.toml" in one]
 
 
 def test_unknown_names_are_one_line(tmp_path: Path) -> None:

@@ -55,8 +55,10 @@ def put(folder: Path, text: str | bytes) -> Path:
     """Write `text` as the topic bats of a small society; return the society's folder."""
     home = folder / "cave"
     (home / "topics").mkdir(parents=True, exist_ok=True)
-    parties = "".join(f"[parties.{one}]\n" for one in ("democrat", "green", "default"))
-    (home / "society.toml").write_text(f'debaters = ["democrat", "green"]\n{parties}', encoding="utf-8")
+    (home / "parties").mkdir(exist_ok=True)
+    for party in ("democrat", "green", "default"):
+        (home / "parties" / f"{party}.toml").write_text(f'label = "{party}"\nperson = "a {party}"\n', encoding="utf-8")
+    (home / "society.toml").write_text('debaters = ["democrat", "green"]\n', encoding="utf-8")
     (home / "topics" / "bats.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
     return home
 

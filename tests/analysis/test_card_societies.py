@@ -28,19 +28,18 @@ PARTIES = {"elf": ("Elf", "Elves", "#008000"), "orc": ("Orc", "Orcs", "#800000")
 def shire(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A society with two parties, one topic, and voters without a gender; its path."""
     folder, us = tmp_path_factory.mktemp("lands") / "shire", HERE / "societies" / "us"
-    for name in ("personas/voters", "topics"):
+    for name in ("parties", "topics"):
         (folder / name).mkdir(parents=True)
     lines = ['title = "Shire"', 'debaters = ["elf", "orc"]', 'topics = ["racism"]']
-    lines += ["[parties.default]", 'label = "Default"', 'plural = "Defaults"', 'person = "neutral"']
     for party, (label, plural, colour) in PARTIES.items():
         about = {"label": label, "plural": plural, "colour": colour, "marker": "P", "line": "-", "person": label}
-        lines += [f"[parties.{party}]", *(f'{key} = "{value}"' for key, value in about.items())]
+        about_lines = [f'{key} = "{value}"' for key, value in about.items()]
         people = [
             f'[[persona]]\nname = "{name}"\nbackstory = "You are {name} and an {label}."' for name in ("Al", "Bo", "Cy")
         ]
-        (folder / "personas" / "voters" / f"{party}.toml").write_text("\n".join(people), encoding="utf-8")
-    (folder / "personas" / "voters" / "default.toml").write_text(
-        '[[persona]]\nname = "Ava"\nbackstory = "You are you."\n'
+        (folder / "parties" / f"{party}.toml").write_text("\n".join([*about_lines, *people]), encoding="utf-8")
+    (folder / "parties" / "default.toml").write_text(
+        'label = "Default"\nplural = "Defaults"\nperson = "neutral"\n[[persona]]\nname = "Ava"\nbackstory = "You are you."\n'
     )
     (folder / "society.toml").write_text("\n".join(lines), encoding="utf-8")
     topic = (us / "topics" / "racism.toml").read_text(encoding="utf-8")
@@ -49,7 +48,6 @@ def shire(tmp_path_factory: pytest.TempPathFactory) -> str:
     )
     for name in ("questionnaire.toml", "validation.toml"):
         (folder / name).write_text((us / name).read_text(encoding="utf-8"), encoding="utf-8")
-    (folder / "names.toml").write_text('elf = ["Al", "Bo"]\norc = ["Cy", "Di"]\ndefault = ["Ava"]\n', encoding="utf-8")
     return str(folder)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 from data_checks import check_each
-from documented import CARD, REPORTED, ROOT, Command, pages, printed, rule, shrunken
+from documented import CARD, REPORTED, ROOT, Command, pages, printed, printed_files, rule, shrunken
 
 import run
 from parley.analysis import run_report
@@ -77,6 +77,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "--scenario news_roles --llm oracle --repetitions 1 --rounds 2 --out runs/n",
             "judge runs/a --llm oracle",
             "new society ./mycountry",
+            "new party ./mycountry/parties/green.toml",
+            "new society ./rivermark",
             "judge runs/d --llm oracle",
             "surrogate runs/a",
             "fit-law runs/a --draws 5",
@@ -86,6 +88,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "--scenario consensus --llm oracle --repetitions 1 --set episodes=2 --seed 1 --out runs/known/lap19",
         ):
             assert run.main(shlex.split(line)) == 0, line
+        for path, text in printed_files("societies.md").items():
+            Path(path).write_text(text, encoding="utf-8")
+        for name in ("topics/library.toml", "oracle/topics/library.toml", "parties/left.toml", "parties/right.toml"):
+            Path("rivermark", name).unlink()
+        lake = "--society ./rivermark --scenario three_way --set seats=river,lake,default --llm oracle --repetitions 2 --rounds 1"
+        assert run.main(shlex.split(f"{lake} --out runs/lake")) == 0
         shutil.copytree("runs/a", "runs/rooms")
         shutil.copytree("runs/a", "runs/b")
         shutil.copy("runs/a/judge/scores.csv", "scores.csv")

@@ -31,13 +31,12 @@ def test_a_group_is_called_as_one_says_it(group: str, title: str) -> None:
 
 def test_a_scenario_with_other_seats_has_another_title(tmp_path: Path) -> None:
     """`A Republican, a Democrat and a Default agent debate` is not what sits where others were seated."""
-    people = tmp_path / "personas" / "voters"
-    people.mkdir(parents=True)
-    for party in ("cdu", "spd"):
-        (people / f"{party}.toml").write_text(f'[[persona]]\nname = "{party}"\nbackstory = "You"\n', encoding="utf-8")
+    (tmp_path / "parties").mkdir()
+    for party, label in (("cdu", "Die CDU"), ("spd", "SPD"), ("default", "Default")):
+        about = f'label = "{label}"\nperson = "a voter"\n[[persona]]\nname = "{party}"\nbackstory = "You"\n'
+        (tmp_path / "parties" / f"{party}.toml").write_text(about, encoding="utf-8")
     shutil.copytree(TOPICS, tmp_path / "topics")
-    parties = '[parties.cdu]\nlabel = "Die CDU"\n[parties.spd]\n[parties.default]\n'
-    (tmp_path / "society.toml").write_text(f'debaters = ["cdu", "spd"]\n{parties}', encoding="utf-8")
+    (tmp_path / "society.toml").write_text('debaters = ["cdu", "spd"]\n', encoding="utf-8")
     own = {"society": str(tmp_path), "topics": "racism", "reference": ""}
     three = load_preset("three_way")
     assert heading(three.with_settings({"rounds": 2})) == three.title

@@ -17,7 +17,8 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from parley.llm.backends.oracle import known_topics
-from parley.llm.backends.oracle.phrases import NOBODY, banks
+from parley.llm.backends.oracle.party_files import NOBODY
+from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.request import Message
 from parley.training.pocket.tokenizer import LEANS

@@ -24,7 +24,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from parley.agents.datafiles import read_toml
-from parley.agents.persona import VOTERS, Persona, load_personas
+from parley.agents.persona import US_VOTERS, Persona, load_personas
 from parley.agents.question_generator import find_duplicate, takes_a_side
 from parley.agents.reply_cleaning import is_refusal
 from parley.agents.society import Society
@@ -140,7 +140,7 @@ def survey_questions(society: Society) -> list[str]:
     return sorted({probe.question for topic in topics for probe in topic.probes.values()})
 
 
-def draw_personas(party: str, count: int, seed: int, folder: Path = VOTERS) -> tuple[Persona, ...]:
+def draw_personas(party: str, count: int, seed: int, folder: Path = US_VOTERS) -> tuple[Persona, ...]:
     """Draw with the seed the `count` personas of a party that answer, from the set of personas in a folder."""
     known = load_personas(party, folder)
     return tuple(stream(seed, "people", party).sample(known, min(count, len(known))))

@@ -18,9 +18,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from parley.agents.persona import VOTERS, load_personas, persona_set
+from parley.agents.persona import load_personas, persona_set
 from parley.agents.persona import parties as persona_parties
-from parley.agents.society import DEFAULT, US, Society, load_society
+from parley.agents.society import DEFAULT, US, VOTERS, Society, load_society
 from parley.agents.topic import load_topic, society_topics
 from parley.analysis.journaled_calls import check_manifest
 from parley.llm.backends import identity_spec, in_society, open_spec, split_spec, with_defaults
@@ -61,7 +61,7 @@ class TuningPlan:
     personas: int = 1
     tokens: int = 120
     seed: int = 0
-    people: str = VOTERS.name
+    people: str = VOTERS
     society: str = US
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class TuningPlan:
     def to_dict(self) -> dict[str, Any]:
         """Return what identifies this plan on any machine."""
         values = asdict(self) | {"llm": identity_spec(self.llm), "writer": identity_spec(self.written_by)}
-        usual = {"people": VOTERS.name, "society": US}  # folders made before there was a choice stay valid
+        usual = {"people": VOTERS, "society": US}  # folders made before there was a choice stay valid
         values["society"] = self.home.name
         return {name: value for name, value in values.items() if usual.get(name) != value}
 

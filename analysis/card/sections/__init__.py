@@ -24,11 +24,12 @@ Conditions and numbers are worded by analysis/card/labels.py. A module whose nam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from types import ModuleType
 from typing import NamedTuple
 
-from parley.agents.society import SEATS, Society, article
+from parley.agents.society import DEFAULT, SEATS, Society, article
 from parley.analysis.card.conditions import Batch
 from parley.llm.registry import Registry
 
@@ -54,7 +55,17 @@ class Quantity(NamedTuple):
 def named(text: str, society: Society) -> str:
     """A text with the names of a society's two parties in its slots (see `fill_names`)."""
     labels, plurals = (tuple(map(name, society.debaters)) for name in (society.label, society.plural))
-    return fill_names(text, labels, plurals)
+    return neutral_named(fill_names(text, labels, plurals), society)
+
+
+def neutral_named(text: str, society: Society) -> str:
+    """A text in which the neutral seat has the name that the society gives it: the card's texts say Default.
+
+    >>> neutral_named("nearer to the Default's answer", load_society("neutral"))
+    "nearer to the Neutral's answer"
+    """
+    names = {"Default": society.label(DEFAULT), "Defaults": society.plural(DEFAULT)}
+    return re.sub(r"\bDefaults?\b", lambda found: names[found[0]], text)
 
 
 def fill_names(text: str, labels: Sequence[str], plurals: Sequence[str]) -> str:

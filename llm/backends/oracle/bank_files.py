@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -13,34 +15,59 @@ from parley.llm.errors import UserError
 SLOT = re.compile(r"\{(\w+)\}")
 
 
-class _File(BaseModel):
+Line = Annotated[str, Field(min_length=1)]
+"""A text that is not empty."""
+
+
+class BankFile(BaseModel):
+    """A file, or a part of one, whose values must have their types already."""
+
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
-class PartyEntry(_File):
-    """What the speaker reads of a party in society.toml."""
-
-    words: list[str] = []
-    side: float | None = None
-    label: str = ""
-
-
-class SocietyFile(_File):
+class SocietyFile(BankFile):
     """society.toml, as far as the speaker reads it."""
 
-    parties: dict[str, PartyEntry]
+    debaters: list[str] = []
     language: str = "en"
     demonym: str = ""
 
 
-class Proposition(_File):
+class OraclePart(BankFile):
+    """The part [oracle] of a party's file (docs/oracle.md). Tables by topic: start, stubbornness, levels."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    identity: list[Line] = []
+    votes: list[Line] = []
+    asked: list[Line] = []
+    start: dict[str, float] = {}
+    stubbornness: dict[str, float] = {}
+    levels: dict[str, Annotated[list[float], Field(min_length=4, max_length=4)]] = {}
+    answers: dict[str, str] = {}
+    themes: dict[str, list[Line]] = {}
+    backstory: dict[str, list[Line]] = {}
+    enhanced: dict[str, list[Line]] = {}
+
+
+class PartyFile(BankFile):
+    """parties/<code>.toml, as far as the speaker reads it."""
+
+    label: Line
+    person: Line
+    words: list[Line] = []
+    side: float | None = Field(default=None, ge=-1, le=1)
+    oracle: OraclePart = OraclePart()
+
+
+class Proposition(BankFile):
     """A claim in small letters, and whether a yes to it is the high end of the axis (1) or the low one (-1)."""
 
     phrase: str
     direction: int
 
 
-class Grades(_File):
+class Grades(BankFile):
     """Sentences by grade; each grade has at least one."""
 
     g0: list[str] = Field(min_length=1)
@@ -51,7 +78,7 @@ class Grades(_File):
     g10: list[str] = Field(min_length=1)
 
 
-class TopicFile(_File):
+class TopicFile(BankFile):
     """oracle/topics/NAME.toml."""
 
     title: str
@@ -63,21 +90,20 @@ class TopicFile(_File):
     slots: dict[str, list[str]] = {}
 
 
-class TopicParameters(_File):
-    """The planted numbers of a topic (llm/backends/oracle/dynamics.py)."""
+class TopicParameters(BankFile):
+    """The planted numbers of a topic (llm/backends/oracle/dynamics.py). Those of a party are in its own file (party_files.py)."""
+
+    model_config = ConfigDict(extra="forbid")
 
     bias: float
     kappa: float
     mu: float
     sigma: float
     epsilon: float
-    start: dict[str, float]
-    stubbornness: dict[str, float] = {}
     quirk: float | None = None
-    positions: dict[str, list[float]] = {}
 
 
-class ParametersFile(_File):
+class ParametersFile(BankFile):
     """oracle/parameters.toml."""
 
     quirk: float
@@ -85,10 +111,21 @@ class ParametersFile(_File):
     topics: dict[str, TopicParameters]
 
 
-class CommonFile(_File):
+class CommonFile(BankFile):
     """oracle/common.toml, with the sentences of the language."""
 
     identity: dict[str, list[str]]
+
+
+@cache
+def read_file(path: Path) -> dict[str, Any]:
+    """Return a TOML file as a dict; an empty one if there is no file. Errors: UserError if it is broken."""
+    if not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not valid TOML: {error}") from error
 
 
 def check_file(kind: type[BaseModel], values: dict[str, Any], path: Path) -> None:

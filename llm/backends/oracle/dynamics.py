@@ -18,7 +18,8 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
-from parley.llm.backends.oracle.phrases import NOBODY, US, Banks, banks, changed, sentences
+from parley.llm.backends.oracle.party_files import NOBODY
+from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.seeding import digest
 

@@ -1,14 +1,14 @@
 """The sentence banks: sentences by grade, and the grade of a sentence heard.
 
 The banks of a society are its folder `oracle/` (agents/societies/NAME/oracle) on top of those of its language
-(banks/<code>/): a file of both has the tables of both, key by key, and the society's win.
+(banks/<code>/): a file of both has the tables of both, key by key, and the society's win. Then each party adds what its own file
+says (party_files.py).
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -21,15 +21,17 @@ from parley.llm.backends.oracle.bank_files import (
     check_file,
     check_identity,
     check_topic_file,
+    read_file,
 )
+from parley.llm.backends.oracle.party_files import JOINED, NOBODY, PartyFiles
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.llm.seeding import digest
 
 FOLDER = Path(__file__).parent / "banks"
 SOCIETIES = Path(__file__).parents[3] / "agents" / "societies"
-US, NOBODY = "us", "none"
-"""The society of the studies; the party of a persona that names none."""
+US = "us"
+"""The society of the studies."""
 GRADES = (0, 2, 4, 6, 8, 10)
 NEAR = 0.33
 """A party whose side is at most this far from the middle is neither left nor right."""
@@ -95,7 +97,7 @@ class Banks:
 
     def __init__(self, society: str):
         folder = SOCIETIES / society if (SOCIETIES / society / "society.toml").is_file() else Path(society).expanduser()
-        about = _read(folder / "society.toml")
+        about = read_file(folder / "society.toml")
         if not about:
             raise UserError(f"oracle: {society} is not a society: {folder}/society.toml does not exist")
         check_file(SocietyFile, about, folder / "society.toml")
@@ -104,21 +106,24 @@ class Banks:
         self._folders = (FOLDER / self.language, self.folder)
         self._data: dict[str, dict[str, Any]] = {}
         self.demonym = str(about.get("demonym", about.get("title", society)))
-        self._parties: dict[str, Any] = about.get("parties", {})
-        self.sides = {party: one.get("side") for party, one in self._parties.items()}
-        self._words = {party: _whole_words(one["words"]) for party, one in self._parties.items() if one.get("words")}
+        self.parties = PartyFiles(folder, about.get("debaters", ()))
+        self.sides = {party: one.side for party, one in self.parties.files.items()}
+        self._words = {party: _whole_words(one.words) for party, one in self.parties.speakers.items()}
         self._party = lru_cache(maxsize=4096)(self._count_party_words)
         self.changes = cache(self._changes)
         self.recognised = lru_cache(maxsize=1 << 16)(self._recognise)
 
     def data(self, name: str) -> dict[str, Any]:
-        """Return a bank file as a dict: that of the language with that of the society."""
+        """Return a bank file as a dict: that of the language with that of the society, and what its parties add."""
         if name not in self._data:
-            found: dict[str, Any] = {}
-            for folder in self._folders:
-                found = _merged(found, _read(folder / f"{name}.toml"))
-            self._data[name] = found
+            self._data[name] = self.parties.joined(name, self._file(name), self._file("party"))
         return self._data[name]
+
+    def _file(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for folder in self._folders:
+            found = _merged(found, read_file(folder / f"{name}.toml"))
+        return found
 
     @cached_property
     def topics(self) -> dict[str, TopicBank]:
@@ -128,20 +133,22 @@ class Banks:
 
     @cached_property
     def parameters(self) -> dict[str, dict[str, Any]]:
-        """The planted parameters of each topic, by slug (oracle/parameters.toml). Errors: UserError for a wrong file."""
+        """The planted parameters of each topic, by slug: those of oracle/parameters.toml, and by party start, stubbornness and
+        positions (how often backstories state each level). Errors: UserError for a wrong file.
+        """
         check_file(ParametersFile, self.data("parameters"), self.folder / "parameters.toml")
-        return {f"{self.prefix}{slug}": table for slug, table in self.data("parameters")["topics"].items()}
+        planted = self.parties.planted(self.data("parameters"))["topics"]
+        return {f"{self.prefix}{slug}": table for slug, table in planted.items()}
 
     def check(self) -> None:
         """Errors: UserError for parameters, sentences of a topic or identities that cannot be used."""
-        if lacking := [name for name in ("language", "deliberation", "common") if not self.data(name)]:
+        if lacking := [name for name in ("language", "deliberation", "common", "party") if not self._file(name)]:
             raise UserError(
                 f"the oracle has no words of the language {self.language}: put {lacking[0]}.toml and the other files of "
                 f"llm/backends/oracle/banks/en into {self.folder}, translated"
             )
-        parties = [*self._words, NOBODY]
-        check_identity(self.data("common"), parties, self.folder / "common.toml")
-        _ = self.parameters, self.topics  # reading them checks them
+        check_identity(self.data("common"), [*self._words, NOBODY], self.folder / "common.toml")
+        _ = self.parameters, self.topics, [self.data(name) for name in JOINED]  # reading them checks them
 
     @property
     def deliberation(self) -> Mapping[str, Any]:
@@ -158,12 +165,12 @@ class Banks:
 
     def scale_words(self, name: str) -> tuple[str, ...]:
         """Return the labels that show which end of a scale is strong: `high` or `low`. Judges' scales are in English."""
-        return (*self.data("language")[name], *_read(FOLDER / "en" / "language.toml")[name])
+        return (*self.data("language")[name], *read_file(FOLDER / "en" / "language.toml")[name])
 
     @cached_property
     def agreement_labels(self) -> re.Pattern[str]:
         """What the labels of a scale of agreement have, in this language or in English."""
-        english = _read(FOLDER / "en" / "language.toml")["agreement"]
+        english = read_file(FOLDER / "en" / "language.toml")["agreement"]
         return _compiled(f"{self.words('agreement')}|{english}")
 
     def words(self, name: str) -> str:
@@ -177,13 +184,13 @@ class Banks:
     @cached_property
     def asks_for_party(self) -> re.Pattern[str]:
         """What a question for one party looks like; its first group is the word for the party."""
-        words = sorted((word for one in self._parties.values() for word in one.get("words", ())), key=len, reverse=True)
+        words = sorted((word for one in self.parties.speakers.values() for word in one.words), key=len, reverse=True)
         return _compiled(self.words("side").replace("PARTY", "|".join(map(re.escape, words))))
 
     @cached_property
     def labels(self) -> list[str]:
         """What people of each party are called."""
-        return [one["label"] for one in self._parties.values() if one.get("words")]
+        return [one.label for one in self.parties.speakers.values()]
 
     def party(self, text: str) -> str:
         """Return the party that a text names more often than any other; NOBODY for none, and for several alike."""
@@ -211,9 +218,10 @@ class Banks:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all bank files: part of the model's identity."""
+        """A digest of all bank files and of what parties add: part of the model's identity."""
         files = [path for folder in self._folders for path in sorted(folder.rglob("*.toml"))]
-        return digest(*[part for path in files for part in (path.name, path.read_text(encoding="utf-8"))]).hex()
+        texts = [part for path in files for part in (path.name, path.read_text(encoding="utf-8"))]
+        return digest(*texts, self.parties.fingerprint()).hex()
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return banks, (self.society,)
@@ -230,17 +238,6 @@ def topic_bank(slug: str) -> TopicBank | None:
     """Return the bank of a topic as records name it (`racism`, `germany/tempolimit`); None where there is none."""
     society = slug.rpartition("/")[0] or US
     return None if slug.endswith(".toml") else banks(society).topics.get(slug)
-
-
-@cache
-def _read(path: Path) -> dict[str, Any]:
-    """Return a TOML file as a dict; an empty one if there is no file. Errors: UserError if it is broken."""
-    if not path.is_file():
-        return {}
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not valid TOML: {error}") from error
 
 
 def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -279,7 +276,7 @@ def changed(text: str, changes: Changes) -> str:
 
 
 def _load_topic(slug: str, path: Path) -> TopicBank:
-    raw = _read(path)
+    raw = read_file(path)
     check_topic_file(raw, path)
     slots, templates = raw.get("slots", {}), raw["grades"]
     return TopicBank(

@@ -11,7 +11,8 @@ import re
 from functools import cache, lru_cache
 
 from parley.llm.backends.oracle.dynamics import Speaker, biased, dither, move
-from parley.llm.backends.oracle.phrases import NOBODY, Banks, TopicBank, changed, sentences
+from parley.llm.backends.oracle.party_files import NOBODY
+from parley.llm.backends.oracle.phrases import Banks, TopicBank, changed, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_facts import About, about, form, pattern
 from parley.llm.request import DECLINED, Reply

@@ -219,7 +219,9 @@ def _identity(reading: Reading, rng: random.Random) -> list[str]:
 @lru_cache(maxsize=4096)
 def theme(banks: Banks, question: str) -> str | None:
     """Return the theme whose phrase comes first in a question."""
-    return first_phrase(question, {name: bank["recognise"] for name, bank in banks.data("values")["themes"].items()})
+    return first_phrase(
+        question, {name: bank["recognise"] for name, bank in banks.data("values").get("themes", {}).items()}
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -232,4 +234,4 @@ def validation_question(banks: Banks, text: str) -> str | None:
 @cache
 def validation_questions(banks: Banks) -> dict[str, dict[str, list[str]]]:
     """Return the sentences of each leaning (left, right, neutral), by question."""
-    return {entry["ask"]: entry for entry in banks.data("validation")["questions"]}
+    return {entry["ask"]: entry for entry in banks.data("validation").get("questions", ())}

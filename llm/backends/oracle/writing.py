@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from parley.llm.backends.oracle.dynamics import Speaker
+from parley.llm.backends.oracle.party_files import level_shares
 from parley.llm.backends.oracle.phrases import Banks, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_facts import changes
@@ -53,13 +54,20 @@ def _draw_position(banks: Banks, subject: str, answers: str, party: str, rng: ra
     if subject not in slugs:
         return Reply.failed("unknown_ask", f"the rule-based writer has no sentences on {subject!r}")
     slug, planted = slugs[subject], banks.data("parameters")
-    kind = _kind(banks, subject)
-    weights = dict(zip(levels(planted, kind), planted["topics"][slug]["positions"][party], strict=True))
+    weights = _level_weights(banks, slug, levels(planted, _kind(banks, subject)), party)
     offered = {level: weight for level, weight in weights.items() if level in answers}
     if not offered:
         return Reply.failed("unknown_ask", f"the rule-based writer knows no position {answers!r} on {subject!r}")
     shares = list(offered.values())
     return Position(slug, rng.choices(list(offered), shares if sum(shares) else None)[0])
+
+
+def _level_weights(banks: Banks, slug: str, names: Sequence[str], party: str) -> dict[str, float]:
+    """Return how often people of a party state each level: as its file says, else by where the party begins."""
+    known, topic = banks.data("parameters")["levels"], banks.parameters[f"{banks.prefix}{slug}"]
+    if party in topic["positions"]:
+        return dict(zip(names, topic["positions"][party], strict=True))
+    return level_shares({name: float(known[name]) for name in names}, topic["start"][party])
 
 
 def _story(
@@ -224,7 +232,7 @@ def write_questions(reading: Reading, speaker: Speaker) -> Reply:
     If an example is about a debate topic, most of the questions are about it too.
     """
     count, example = reading.facts.get("count", 0), reading.facts.get("question", "")
-    known = [question for question in reading.banks.data("questions")["questions"] if question not in example]
+    known = [question for question in reading.banks.data("questions").get("questions", ()) if question not in example]
     if not 0 < count <= len(known):
         return Reply.failed("unknown_ask", f"{count} questions asked for, {len(known)} known")
     rng = stream(reading.request.seed, reading.ask)

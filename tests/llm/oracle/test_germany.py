@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 from data_checks import check_each
 
-from parley.agents.persona import Persona, load_personas
+from parley.agents.persona import Persona, load_personas, persona_set
 from parley.agents.persona_generator import LONGEST, SHORTEST, list_names, write_personas
 from parley.agents.society import load_society
 from parley.llm.backends.oracle import open_backend
@@ -38,7 +38,7 @@ SOCIETY = load_society("germany")
 GERMANY = banks("germany")
 PARTIES = [party for party in SOCIETY.parties if party != "default"]
 TOPIC = GERMANY.topics["germany/tempolimit"]
-SETS = SOCIETY.folder / "personas" / "voters"
+SETS = persona_set("germany/voters")
 VOTERS = [person for party in PARTIES for person in load_personas(party, SETS)]
 SECOND = re.compile(r"\b(?:du|dich|dir|dein(?:e[nmrs]?)?|euch|eure?[nmrs]?|habt|seid|bist|hast)\b", re.I)
 NO_VERBS = {"ist", "selbst", "fest", "erst", "zuerst", "fast", "längst", "sonst", "meist", "umsonst"}

@@ -1,0 +1,209 @@
+"""What the files of the parties (parties/<code>.toml of a society) give to the speaker, and what follows where they are silent.
+
+A file has a part [oracle] with planted numbers and sentences. Without it, a party still speaks: its people say who they are by
+`person`, answer on themes as people without a party do, and begin where its `side` puts them (`derived_start`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import linear_regression
+from typing import Any
+
+from parley.llm.backends.oracle.bank_files import PartyFile, check_file, read_file
+from parley.llm.errors import UserError, unknown_name
+
+NOBODY = "none"
+"""The party of a persona that names none."""
+MIDDLE, FARTHEST = 5.0, 4.0
+"""The middle of the axis of a topic, and how far from it a party at the end of its side begins if no other party is planted."""
+JOINED = ("common", "self", "values", "backstory", "enhanced", "deliberation")
+"""The banks to which parties add sentences."""
+Bank = dict[str, Any]
+
+
+class PartyFiles:
+    """The files of the parties of a society, and their sentences and numbers in the shape of the banks.
+
+    debaters stand first, in the order in which the society names them, and the other parties by their codes.
+    """
+
+    def __init__(self, folder: Path, debaters: Sequence[str]):
+        self.folder = folder / "parties"
+        paths = {path.stem: path for path in sorted(self.folder.glob("*.toml"))}
+        ordered = dict.fromkeys([*(party for party in debaters if party in paths), *paths])
+        self.files = {party: _party_file(paths[party]) for party in ordered}
+        self.speakers = {party: one for party, one in self.files.items() if one.words}
+        self._debaters = [party for party in debaters if party in self.files]
+        joins = (self._identity, self._votes, self._themes, self._backstory, self._enhanced, self._answers)
+        self._joins: dict[str, Callable[[Bank, Bank], Bank]] = dict(zip(JOINED, joins, strict=True))
+
+    def joined(self, name: str, bank: Bank, generic: Bank) -> Bank:
+        """Return a bank with what the parties add to it; `generic` are the language's sentences for parties that say nothing."""
+        join = self._joins.get(name)
+        return join(bank, generic) if join and bank else bank
+
+    def fingerprint(self) -> str:
+        """Return everything that the speaker reads in these files, as one text."""
+        return repr({party: one.model_dump() for party, one in self.files.items()})
+
+    def _own(self, lines: Callable[[PartyFile], list[str]], generic: Iterable[str]) -> dict[str, list[str]]:
+        """Return the lines of each party; where it has none, the generic ones about its `person`."""
+        told = {
+            party: [line.replace("{person}", one.person) for line in generic] for party, one in self.speakers.items()
+        }
+        return {party: lines(one) or told[party] for party, one in self.speakers.items()}
+
+    def _identity(self, bank: Bank, generic: Bank) -> Bank:
+        own = self._own(lambda one: one.oracle.identity, generic.get("identity", ()))
+        return {**bank, "identity": _before_nobody(own, bank.get("identity", {}))}
+
+    def _votes(self, bank: Bank, generic: Bank) -> Bank:
+        known = bank.get("party", {})
+        asked = [phrase for one in self.speakers.values() for phrase in one.oracle.asked]
+        own = self._own(lambda one: one.oracle.votes, generic.get("votes", ()))
+        return {**bank, "party": {**known, "recognise": [*known.get("recognise", ()), *asked], **own}}
+
+    def _themes(self, bank: Bank, generic: Bank) -> Bank:
+        themes = bank.get("themes", {})
+        for party, one in self.speakers.items():
+            for theme in one.oracle.themes:
+                if theme not in themes:
+                    raise unknown_name(f"theme in oracle.themes of {self.path(party)}", theme, themes)
+        for theme, lines in themes.items():
+            if not lines.get(NOBODY):
+                raise UserError(
+                    f"oracle/values.toml: themes.{theme} has no lines for {NOBODY} (people without a party)"
+                )
+        return {**bank, "themes": {theme: self._theme(theme, lines) for theme, lines in themes.items()}}
+
+    def _theme(self, theme: str, lines: Bank) -> Bank:
+        own = {party: one.oracle.themes.get(theme) or lines[NOBODY] for party, one in self.speakers.items()}
+        return _before_nobody(own, lines)
+
+    def _backstory(self, bank: Bank, generic: Bank) -> Bank:
+        known = generic.get("backstory", {})
+        own = {
+            party: {
+                kind: one.oracle.backstory.get(kind) or [line.replace("{person}", one.person) for line in lines]
+                for kind, lines in known.items()
+            }
+            for party, one in self.speakers.items()
+        }
+        return {**bank, "party": own} if "slots" in bank else bank
+
+    def _enhanced(self, bank: Bank, generic: Bank) -> Bank:
+        known = bank.get(NOBODY, {})
+        own = {
+            party: {kind: one.oracle.enhanced.get(kind) or lines for kind, lines in known.items()}
+            for party, one in self.speakers.items()
+        }
+        return {**bank, **own} if known else bank
+
+    def _answers(self, bank: Bank, generic: Bank) -> Bank:
+        """Let the words of a party show the answer that its people give to an item of the questionnaire."""
+        items = {
+            item: {answer: list(texts) for answer, texts in table.items()}
+            for item, table in bank.get("items", {}).items()
+        }
+        for one in self.speakers.values():
+            words = rf"\b(?:{'|'.join(map(re.escape, one.words))})\b"
+            for item, answer in one.oracle.answers.items():
+                items.setdefault(item, {}).setdefault(answer, []).append(words)
+        return {**bank, "items": items}
+
+    def planted(self, bank: Bank) -> Bank:
+        """Return the parameters (oracle/parameters.toml) with each party's start, stubbornness and levels in every topic."""
+        topics = bank["topics"]
+        for party, one in self.speakers.items():
+            for key in ("start", "stubbornness", "levels"):
+                for slug in getattr(one.oracle, key):
+                    if slug not in topics:
+                        raise unknown_name(f"topic in oracle.{key} of {self.path(party)}", slug, topics)
+        return {**bank, "topics": {slug: self._topic(slug, table) for slug, table in topics.items()}}
+
+    def _topic(self, slug: str, table: Bank) -> Bank:
+        parts = {party: one.oracle for party, one in self.speakers.items()}
+        return {
+            **table,
+            "start": {party: self.start(party, slug, float(table["bias"])) for party in parts},
+            "stubbornness": {party: one.stubbornness[slug] for party, one in parts.items() if slug in one.stubbornness},
+            "positions": {party: one.levels[slug] for party, one in parts.items() if slug in one.levels},
+        }
+
+    def start(self, party: str, slug: str, bias: float) -> float:
+        """Return where a party begins on a topic: the planted number, else the one that follows from its side."""
+        one = self.speakers[party]
+        known = [
+            (other.side, other.oracle.start[slug]) for other in self.speakers.values() if slug in other.oracle.start
+        ]
+        placed = [(side, start) for side, start in known if side is not None]
+        return one.oracle.start.get(slug, derived_start(one.side, placed, self._direction(slug), bias))
+
+    def _direction(self, slug: str) -> float:
+        """Return 1 where the right is the high end of a topic's axis, -1 where the left is, 0 where its file does not say."""
+        high = read_file(self.folder.parent / "topics" / f"{slug}.toml").get("high_party")
+        if high not in self._debaters or len(self._debaters) != 2:
+            return 0.0
+        one, other = (
+            self.files[party].side or 0.0 for party in sorted(self._debaters, key=lambda party: party != high)
+        )
+        return float((one > other) - (one < other))
+
+    def without_start(self, party: str, topics: Iterable[str]) -> list[str]:
+        """Return the topics for which the file of a party plants no start."""
+        return [slug for slug in topics if slug not in self.speakers[party].oracle.start]
+
+    def path(self, party: str) -> str:
+        """Return the file of a party as messages name it."""
+        return f"parties/{party}.toml"
+
+
+def derived_start(side: float | None, placed: Sequence[tuple[float, float]], direction: float, bias: float) -> float:
+    """Return where a party begins on a topic for which its file plants no number, 0 to 10.
+
+    placed: side and planted start of the other parties. With two sides or more it is the level at the party's side on the
+    straight line through them; else as far from the middle as its side, toward the end that `direction` (1, -1) gives it. Without
+    a side or a direction it is the bias.
+
+    >>> derived_start(0.0, [(-0.5, 8.0), (0.5, 2.0)], 0, 6.0), derived_start(0.5, [], -1, 6.0), derived_start(None, [], 1, 6.0)
+    (5.0, 3.0, 6.0)
+    """
+    if side is None:
+        return bias
+    if len({place for place, _ in placed}) > 1:
+        slope, level = linear_regression(*zip(*placed, strict=True))
+        value = level + slope * side
+    elif direction:
+        value = MIDDLE + FARTHEST * direction * side
+    else:
+        return bias
+    return round(min(max(value, 0.0), 10.0), 1)
+
+
+def level_shares(levels: Mapping[str, float], start: float) -> dict[str, float]:
+    """Return how often people of a party state each level, if its file does not say: the two around its start, with this mean.
+
+    >>> level_shares({"small": 3.0, "big": 6.0, "very big": 9.0}, 5.0)
+    {'small': 0.33, 'big': 0.67, 'very big': 0.0}
+    """
+    values = sorted(levels.values())
+    start = min(max(start, values[0]), values[-1])
+    low = max(value for value in values if value <= start)
+    high = min((value for value in values if value > start), default=low)
+    upper = (start - low) / (high - low) if high > low else 1.0
+    shares = {low: 1 - upper, high: upper}
+    return {level: round(shares.get(value, 0.0), 2) for level, value in levels.items()}
+
+
+def _party_file(path: Path) -> PartyFile:
+    values = read_file(path)
+    check_file(PartyFile, values, path)
+    return PartyFile.model_validate(values)
+
+
+def _before_nobody(own: Bank, table: Bank) -> Bank:
+    """Return a table by party with the parties' own entries, and that of people without a party at its end."""
+    return {**{key: value for key, value in table.items() if key != NOBODY}, **own, NOBODY: table.get(NOBODY, [])}
