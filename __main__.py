@@ -218,6 +218,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that stand in for a participant"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
+        "herding": ("analysis.commands.herding", "let people choose one after another, with and without a planner"),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
             "analysis.commands.personalised",

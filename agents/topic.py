@@ -233,6 +233,11 @@ def society_topics(society: Society) -> list[str]:
     return [society.qualified(name) for name in topic_names(society.folder / "topics")]
 
 
+def shared_topic(society: str, name: str) -> Path:
+    """Return the file of a topic that suits every society: one in the folder of the society's language."""
+    return load_society(society).language.folder / "topics" / f"{name}.toml"
+
+
 def topic_file(slug: str) -> Path:
     """Return the file of a topic or an item of news: NAME (of `us`), SOCIETY/NAME, or a path (`./mine.toml`).
 
@@ -247,6 +252,8 @@ def topic_file(slug: str) -> Path:
         return Path(slug)
     society, name = split_name(slug)
     folder = load_society(society).folder / "topics"
+    if (shared := shared_topic(society, name)).is_file():
+        return shared
     news = news_names(folder)
     if name not in (known := [*topic_names(folder), *news]):
         raise unknown_name("topic" if society == US else f"topic of {society}", name, known)
@@ -257,12 +264,14 @@ def topic_file(slug: str) -> Path:
 def load_topic(slug: str) -> Topic:
     """Read a topic or an item of news, by name or by path. Errors: UserError if it is unknown or broken.
 
-    Its society is the one that its name or its file names, or in whose folder the file lies; else `us`.
+    Its society is the one that its name or its file names, or in whose folder the file lies; else `us`. A topic of a language
+    (`shared_topic`) has the society of its name.
     """
     path, where = topic_file(slug), f"topic {slug}"
     values = read_toml(path)
     named = values.pop("society", None)
-    society = load_society(str(named)) if named else society_of(path) or load_society()
+    inside = "" if slug.endswith(".toml") else split_name(slug)[0]
+    society = load_society(str(named)) if named else society_of(path) or load_society(inside or US)
     own_scales = _scales(require_section(values, "scales", where), f"{slug}.toml")
     values.pop("scales", None)
     known = {**scales(society.language), **own_scales}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from parley.analysis import plots
+from parley.analysis import herding_report, plots
 from parley.analysis.deliberation import consensus_report
 from parley.analysis.figures import save
 from parley.analysis.metrics import applies, metrics
@@ -23,7 +23,7 @@ SUMMARY = "summary.md"
 
 def main_figure(run: Path) -> Path:
     """Return the path of a report's main figure."""
-    names = [run / "figures" / f"{name}.png" for name in ("consensus", "attitudes")]
+    names = [run / "figures" / f"{name}.png" for name in ("consensus", "herding", "attitudes")]
     return next((path for path in names if path.exists()), names[-1])
 
 
@@ -31,6 +31,8 @@ def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
     """Return the figures of a run by their names in its folder, the main one first. A figure is drawn when it is called."""
     if consensus_report.deliberates(tables):
         return {"consensus": partial(consensus_report.figure, tables, run)}
+    if herding_report.decides(tables):
+        return {"herding": partial(herding_report.figure, tables)}
     points, believers = (metrics()[name].compute(tables) for name in ("trajectory", "contagion"))
     drawn = plots.run_figures(tables, points, caption(tables, points))
     return drawn | ({"contagion": partial(plots.contagion_figure, tables, believers)} if len(believers) else {})
@@ -47,6 +49,8 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
         (run / SUMMARY).unlink(missing_ok=True)
         if consensus_report.deliberates(tables):
             return consensus_report.write_consensus_report(tables, run, run / SUMMARY, prices)
+        if herding_report.decides(tables):
+            return herding_report.write_herding_report(tables, run, run / SUMMARY, prices)
         write_tables(tables, run / "tables")
         measured = metrics(more)
         results = {name: metric.compute(tables) for name, metric in measured.items()}

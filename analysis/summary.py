@@ -65,7 +65,7 @@ def write_summary(
     report.lines(provenance.intervention_table(tables))
     for name, metric in measured.items():
         if metric.LABELS and applies(metric, tables):
-            _metric(report, tables, metric, results[name])
+            add_metric(report, tables, metric, results[name])
     missing(report, tables)
     run_on(report, tables, prices)
     again(report, tables)
@@ -201,6 +201,7 @@ def missing(report: Report, tables: Tables) -> None:
         "ratings of further probes": (tables.probes, "rating"),
         "replies": (tables.utterances, "text"),
         "notes to themselves": (tables.private, "text"),
+        "choices": (tables.decisions, "act"),
     }
     rows = []
     for what, (frame, column) in unread.items():
@@ -223,7 +224,7 @@ def missing(report: Report, tables: Tables) -> None:
         report.table(lines, ["what", "count", "of", "reasons", "by party"])
         return
     frames = {"rating": ratings, "further rating": tables.probes, "reply": tables.utterances, "call": calls}
-    frames |= {"act": tables.acts} if len(tables.acts) else {}
+    frames |= {"act": tables.acts, "choice": tables.decisions}
     counts = [words.count_phrase(len(frame), noun) for noun, frame in frames.items() if len(frame)]
     none = "" if len(ratings) else " There are no ratings."
     report.add(f"Nothing: {words.join_phrases(counts)}, all readable.{none}" if counts else "Nothing was asked yet.")
@@ -352,7 +353,7 @@ def _sent_before(calls: pd.DataFrame) -> str:
     return f"{share:.0%} of prompt tokens repeat the start of the same agent's earlier prompt{reused}"
 
 
-def _metric(report: Report, tables: Tables, metric: ModuleType, frame: pd.DataFrame) -> None:
+def add_metric(report: Report, tables: Tables, metric: ModuleType, frame: pd.DataFrame) -> None:
     """Add a metric's table. A column that is empty, or the same number of rooms in each row, is left out."""
     report.section(metric.TITLE)
     if frame.empty:

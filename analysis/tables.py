@@ -30,7 +30,7 @@ from parley.model import events
 from parley.model.recorder import read_lines
 from parley.model.scenario_run import PARTIAL, RECORD
 
-FURTHER = ("characters", "private", "probes", "interventions", "links", "heard", "acts", "exposures")
+FURTHER = ("characters", "private", "probes", "interventions", "links", "heard", "acts", "exposures", "decisions")
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
@@ -62,7 +62,7 @@ KEYS = ["topic", "group", "repetition", "seat", "party", "name"]
 NODE = "node"
 WHO = ["room", "agent"]
 ROOM = ["room", "topic", "group", "repetition"]
-TYPES = {"int": "int64", "float | None": "float64"}
+TYPES = {"int": "int64", "float": "float64", "float | None": "float64"}
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,11 @@ class Tables:
                 how, asked, earlier (JSON)
     exposures:  one row per post that a person on a platform was shown: room, round, agent, place (1 is the top), iteration (the
                 post), score (that was shown), carrier (the agent through whom it came), source (feed, search)
+    decisions:  one row per person and period where people choose between A and B one after another: the keys, round (the period),
+                iteration, position (in the order of choosing, from 1), state (the right option), prior (P(A) before all), belief
+                (P(A) for a Bayesian who sees the acts before), precision (of its signal), cost (of this precision, for a
+                planner), signal, act, reason (why there is none), probability (of A, if the model tells it), covered, raw, how,
+                asked, earlier (JSON), planner_reason (why a planner could not be read), planner_raw
     """
 
     header: events.Header
@@ -121,6 +126,7 @@ class Tables:
     heard: pd.DataFrame
     acts: pd.DataFrame
     exposures: pd.DataFrame
+    decisions: pd.DataFrame
     finished: bool
 
     @property
@@ -213,6 +219,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         heard=_heard(kinds[events.Heard], kinds[events.Shown]),
         acts=_with_keys(_acts(frames[events.Acted]()), agents),
         exposures=_exposures(kinds[events.Shown]),
+        decisions=_with_keys(_decisions(frames[events.Decided](), frames[events.StateDrawn]()), agents),
         finished=bool(kinds[events.Ended]),
     )
 
@@ -328,6 +335,11 @@ def _exposures(shown: Sequence[events.Shown]) -> pd.DataFrame:
     ]
     numbers = dict.fromkeys(("round", "agent", "place", "iteration", "score", "carrier"), "int64")
     return _table(rows, room="object", **numbers, source="object")
+
+
+def _decisions(frame: pd.DataFrame, states: pd.DataFrame) -> pd.DataFrame:
+    frame["earlier"] = _column(json.dumps(list(values)) if values else None for values in frame["earlier"])
+    return frame.merge(states, on=["room", "round"], how="left", validate="many_to_one")
 
 
 def _table(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:

@@ -32,6 +32,7 @@ SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), F
     "intervention": ("--repetitions", "10"),
     "persuasion": ("--repetitions", "10"),
     "recollection": ("--repetitions", "10"),
+    "herding": ("--repetitions", "40"),
 }
 """With what a preset's figure is drawn, beside --llm oracle, where it is not TWO: less than the preset asks for."""
 

@@ -25,7 +25,9 @@ PURPOSES: Mapping[str, str] = {
     "act": "what somebody does on a social medium, of the acts that are possible",
     "target": "which post of a feed the act is about",
     "search": "the words of a search for posts",
+    "decision": "a choice between two options, one of which is right, after the choices of others and a private signal",
     # agents without a seat
+    "precision": "how precise a planner makes the next person's signal",
     "check": "a fact checker's correction of what was said lately",
     "statement": "a mediator's draft, or its revision",
     "ranking": "how a member would rank candidate statements",
@@ -93,6 +95,17 @@ class Facts(TypedDict, total=False):
     acts: Sequence[str]  # what somebody can do on a social medium, in the order of the allowed answers
     posts: Sequence[tuple[str, int]]  # the posts that are shown: text and score
     options: Mapping[str, Sequence[int]]  # the numbers of the posts (from 1) that each act can be about
+    # people who choose one after another, and their planner
+    prior: float  # P(A) before all of them
+    history: Sequence[tuple[str, float]]  # the acts so far, each with the precision of that person's signal
+    ties: str  # what undecided people do: coin, own
+    signal: str  # the option to which the person's own signal points, A or B
+    precision: float  # of this signal
+    levels: tuple[float, ...]  # the precisions from which a planner chooses
+    base: float  # the one that is free
+    cost: float  # of one unit of distance from it
+    aim: str  # right, A or B
+    left: int  # people who have not chosen yet
     # the material of a mediator, a representative, a judge
     opinion: str
     opinions: Sequence[str]

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import mesa
 
 from parley.agents.agent import DebateAgent, Debater
+from parley.agents.herd_member import HerdMember, HerdPlanner
 from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import MediatorAgent
 from parley.agents.network_agent import NetworkDebater
@@ -27,13 +28,14 @@ from parley.agents.society import Society
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Probe
 from parley.environments.base import Networked
+from parley.environments.herding import Herding
 from parley.environments.platform import Platform
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
 from parley.model.casting import REFERENCE, RoomSeating, SeatPlace
 from parley.model.model_shares import voice_of
-from parley.model.scenario import MEDIATOR, REPRESENTATIVE
+from parley.model.scenario import MEDIATOR, PLANNER, REPRESENTATIVE
 from parley.model.scenario_blocks import People
 from parley.model.surrogate_seats import surrogate_for
 
@@ -53,6 +55,7 @@ def make_agent(model: DebateModel, seating: RoomSeating, number: int) -> SeatedA
         return SurrogateSeat(model, seating, number)
     linked = PlatformSeat if isinstance(model.environment, Platform) else NetworkSeat
     kind: Any = PrivateSeat if seating.mediated else linked if seating.links else DebateSeat
+    kind = HerdSeat if isinstance(model.environment, Herding) else kind
     own_class = model.agent_classes.get(place.persona.party)
     agent: SeatedAgent = (_combined(own_class, kind) if own_class else kind)(model, seating, number)
     return agent
@@ -66,6 +69,16 @@ def make_mediator(model: DebateModel, seating: RoomSeating, members: list[int]) 
     return MediatorAgent(
         policy, question, members, model.style.sampling, _adapter_of(model, MEDIATOR), _named_voice(model, MEDIATOR)
     )
+
+
+def make_planner(model: DebateModel, topic: str) -> HerdPlanner | None:
+    """Make the planner of a room in which people choose one after another; None unless a model is the planner."""
+    herding = cast(Herding, model.environment)
+    if herding.planner != "model":
+        return None
+    language, voice = model.setup.subject.topic(topic).language, _named_voice(model, PLANNER)
+    own = herding.precisions, herding.precision, herding.cost, herding.aim
+    return HerdPlanner(language, model.style.sampling, *own, voice)
 
 
 class _Counters(WeakKeyDictionary):
@@ -143,6 +156,17 @@ class PrivateSeat(SeatedAgent, Participant):
         self.assign_seat(seating, number)
 
 
+class HerdSeat(SeatedAgent, HerdMember):
+    """A seat among people who choose one after another."""
+
+    def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
+        place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
+        prior = cast(Herding, model.environment).prior
+        speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
+        super().__init__(model, place.persona, topic, len(seating.places), prior, model.style, *speaks)
+        self.assign_seat(seating, number)
+
+
 class SurrogateSeat(SeatedAgent, SurrogateAgent):
     """A seat that a surrogate plays."""
 
@@ -204,7 +228,7 @@ def _voice(model: DebateModel, seating: RoomSeating, number: int) -> str:
 
 
 def _named_voice(model: DebateModel, name: str) -> str:
-    """The voice of a mediator or of representatives."""
+    """The voice of a mediator, of representatives or of a planner."""
     return name if name in model.voices else ""
 
 

@@ -44,13 +44,13 @@ def scenario_from_args(
     """
     from parley.llm.backends import check_spec
     from parley.model.scenario import load_preset
-    from parley.model.validation import check_topics
+    from parley.model.validation import check_topics, topics_to_know
 
     given = fields_from_args(options, models)
     scenario = load_preset(preset or options.scenario, given)
     for spec in _voices(scenario).values():
         check_spec(spec)
-        check_topics(spec, [] if scenario.subject.questions else scenario.subject.all_topics)
+        check_topics(spec, topics_to_know(scenario))
     return scenario, tuple(given)
 
 

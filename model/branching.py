@@ -35,7 +35,7 @@ from parley.model.model_shares import share_of
 from parley.model.recorder import MemoryRecorder, read_lines, to_line
 from parley.model.scenario import Scenario, scenario_from_dict
 from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, Branch, RunSpec
-from parley.model.validation import check_topics
+from parley.model.validation import check_topics, topics_to_know
 
 ALLOWED = f"interventions (--intervene), rounds (--rounds), the model (--llm) and {', '.join(SETTINGS)}"
 MEASURES = ("probe", "also", "survey", "forecast", "reader", "listing", "asks", "survey_temperature", "archetypes")
@@ -87,7 +87,7 @@ def plan_branch(
     later = scenario.llm_by_party.keys() - base.llm_by_party.keys()
     for model in sorted(scenario.llm_by_party[voice] for voice in later):
         check_spec(model)
-        check_topics(model, base.subject.all_topics)
+        check_topics(model, topics_to_know(base))
     models = header.branch.get("models", {}) | {voice: {} for voice in sorted(later)}
     branch = Branch(_relative(folder, out), round_, digest(shared).hex(), models)
     spec = RunSpec(scenario, out, tuple(given), start=folder, agent_class=agent_class, branch=branch)

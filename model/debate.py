@@ -24,6 +24,7 @@ import mesa
 from parley.agents.topic import Topic, forecast_probe
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
+from parley.environments.herding import Herding
 from parley.environments.platform import Platform
 from parley.llm.answer_sharing import AnswerSharing
 from parley.llm.backends import identity_spec, is_scripted
@@ -37,6 +38,7 @@ from parley.model.agent_factory import AgentClass, DebateSeat, SeatedAgent
 from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
 from parley.model.custom import Topology, scenario_on
 from parley.model.events import Endowed, Event, OwnModel, Posed, Seated
+from parley.model.herding_round import run_herding_round
 from parley.model.interventions import initially_absent, intervene
 from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import MissingTally
@@ -284,6 +286,9 @@ class DebateModel(SteppedModel):
         """The round of one room."""
         reshuffle = partial(self._shuffle, room.id, self.round)
         view = Room(tuple(room.members), self._first_order[room.id], reshuffle, room.society)
+        if isinstance(self.environment, Herding):
+            planner = agent_factory.make_planner(self, room.topic)
+            return run_herding_round(room, self.environment, self.environment.turns(view, self.round), planner)
         form = self.setup.reply_form(self.round)
         if room.society and isinstance(self.environment, Platform):
             return run_platform_round(room, self.environment, view)

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from parley.llm.errors import UserError
-from parley.model.events import Acted, Event, Rated, Utterance
+from parley.model.events import Acted, Decided, Event, Rated, Utterance
 
 LEAST, ENOUGH = 0.05, 20
 MANY = 0.2
 """The share of missing ratings or replies from which on there is a warning."""
-RATINGS, REPLIES, ACTS = "ratings", "replies", "acts"
+RATINGS, REPLIES, ACTS, DECISIONS = "ratings", "replies", "acts", "decisions"
 UNASKED = frozenset({"absent", "muted", "no_side", "no_statement"})
 """Reasons of a silence that is no failure, because nothing was asked."""
 SHOWN = 80
@@ -44,7 +44,7 @@ class Unreadable(UserError):
 
 
 class TallyKey(NamedTuple):
-    """What is counted together: ratings (of a probe), replies or acts of a model, by its voice."""
+    """What is counted together: ratings (of a probe), replies, acts or decisions of a model, by its voice."""
 
     voice: str
     what: str
@@ -68,15 +68,20 @@ class MissingTally:
                 self.examples.setdefault(reason, raw)
 
     def hear(self, events: Iterable[Event], voices: Mapping[int, str], models: Collection[str]) -> None:
-        """Count the ratings, replies and acts of agents whose voice is one of the models, unless nothing was asked."""
+        """Count the ratings, replies, acts and decisions of agents whose voice is one of the models, unless nothing was asked."""
         for event in events:
-            if not isinstance(event, Rated | Utterance | Acted) or (voice := voices.get(event.agent, "")) not in models:
+            if (
+                not isinstance(event, Rated | Utterance | Acted | Decided)
+                or (voice := voices.get(event.agent, "")) not in models
+            ):
                 continue
             if isinstance(event, Rated) and event.asked:
                 reason = event.reason or "empty" if event.rating is None else None
                 self.count(TallyKey(voice, RATINGS, event.probe), reason, event.raw)
             elif isinstance(event, Acted) and event.asked:
                 self.count(TallyKey(voice, ACTS), event.reason, event.raw if event.act is None else event.target_raw)
+            elif isinstance(event, Decided) and event.asked:
+                self.count(TallyKey(voice, DECISIONS), event.reason, event.raw)
             elif isinstance(event, Utterance) and event.reason not in UNASKED:
                 self.count(TallyKey(voice, REPLIES), event.reason or "empty" if event.text is None else None, event.raw)
 

@@ -13,6 +13,7 @@ from parley.agents.agent import DebateStyle
 from parley.agents.datafiles import read_toml, require_section
 from parley.agents.persona import party_of, persona_set
 from parley.agents.society import US, VOTERS, Society, load_society
+from parley.agents.topic import shared_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
 from parley.llm.backends import in_society
@@ -40,8 +41,8 @@ from parley.model.scenario_blocks import (
 )
 from parley.model.trait_assignment import TraitAssignment, assign_traits
 
-MEDIATOR, REPRESENTATIVE = "mediator", "representative"
-"""Names of the mediator and of representatives, where a field names a party or a seat."""
+MEDIATOR, REPRESENTATIVE, PLANNER = "mediator", "representative", "planner"
+"""Names of the mediator, of representatives and of a planner that is a model, where a field names a party or a seat."""
 STAND_IN = "surrogate:"
 """The beginning of a spec that names a surrogate instead of a model (model/surrogate_seats.py)."""
 PRESETS = Path(__file__).parent / "scenarios"
@@ -127,6 +128,7 @@ class Scenario:
         """Read entries such as `PARTY=SPEC`, by party or seat."""
         names = [*self.party_and_seat_names, *([MEDIATOR] if self.mediated else [])] if entries else []
         names += [REPRESENTATIVE] if self.people.represented != "none" else []
+        names += [PLANNER] if getattr(self.environment, "planner", "") == "model" else []
         values: dict[str, str] = {}
         for entry in entries:
             who, _, value = entry.partition(mark)
@@ -259,7 +261,7 @@ class Scenario:
             own["environment_spec"] = EnvironmentSpec(name, {**spec.options, **options}, spec.society)
         society = own.get("society", spec.society)
         if society != spec.society and "topics" not in own and not own.get("questions", self.subject.questions):
-            own["topics"] = ()
+            own["topics"] = _shared_topics(self.subject.topics, society)
         if (
             society != spec.society
             and own.get("personas", self.people.personas) not in load_society(society).persona_sets
@@ -269,6 +271,12 @@ class Scenario:
             own["interventions"] = tuple(_addressed(one, load_society(society)) for one in own["interventions"])
         own["llm"] = in_society(own.get("llm", self.models.llm), society)
         return self.replace(**own)
+
+
+def _shared_topics(topics: Iterable[str], society: str) -> tuple[str, ...]:
+    """Return those topics that every society has, by their plain names."""
+    names = [topic.rpartition("/")[2] for topic in topics]
+    return tuple([name for name in names if shared_topic(society, name).is_file()])
 
 
 def _addressed(one: Intervention, society: Society) -> Intervention:

@@ -9,6 +9,7 @@ from parley.agents.mediators import open_mediator
 from parley.agents.persona import load_personas, parties, party_of, set_name
 from parley.agents.representative import parse_knowledge
 from parley.agents.topic import PUBLIC, TURNS, Topic
+from parley.environments.herding import Herding
 from parley.environments.platform import Platform
 from parley.llm.backends import split_spec, topics_of
 from parley.llm.errors import UserError, unknown_name
@@ -141,8 +142,15 @@ def check_taught(scenario: Scenario, backend: Backend) -> None:
     """
     identity = dict(backend.identity)
     for one in (identity, identity.get("first", {}), *identity.get("voices", {}).values()):
+        topics = scenario.subject.all_topics if scenario.subject.questions else topics_to_know(scenario)
         known = one.get("topics") or ([] if scenario.subject.questions else list(one.get("parameters", ())))
-        _refuse_topics(one.get("backend", ""), known, scenario.subject.all_topics if known else [])
+        _refuse_topics(one.get("backend", ""), known, topics if known else [])
+
+
+def topics_to_know(scenario: Scenario) -> Sequence[Topic]:
+    """Return the topics that a model has to know: none where people deliberate on questions or choose between A and B."""
+    chosen = scenario.subject.questions or isinstance(scenario.environment, Herding)
+    return [] if chosen else scenario.subject.all_topics
 
 
 def check_topics(spec: str, topics: Iterable[Topic]) -> None:

@@ -141,6 +141,7 @@ RULES = (
     Rule(r"friends\.graphml", "--repetitions 1 --rounds 1 --topic racism"),
     Rule(r"network.* --intervene", "--repetitions 2 --set size=16"),
     Rule(r"--scenario (platform|spread|herd_effect|group_polarisation)", "--repetitions 2 --rounds 2 --set size=16"),
+    Rule(r"--scenario herding", "--repetitions 2 --rounds 1"),
     Rule(r"--scenario network", NETWORK),
     Rule(r"--scenario (consensus|representatives)", DELIBERATION),
     Rule(r"--scenario structured_debate", "--repetitions 1 --rounds 2 --topic abortion"),
@@ -152,7 +153,7 @@ RULES = (
     Rule(r"^run\.py calibrate --society", "--repetitions 5 --rounds 1"),
     Rule(r"^run\.py calibrate", "--repetitions 5 --rounds 2 --topic racism --llm oracle"),
     Rule(r"^run\.py structured", "--repetitions 2 --rounds 2 --topic abortion"),
-    Rule(r"^run\.py (personalised|prior-beliefs|bets|arguments)\b", "--repetitions 2 --topic racism"),
+    Rule(r"^run\.py (personalised|prior-beliefs|bets|arguments|herding)\b", "--repetitions 2 --topic racism"),
     Rule(r"^run\.py audit-probe", "--repeats 2 --personas simple"),
     Rule(r"^run\.py validate", "--personas simple"),
     Rule(r"^run\.py population", "--agents 300 --steps 3"),
@@ -161,7 +162,9 @@ RULES = (
 )
 REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
 """Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""
-WITH_MODEL = r"^run\.py (--scenario|sweep|structured|archetypes|intervene|personalised|prior-beliefs|bets|arguments)\b"
+WITH_MODEL = (
+    r"^run\.py (--scenario|sweep|structured|archetypes|intervene|personalised|prior-beliefs|bets|arguments|herding)\b"
+)
 """Commands that ask the model in the box unless they are told of another: the oracle is put there, which needs no torch."""
 
 

@@ -42,6 +42,7 @@ ASKING = {
     "structured": "baseline --topic racism --repetitions 1 --rounds 2",
     "arguments": SMALL,
     "bets": SMALL,
+    "herding": SMALL,
     "personalised": SMALL,
     "prior-beliefs": SMALL,
     "personas": "--party democrat",

@@ -127,12 +127,12 @@ def _with_addresses(
 def check_cells(cells: Sequence[SweepCell]) -> None:
     """Errors: UserError where a graph does not fit, or a model cannot debate a topic."""
     from parley.model.own_graph import check_files
-    from parley.model.validation import check_topics
+    from parley.model.validation import check_topics, topics_to_know
 
     for scenario, _ in _combinations(cells).values():
         check_files(scenario)
         for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
-            check_topics(spec, [] if scenario.subject.questions else scenario.subject.all_topics)
+            check_topics(spec, topics_to_know(scenario))
 
 
 def _combinations(cells: Sequence[SweepCell]) -> dict[str, tuple[Scenario, int]]:

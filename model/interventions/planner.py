@@ -10,9 +10,8 @@ The planner knows the attitudes of the last survey. It expects that a line at p 
 nothing if no message is expected to bring the mean nearer, or if no attitude could be read. Of equally good messages it says the
 first.
 
-After the planner of information in sequential social learning ("Steering the Herd"), in the simplest form: greedy (one round
-ahead), with a fixed set of public or private messages in place of a precision to choose, and a linear belief in place of a
-Bayesian one. It sees ratings, which no agent of the room sees.
+It is greedy (one round ahead), with a linear model of how a message moves attitudes. It sees ratings, which no agent of the room
+sees. A planner of signals in sequential social learning is an option of the environment `herding`.
 """
 
 from __future__ import annotations

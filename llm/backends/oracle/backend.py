@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from parley.llm.backends.oracle import acts, judging, mediation, speech, stance, surveys, writing
+from parley.llm.backends.oracle import acts, herding, judging, mediation, speech, stance, surveys, writing
 from parley.llm.backends.oracle.act_law import PLANTED
 from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.prompt_parser import Reading, read
+from parley.llm.backends.oracle.social_learning import BAYESIAN
 from parley.llm.request import Reply, Request, Usage
 
 
@@ -27,7 +28,9 @@ class Oracle(Speaker):
             "pull": self.pull,
             "banks": self.banks.fingerprint,
         }
-        return identity if self.acts == PLANTED else {**identity, "acts": asdict(self.acts)}
+        acts = {} if self.acts == PLANTED else {"acts": asdict(self.acts)}
+        chooser = {} if self.chooser == BAYESIAN else {"chooser": self.chooser._asdict()}
+        return identity | acts | chooser
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""
@@ -55,6 +58,8 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "bdi": stance.answer_note,
     "latent": stance.answer_note,
     "bounded": stance.answer_note,
+    "decision": herding.answer_decision,
+    "precision": herding.answer_precision,
     "importance": stance.answer_importance,
     "reflection": stance.answer_reflection,
     "summary": stance.answer_summary,

@@ -21,6 +21,7 @@ from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
 from parley.llm.backends.oracle.party_files import NOBODY
 from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
 from parley.llm.seeding import digest
 
 REACH = {"weak": 5.0, "strong": 2.0}
@@ -322,6 +323,7 @@ class Speaker:
 
     `stance_in_speech` and `stance_in_interviews` are the shares of replies with the stance sentence, which also answers a
     labelled survey (docs/oracle.md). With `stance_first` it comes before the sentences that go with it, else anywhere.
+    `chooser` is how it weighs signal and others where people choose one after another (social_learning.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -332,12 +334,14 @@ class Speaker:
         pull: float | None = None,
         society: str = US,
         acts: ActLaw = PLANTED,
+        chooser: Person = BAYESIAN,
     ):
         self.banks = banks(society)
         self.banks.check()
         self.parameters = planted(changes, society)
         self.pull = self.banks.law("pull") if pull is None else pull
         self.acts = acts
+        self.chooser = chooser
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""

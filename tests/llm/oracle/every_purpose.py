@@ -43,6 +43,7 @@ SCENARIOS: dict[str, Sequence[str]] = {
     "platform": ("topics=racism", "rounds=6", "size=30", "activation=every"),
     "consensus_habermas": (),
     "representatives": (),
+    "herding": ("rounds=1", "planner=model"),
 }
 """Settings of a small run of each."""
 FORMS = {

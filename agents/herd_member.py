@@ -1,0 +1,182 @@
+"""The people of sequential social learning, and their planner: they compose requests and read replies.
+
+A person is told the prior, the choices before its own with the precision of each signal, and its own signal, in words. The choice
+is a closed question (`Request.answers`), so that a backend can tell the probability of each option. Neither the question nor the
+choice is remembered: every period begins anew. Lines from outside (interventions) are remembered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from parley.agents.agent import SURVEY_TOKENS, DebateAgent, DebateStyle
+from parley.agents.decisions import OPTIONS, read_option
+from parley.agents.language import Language
+from parley.agents.persona import Persona
+from parley.agents.scales import NUMERIC, Scale, read_rating
+from parley.agents.topic import Topic
+from parley.llm.purposes import Facts
+from parley.llm.request import Message, Reply, Request, Sampling
+
+_PERCENT = re.compile(r"(?i) ?%| per ?cent\b| prozent\b| (?:times )?(?:in|out of|von) 100\b(?: malen)?")
+"""What may follow the number of a planner's reply, and says no more than that it is in percent."""
+
+
+class Made(NamedTuple):
+    """An earlier choice, as all people see it: who chose what, with a signal of which precision."""
+
+    name: str
+    act: str
+    precision: float
+
+
+class Situation(NamedTuple):
+    """What everybody knows before a choice: the prior, the rule for ties, how many people choose in all, how many of them still
+    have to (`left`), and the earlier choices.
+    """
+
+    prior: float
+    ties: str
+    people: int
+    left: int
+    history: tuple[Made, ...]
+
+    @property
+    def facts(self) -> Facts:
+        """The same for the oracle."""
+        return Facts(prior=self.prior, ties=self.ties, history=[(made.act, made.precision) for made in self.history])
+
+    def told(self, language: Language) -> str:
+        """Return the choices in words."""
+        if not self.history:
+            return language.words("no_choices")
+        made = [
+            language.fill("choice_made", name=made.name, act=made.act, precision=in_words(made.precision, language))
+            for made in self.history
+        ]
+        return language.fill("choices", made="; ".join(made))
+
+
+class Decision(NamedTuple):
+    """A choice, or None and a reason. probability: of A, if the backend tells it; covered: see `Reply`."""
+
+    act: str | None
+    reason: str | None
+    raw: str | None
+    probability: float | None = None
+    covered: float | None = None
+    how: str = "strict"
+
+
+class HerdMember(DebateAgent):
+    """A person who chooses after others."""
+
+    def __init__(
+        self,
+        model: Any,
+        persona: Persona,
+        topic: Topic,
+        people: int,
+        prior: float,
+        style: DebateStyle,
+        adapter: str = "",
+        voice: str = "",
+    ):
+        opening = topic.language.prompt("herding").fill(people=people, prior=round(100 * prior))
+        super().__init__(model, persona, topic, style, opening, adapter=adapter, voice=voice)
+
+    def instruction(self, form: str) -> str:
+        return self.topic.language.prompt("decision_ask").text
+
+    def compose_decision(
+        self, situation: Situation, signal: str, precision: float, seed: int, again: bool = False
+    ) -> Request:
+        """Ask which option the person chooses."""
+        language = self.topic.language
+        check = language.fill("check", signal=signal, precision=in_words(precision, language))
+        asked = f"{situation.told(language)} {check} {self.instruction('decision')}"
+        if again:
+            asked = language.prompt("reask").fill(survey=asked)
+        sampling = self.style.sampling._replace(max_tokens=SURVEY_TOKENS, stop=())
+        facts: Facts = {**situation.facts, "signal": signal, "precision": precision}
+        return self._request("decision", self._chat(self._noted(asked)), sampling, seed, facts, answers=OPTIONS)
+
+    def absorb_decision(self, reply: Reply) -> Decision:
+        """Read a choice; nothing is remembered."""
+        if reply.failure:
+            return Decision(None, reply.failure.name, None)
+        option, reason = read_option(reply.text)
+        probability = reply.answers["A"] if reply.answers else None
+        how = f"strict, {reply.way}" if reply.way else "strict"
+        return Decision(option, reason, reply.text, probability, reply.covered, how)
+
+
+class HerdPlanner(NamedTuple):
+    """A planner that is a model: it is asked in words how precise the next person's signal shall be."""
+
+    language: Language
+    sampling: Sampling
+    levels: tuple[float, ...]
+    base: float
+    cost: float
+    aim: str
+    voice: str = ""
+
+    def compose(self, situation: Situation, seed: int, again: bool = False) -> Request:
+        """Ask for the precision of the next signal, in percent."""
+        asked = self.language.prompt("planner").fill(
+            people=situation.people,
+            prior=round(100 * situation.prior),
+            choices=situation.told(self.language),
+            left=situation.left,
+            aim=self.language.words("aim_right")
+            if self.aim == "right"
+            else self.language.fill("aim_act", act=self.aim),
+            prices="; ".join(self._price(level) for level in self.levels),
+            answers=", ".join(self.answers),
+        )
+        if again:
+            asked = self.language.prompt("reask").fill(survey=asked)
+        own = Facts(levels=self.levels, base=self.base, cost=self.cost, aim=self.aim, left=situation.left)
+        facts: Facts = {**situation.facts, **own}
+        sampling = self.sampling._replace(max_tokens=SURVEY_TOKENS, stop=())
+        message = (Message("user", asked),)
+        return Request(message, sampling, seed, self.answers, "precision", voice=self.voice, facts=facts)
+
+    def absorb(self, reply: Reply) -> tuple[float | None, str | None]:
+        """Return the precision that a reply names, or None and the reason."""
+        if reply.failure:
+            return None, reply.failure.name
+        value, reason = read_rating(_PERCENT.sub("", reply.text or ""), _percent_scale(self.levels))
+        if value is None:
+            return None, reason
+        chosen = [level for level in self.levels if abs(100 * level - value) < 1e-6]
+        return (chosen[0], None) if chosen else (None, "not_offered")
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The allowed answers: percent without a sign."""
+        return tuple([f"{100 * level:.0f}" for level in self.levels])
+
+    def _price(self, level: float) -> str:
+        price = self.cost * abs(level - self.base)
+        return self.language.fill("price", level=f"{100 * level:.0f}", price=f"{price:.2f}")
+
+
+def _percent_scale(levels: Sequence[float]) -> Scale:
+    low, high = (round(100 * end) for end in (min(levels), max(levels)))
+    return Scale("precision", NUMERIC, low, max(high, low + 1), {low: "lowest", max(high, low + 1): "highest"})
+
+
+def in_words(precision: float, language: Language) -> str:
+    """Return a precision in words: `7 times in 10`, `75 times in 100`.
+
+    >>> from parley.agents.language import ENGLISH
+    >>> in_words(0.7, ENGLISH), in_words(0.75, ENGLISH)
+    ('7 times in 10', '75 times in 100')
+    """
+    percent = round(100 * precision)
+    times, of = (percent, 100) if percent % 10 else (percent // 10, 10)
+    return language.fill("times", times=times, of=of)

@@ -1,0 +1,161 @@
+"""The report of a run in which people choose one after another: summary, tables, figure and transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from parley.analysis import disclaimers, provenance
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure, plot_line
+from parley.analysis.formatting import count_phrase, escape_markdown, strip_controls
+from parley.analysis.metrics import metrics, wrong_cascades
+from parley.analysis.metrics._periods import rules
+from parley.analysis.summary import add_metric, again, missing, open_summary, run_on
+from parley.analysis.tables import Tables, write_table, write_tables
+from parley.llm.budget import UNPRICED, Prices
+
+MEASURES = ("herding_time", "wrong_cascades", "welfare", "signal_weights")
+"""The metrics of such a run, in the order of the summary."""
+READING = (
+    "The unit of analysis is the room: its periods are averaged first, or taken as one cluster. Brackets hold 95% intervals over "
+    "rooms. A Bayesian reads the choices of others by Bayes' rule, taking them for Bayesians; "
+)
+TIES = {"coin": "an undecided one tosses a coin.", "own": "an undecided one follows its own signal."}
+
+
+def decides(tables: Tables) -> bool:
+    """Return whether people chose one after another in a run."""
+    return len(tables.decisions) > 0
+
+
+def write_herding_report(tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -> Path:
+    """Write tables/, figures/, transcript.md and, last, the summary; return the figure's path."""
+    report, measured = open_summary(tables, summary), metrics()
+    results = {name: measured[name].compute(tables) for name in MEASURES}
+    write_tables(tables, run / "tables")
+    for name, frame in results.items():
+        write_table(frame, run / "tables" / name)
+    drawn = report.figure(
+        figure(tables), "figures/herding", "Right choices by place in the order, and how periods ended"
+    )
+    report.section("In short", "\n".join(f"- {measured[name].headline(frame)}" for name, frame in results.items()))
+    report.section("How to read the numbers", f"{READING}{TIES[rules(tables).ties]} {_setting(tables)}")
+    report.lines(provenance.intervention_table(tables))
+    for name, frame in results.items():
+        add_metric(report, tables, measured[name], frame)
+    missing(report, tables)
+    report.add(_silent_planners(tables))
+    run_on(report, tables, prices)
+    again(report, tables)
+    (run / "transcript.md").write_text("\n".join(_transcript(tables)), encoding="utf-8")
+    report.add(
+        "`transcript.md` shows every choice. The table `decisions` has a row per person and period (docs/herding.md)."
+    )
+    report.write()
+    return drawn
+
+
+def _setting(tables: Tables) -> str:
+    """Return the options of the environment as a sentence."""
+    own = rules(tables)
+    planner = {
+        "none": "No planner changes this.",
+        "optimum": "A planner sets the precision of each signal, as is best with Bayesians.",
+        "model": "A planner that is a model sets the precision of each signal.",
+    }[own.planner]
+    aim = "the right option" if own.aim == "right" else own.aim
+    wants = (
+        "" if own.planner == "none" else f" It wants people to choose {aim}; one unit of precision costs {own.cost:g}."
+    )
+    return f"A is right with probability {own.prior:g}, and a private signal with {own.precision:g}. {planner}{wants}"
+
+
+def _silent_planners(tables: Tables) -> str:
+    unread = tables.decisions["planner_reason"].dropna()
+    if unread.empty:
+        return ""
+    reasons = ", ".join(f"{reason} {count}" for reason, count in unread.value_counts().items())
+    often = f"{count_phrase(len(unread), 'time')} of {len(tables.decisions):,} ({escape_markdown(reasons)})"
+    return f"The planner could not be read {often}; these signals kept the free precision."
+
+
+def by_position(tables: Tables) -> pd.DataFrame:
+    """Return a row per place in the order: position, rooms, right and signal (shares right, means of rooms) with intervals."""
+    known = tables.decisions[tables.decisions["act"].notna()]
+    hits = known.assign(right=known["act"] == known["state"], signal=known["signal"] == known["state"])
+    rows = []
+    for position, part in hits.groupby("position"):
+        means = part.groupby("room")[["right", "signal"]].mean()
+        row: dict[str, Any] = {"position": position, "rooms": len(means)}
+        for name in means:
+            values = means[name].to_numpy(dtype=float)
+            row |= dict(
+                zip((name, f"{name}_low", f"{name}_high"), (values.mean(), *mean_interval(values)), strict=True)
+            )
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def figure(tables: Tables) -> Figure:
+    """Draw the share of right choices by place in the order, and how periods ended."""
+    scenario, rooms = tables.header.scenario, tables.decisions["room"].nunique()
+    unfinished = "" if tables.finished else " (unfinished)"
+    about = f"{scenario['name']}{unfinished} on {disclaimers.model_label(tables.header)}, seed {scenario['seed']}"
+    with new_figure(6.4, 2.9, strip_controls(f"{about}: means over {rooms} rooms, bars are 95% intervals")) as drawn:
+        left, right = drawn.subplots(1, 2, width_ratios=(3, 2))
+        points = by_position(tables)
+        plot_line(left, points, "position", "right", "choices", OTHERS[1])
+        plot_line(left, points, "position", "signal", "private signals", OTHERS[0])
+        left.set(ylim=(0, 1.03), xlabel="Place in the order of choosing", ylabel="Share right")
+        _draw_ends(right, wrong_cascades.compute(tables))
+        add_legend(drawn, [left], 2)
+    return drawn
+
+
+def _draw_ends(axis: Axes, found: pd.DataFrame) -> None:
+    """Draw the share of each end of a period; a cross is what Bayesians would have."""
+    names = {"right": "right\ncascade", "wrong": "wrong\ncascade", "left": "cascade\nleft", "none": "no\ncascade"}
+    rows = pd.DataFrame(
+        [
+            {"at": place, **{key: found.iloc[0][f"{end}{key}"] for key in ("", "_low", "_high")}}
+            for place, end in enumerate(names)
+        ]
+    ).rename(columns={"": "value", "_low": "value_low", "_high": "value_high"})
+    axis.errorbar(
+        rows["at"], rows["value"], yerr=error_bars(rows, "value"), fmt="o", color="#333333", markersize=4, capsize=2
+    )
+    if np.isfinite(found.iloc[0]["wrong_bayes"]):
+        axis.plot([1], [found.iloc[0]["wrong_bayes"]], "x", color="#cb7e00", markersize=6)
+        axis.annotate(
+            "Bayesians", (1, found.iloc[0]["wrong_bayes"]), xytext=(6, 3), textcoords="offset points", fontsize=6
+        )
+    axis.set(ylim=(-0.03, 1.03), ylabel="Share of periods")
+    axis.set_xticks(range(len(names)), names.values(), fontsize=6)
+    axis.yaxis.set_major_locator(MaxNLocator(5))
+
+
+def _transcript(tables: Tables) -> Iterator[str]:
+    yield f"# {escape_markdown(tables.header.scenario['name'])}: choices\n"
+    yield f"Model: {escape_markdown(disclaimers.model_label(tables.header))}. Signals are private; choices are seen by all.\n"
+    for room, rows in tables.decisions.groupby("room", sort=False):
+        yield f"\n## Room {escape_markdown(str(room))}"
+        for round_, period in rows.groupby("round", sort=False):
+            yield f"\n### Period {round_}: {period['state'].iloc[0]} is right\n"
+            for row in period.sort_values("position").to_dict("records"):
+                yield _line(row)
+    yield ""
+
+
+def _line(row: dict[str, Any]) -> str:
+    act = row["act"] if isinstance(row["act"], str) else f"*(missing: {escape_markdown(str(row['reason']))})*"
+    known = "" if np.isnan(row["probability"]) else f", P(A) {row['probability']:.2f}"
+    check = f"own check {row['signal']}, right {100 * row['precision']:.0f} times in 100"
+    return f"{row['position']}. **{escape_markdown(row['name'])}:** {act} ({check}{known})"

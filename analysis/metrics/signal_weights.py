@@ -1,0 +1,112 @@
+"""Weights of the own signal and of the choices of others: how do people combine the two?"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+from scipy.special import stdtrit
+
+from parley.analysis.bootstrap import FEWEST, LEVEL, Floats, clustered_share_interval, too_few
+from parley.analysis.metrics._cells import spans, with_interval
+from parley.analysis.metrics._periods import periods
+from parley.analysis.tables import Tables
+from parley.llm.backends.oracle.social_learning import TIE, A, log_odds
+
+ORDER = 33
+TITLE = "Own signal and choices of others"
+NOTE = (
+    "The log-odds of choosing A are fitted by logistic regression: own × the log-odds of the person's own signal, "
+    "plus others × the log-odds of A for a Bayesian who sees the choices before, plus a constant (lean: a liking for "
+    "the letter A). A person who chooses each option with the probability that it is right has 1 and 1; one who "
+    "chooses at random has 0 and 0. Where the model tells the probability of A, it is used in place of the choice. "
+    "Intervals take rooms as clusters. Against: of the people whose signal contradicts choices that outweigh it, the "
+    "share who follow the signal all the same (Bayesians 0, at random 0.5, signals alone 1)."
+)
+LABELS = {
+    "rooms": "rooms", "own": "own", "others": "others", "lean": "lean", "against": "against", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "decisions"
+WEIGHTS = ("lean", "others", "own")
+WITHOUT_ERROR = "choices follow from signal and belief without error, so weights have no scale"
+EXACT = "the probabilities follow one law without error, so weights have no interval"
+NO_SPREAD = "signals or beliefs do not vary"
+ENDLESS = 25.0
+"""A weight beyond this is one that the fit could not bound."""
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic and group: rooms, choices, lean, others, own, conflicts (people whose signal is outweighed),
+    against, reason.
+    """
+    table, rows = choices(tables), []
+    for keys, part in table.groupby(["topic", "group"], sort=False):
+        rows.append(dict(zip(("topic", "group"), keys, strict=True)) | _row(part))
+    kinds = {"topic": "object", "group": "object", "rooms": "int64", "choices": "int64"} | spans(*WEIGHTS)
+    kinds |= {"conflicts": "int64"} | spans("against") | {"reason": "object"}
+    return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+
+
+def headline(found: pd.DataFrame) -> str:
+    row = found.iloc[0]
+    if row["reason"] == EXACT:
+        weights = f"its own signal by {row['own']:.2f} and the choices of others by {row['others']:.2f}"
+        return f"The model weighs {weights}, without error."
+    if np.isnan(row["own_low"]):
+        return f"How people weigh their own signal against the choices of others cannot be told: {row['reason']}."
+    ends = [f"{row[name]:.2f} ({row[f'{name}_low']:.2f} to {row[f'{name}_high']:.2f})" for name in ("own", "others")]
+    return f"People give their own signal the weight {ends[0]} and the choices of others {ends[1]}; a Bayesian gives 1 to both."
+
+
+def choices(tables: Tables) -> pd.DataFrame:
+    """Return a row per readable choice: topic, group, room, others (log-odds of A by the choices before), own (of the signal,
+    with its sign), y (P(A) if the model tells it, else the act), act (1 for A), follows (1 if the act is the signal's option).
+    """
+    rows = []
+    for period in periods(tables):
+        for belief, choice in zip(period.beliefs, period.choices, strict=False):
+            own = log_odds(choice.precision) * (1 if choice.signal == A else -1)
+            act, follows = float(choice.act == A), float(choice.act == choice.signal)
+            y = act if math.isnan(choice.probability) else choice.probability
+            rows.append((period.topic, period.group, period.room, belief, own, y, act, follows))
+    return pd.DataFrame(rows, columns=["topic", "group", "room", "others", "own", "y", "act", "follows"])
+
+
+def _row(part: pd.DataFrame) -> dict[str, Any]:
+    rooms = part["room"].nunique()
+    row: dict[str, Any] = {"rooms": rooms, "choices": len(part)}
+    weights, reason = fit(part)
+    row |= {name: value for triple in weights for name, value in with_interval(*triple).items()} if weights else {}
+    outweighed = part[(part["others"] * part["own"] < 0) & (part["others"].abs() > part["own"].abs() + TIE)]
+    counts = outweighed.groupby("room")["follows"]
+    hits, sizes = counts.sum().to_numpy(dtype=float), counts.size().to_numpy(dtype=float)
+    share = hits.sum() / sizes.sum() if len(sizes) else np.nan
+    row |= {"conflicts": len(outweighed)} | with_interval("against", share, clustered_share_interval(hits, sizes))
+    return row | {"reason": reason}
+
+
+def fit(part: pd.DataFrame) -> tuple[list[tuple[str, float, tuple[float, float]]], str | None]:
+    """Return each weight with its interval, or none and the reason. Below `FEWEST` rooms weights have no interval.
+
+    The interval is Student's with the sandwich variance of rooms. part: rows of `choices`.
+    """
+    x, y = np.column_stack([np.ones(len(part)), part[["others", "own"]]]), part["y"].to_numpy(dtype=float)
+    if len(part) < 4 or np.linalg.matrix_rank(x) < x.shape[1]:
+        return [], NO_SPREAD
+    rooms, codes = part["room"].nunique(), part["room"].factorize()[0]
+    clusters: Any = {"cov_type": "cluster", "cov_kwds": {"groups": codes}} if rooms >= FEWEST else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = sm.GLM(y, x, family=sm.families.Binomial()).fit(**clusters)
+    values: Floats = np.asarray(fitted.params)
+    exact = bool(np.allclose(fitted.fittedvalues, y, atol=1e-6))
+    if not np.isfinite(values).all() or np.abs(values).max() > ENDLESS or (exact and {0.0, 1.0} & set(y)):
+        return [], WITHOUT_ERROR
+    reason = too_few() if rooms < FEWEST else EXACT if exact else None
+    reach = np.full(3, np.nan) if reason else float(stdtrit(rooms - 1, (1 + LEVEL) / 2)) * np.asarray(fitted.bse)
+    triples = zip(WEIGHTS, values, reach, strict=True)
+    return [(name, float(at), (at - by, at + by)) for name, at, by in triples], reason
