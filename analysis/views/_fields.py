@@ -83,7 +83,7 @@ LABELS: dict[str, tuple[str, str]] = {
     "protocol": (ADVANCED, "Order of the two sides"),
 }
 HINTS = {
-    "seats": "One party for each seat, with commas: republican, democrat, default.",
+    "seats": "The party of each seat, with commas. A seat named default has no persona.",
     "parties": "The parties of the groups, with commas.",
     "size": "How many people each group has.",
     "default_agent": "An agent without a persona: it shows the model's own opinion.",

@@ -139,7 +139,7 @@ def test_two_runs_on_the_same_axes(visits: Callable[..., Visit]) -> None:
     visit.load("three_way")
     panel = visit.view("Compare")
     visit.choose("Compare with", "runs/intervention")
-    panel.get_by_role("img").wait_for()
+    panel.get_by_role("img").first.wait_for()
     told = panel.get_by_role("region", name="What differs").inner_text()
     assert "fine-tuned adapters" in told
     assert "interventions" in told

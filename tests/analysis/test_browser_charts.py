@@ -230,6 +230,7 @@ def test_the_legend_hides_a_party_and_the_rooms(chart: Callable[..., Locator]) -
     assert "Democrat" not in page.locator(".tip").inner_text()
     shown.locator("summary").click()
     table = shown.get_by_role("region", name="Values of the chart")
+    table.locator("tbody tr").first.wait_for()
     assert table.locator("tbody tr").count() == 4 * 2 * 7
     assert "\tDemocrat\t" not in table.inner_text()
     now = lines.count()
