@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, prices_from_args, scenario_from_args
+from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option, natural, program
 from parley.model.progress import Interrupted, Progress, stoppable, summary_line
 
@@ -75,7 +75,7 @@ def run_parser() -> Parser:
         parser, "--list", "list all scenarios with their sources, and all topics and models", action="store_true"
     )
     page = parser.add_argument_group("page")
-    about = "open the app in the browser with this scenario instead of running it (docs/app.md)"
+    about = "open the page in the browser; with --scenario, at the form of that scenario (docs/app.md)"
     add_option(page, "--ui", about, action="store_true")
     add_option(
         page,
@@ -91,16 +91,17 @@ def run(arguments: Sequence[str]) -> int:
     options = run_parser().parse_args(arguments)
     if options.list:
         return show_list()
-    if not options.scenario:
+    if not options.scenario and not options.ui:
         raise UserError(
-            "no scenario was given: name one, such as python run.py --scenario echo_chamber (--list shows all)"
+            "no scenario was given: name one, such as python run.py --scenario echo_chamber (--list shows all), "
+            "or choose one in the browser: python run.py --ui"
         )
     misplaced = [name for name in ("host", "port") if getattr(options, name) is not None and not options.ui]
     if misplaced:
         raise UserError(f"--{misplaced[0]} only works with --ui: add --ui, or leave out --{misplaced[0]}")
-    scenario, given = scenario_from_args(options)
     if options.ui:
-        return page(options, scenario, given)
+        return page(options)
+    scenario, given = scenario_from_args(options)
     if options.dry_run:
         from parley.model.cost_estimate import estimate_lines
 
@@ -142,10 +143,9 @@ NOT_FOR_THE_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens
 """Options that do not work together with --ui."""
 
 
-def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]) -> int:
-    """`run.py --scenario NAME --ui`: serve the page until it is interrupted."""
+def page(options: argparse.Namespace) -> int:
+    """`run.py --ui`: serve the page until it is interrupted. With --scenario NAME it begins with the form of that scenario."""
     from parley.analysis.commands.page import serve
-    from parley.analysis.provenance import field_value
 
     unset = run_parser().get_default
     if refused := [f"--{name.replace('_', '-')}" for name in NOT_FOR_THE_PAGE if getattr(options, name) != unset(name)]:
@@ -153,12 +153,26 @@ def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]
             f"--ui does not take {', '.join(refused)}: the page chooses a folder for each run and has its own limits. "
             "Leave these options out, or run without --ui"
         )
+    settings = page_settings(options)
+    return serve(Path(__file__).with_name("app.py"), settings, options.host or "127.0.0.1", options.port)
+
+
+def page_settings(options: argparse.Namespace) -> dict[str, str]:
+    """Return the scenario and its settings for the address of the page; without --scenario none, for the first screen."""
+    from parley.analysis.provenance import field_value
+
+    if not options.scenario:
+        if alone := sorted(fields_from_args(options)):
+            raise UserError(
+                f"--ui without --scenario takes no settings ({', '.join(alone)}): add --scenario NAME (--list shows all)"
+            )
+        return {}
+    scenario, given = scenario_from_args(options)
     if {"interventions", "llms"} & set(given):
         raise UserError(
             "--ui cannot be combined with --intervene or --llm PARTY=SPEC: write these settings into a preset (docs/presets.md)"
         )
-    settings = {"scenario": options.scenario, **{key: field_value(scenario.to_dict(), key) for key in given}}
-    return serve(Path(__file__).with_name("app.py"), settings, options.host or "127.0.0.1", options.port)
+    return {"scenario": options.scenario, **{key: field_value(scenario.to_dict(), key) for key in given}}
 
 
 def show_list() -> int:

@@ -9,9 +9,9 @@ from parley.model.events import Header
 from parley.model.scenario import STAND_IN
 
 NOTES = {
-    "oracle": "These debates were written by the **known-truth speaker**, a rule-based backend with a planted bias, influence "
-    "and drift (its parameters are in the record's header). Figures that resemble a paper's show that the pipeline works. They "
-    "are no evidence about people or about language models.",
+    "oracle": "The **rule-based speaker** (oracle, the known-truth speaker) wrote these debates, and no language model. Its "
+    "bias, influence and drift are set in advance: they are in the record's header. So the figures show that the analysis works. "
+    "They are no evidence about people or about language models.",
     "pocket": "These debates were written by **pocket**, a model organism: a small language model trained from scratch on texts "
     "of the known-truth speaker. docs/pocket.md and `python run.py calibrate` measure how much of the planted bias, influence "
     "and drift it took over. Its tokens and probabilities are real, its opinions are planted. Figures that resemble a paper's "

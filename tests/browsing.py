@@ -42,11 +42,15 @@ needs_chromium = pytest.mark.skipif(
 class Server:
     """`run.py --ui` in a folder, as a user starts it."""
 
-    def __init__(self, home: Path, port: str = "0", environment: dict[str, str] | None = None):
+    def __init__(
+        self, home: Path, port: str = "0", environment: dict[str, str] | None = None, errors: Path | None = None
+    ):
+        """errors: a file for what it writes to the terminal's error stream."""
         command = [sys.executable, str(RUN), "--scenario", "three_way", "--llm", "oracle", "--ui", "--port", port]
         self.process = subprocess.Popen(
-            command, cwd=home, stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
-        )
+            command, cwd=home, stdout=subprocess.PIPE, stderr=errors.open("w") if errors else None, text=True,
+            env={**os.environ, **(environment or {})},
+        )  # fmt: skip
         assert self.process.stdout is not None
         found = re.search(r"http://127.0.0.1:(\d+)/", self.process.stdout.readline())
         assert found
@@ -129,8 +133,9 @@ class Visit:
 
     def choose(self, label: str, option: str) -> None:
         """Choose from a list, by its label."""
-        self.page.get_by_role("button", name=label).locator("visible=true").first.click()
-        self.page.get_by_role("option", name=option).locator("visible=true").first.click()
+        field = self.page.get_by_label(label, exact=True)
+        field.locator("option", has_text=option).first.wait_for(state="attached")
+        field.select_option(field.locator("option", has_text=option).first.get_attribute("value"))
 
     def _asked(self, address: str) -> bool:
         here = urlparse(address).hostname in ("127.0.0.1", None)

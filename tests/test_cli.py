@@ -58,8 +58,8 @@ DEBATING = [
     name for name, given in ASKING.items() if SMALL in given or name in ("intervene", "fine-tuned", "structured")
 ]
 SILENT = {
-    "population", "surrogate", "fit-law", "branches", "compare", "export", "export-network", "report", "analyse", "human", "completion",
-    "new", "check",
+    "population", "surrogate", "fit-law", "branches", "compare", "export", "export-network", "report", "analyse", "human",
+    "completion", "new", "check",
     "representatives train", "representatives grid",
 }  # fmt: skip
 """Every command that asks none: what it does is computed, or trained."""

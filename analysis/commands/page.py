@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
 import threading
 import webbrowser
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,8 +27,11 @@ def serve(app: Path, settings: Mapping[str, str], host: str, port: int | None) -
         raise UserError('the app needs packages that are not installed: python -m pip install -e ".[app]"')
     listening = _listen(host, port)
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
-    address = f"http://{shown}:{listening.getsockname()[1]}/?{urlencode(settings)}"
+    search = f"?{urlencode(settings)}" if settings else ""
+    address = f"http://{shown}:{listening.getsockname()[1]}/{search}"
     os.environ["SOLARA_APP"] = str(app.resolve())
+    gc.disable()  # until the server answers: nothing that an import makes is garbage
+    import_module("parley.model.scenario")  # first: the import of Mesa looks at every module that is already there
     _server(address).run(sockets=[listening])
     return 0
 
@@ -54,6 +59,7 @@ def _server(address: str) -> Any:
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            gc.enable()
             print(f"page     {address}\n         ends with Ctrl-C", flush=True)
             if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin":
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -22,6 +22,10 @@ ABOUT = (
     "It measures how their opinions change, from surveys before, during and after the debate. "
     "It shows how much of that change is the agents' influence on each other, and how much is the model's own bias."
 )
+DEFAULT = (
+    "A Default agent has no persona: it shows the model's own opinion. "
+    "Start runs a scenario at once, on the rule-based speaker, which is free."
+)
 FIRST = 6
 """Scenarios of the gallery that are shown at once; the others unfold."""
 EXAMPLE_SETTINGS = {"llm": "oracle", "repetitions": "10"}
@@ -55,6 +59,7 @@ def FirstScreen(session: Session, go: Callable[[str], None], start: Callable[[st
         speaker = "The example is written by the rule-based speaker, not by a language model."
         element("p", f"{speaker}{made} It shows what every view does.", css="soft")
     element("h2", "Scenarios")
+    element("p", DEFAULT, css="soft")
     Gallery(cards=cards(), first=FIRST, event_start=start, event_edit=lambda name: go(f"?scenario={name}"))
 
 

@@ -10,7 +10,7 @@ import base64
 import threading
 from collections.abc import Callable, Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import solara
 import solara.alias as alias
@@ -22,6 +22,7 @@ KINDS = {"svg": "image/svg+xml", "png": "image/png"}
 MOST = 1000
 """Rows of a table, and lines of a conversation, that the page shows. Export has all of them."""
 Line = dict[str, str]
+T = TypeVar("T")
 ONE_FIGURE_AT_A_TIME = threading.RLock()
 """All tabs and runs share Matplotlib's settings."""
 
@@ -29,6 +30,22 @@ ONE_FIGURE_AT_A_TIME = threading.RLock()
 def element(tag: str, *children: Any, css: str = "", **attributes: str) -> Any:
     """Make an HTML element. Children are elements or text; text stays text."""
     return alias.rv.Html(tag=tag, children=list(children), class_=css, attributes=attributes)
+
+
+@solara.component_vue("choose.vue")
+def _Choose(label: str, options: list[str], value: str, event_choose: Callable[[str], None]) -> None:
+    """A list to choose from, with its label. Options are text."""
+
+
+@solara.component
+def Select(label: str, values: Sequence[T], value: solara.Reactive[T] | T,
+           on_value: Callable[[T], None] | None = None) -> None:  # fmt: skip
+    """Choose one of the values, as `solara.Select` does, from the browser's own list (Vuetify's nests two controls)."""
+    chosen = solara.use_reactive(value, on_value)
+    by_title = {str(one): one for one in values}
+    _Choose(
+        label=label, options=list(by_title), value=str(chosen.value), event_choose=lambda to: chosen.set(by_title[to])
+    )
 
 
 @solara.component_vue("table.vue")

@@ -202,5 +202,12 @@ def surveyed(tables: Tables) -> bool:
 
 def rooms(tables: Tables) -> dict[str, str]:
     """Return the title of each room, by its id."""
-    rows = tables.agents.drop_duplicates("room").to_dict("records")
-    return {row["room"]: f"{tables.title(row['topic'])}, {row['group']}, room {row['repetition'] + 1}" for row in rows}
+    from parley.analysis.formatting import group_title
+
+    rows, several = tables.agents.drop_duplicates("room").to_dict("records"), tables.agents["group"].nunique() > 1
+    where = {
+        group: f", {group_title(group, tables.names)}" if several else "" for group in tables.agents["group"].unique()
+    }
+    return {
+        row["room"]: f"{tables.title(row['topic'])}{where[row['group']]}, room {row['repetition'] + 1}" for row in rows
+    }

@@ -13,7 +13,7 @@ from parley.analysis.figures import styles_of_run
 from parley.analysis.formatting import seat_title
 from parley.analysis.tables import Tables, load
 from parley.analysis.views._chart import Chart, Drawn, Key, last_round, party_key
-from parley.analysis.views._html import element, table
+from parley.analysis.views._html import Select, element, table
 from parley.analysis.views._session import Shown, runs, surveyed
 from parley.analysis.views.attitudes import HEADER, attitude_panel
 from parley.llm.errors import UserError
@@ -30,7 +30,7 @@ def View(shown: Shown) -> None:
     chosen = solara.use_reactive("")
     other = solara.use_memo(lambda: _load(chosen.value), [chosen.value])
     if others:
-        solara.Select("Compare with", others, chosen)
+        Select("Compare with", others, chosen)
     if isinstance(other, Tables):
         Both(shown, other, chosen.value)
     else:

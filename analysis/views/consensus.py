@@ -13,7 +13,7 @@ from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.position_change import measure_movement
 from parley.analysis.deliberation.run_episodes import episodes_of_events, position_before
 from parley.analysis.deliberation.session_transcript import HEADINGS, MOVED, moves
-from parley.analysis.views._html import Line, element, line, log, painted, picture, table
+from parley.analysis.views._html import Line, Select, element, line, log, painted, picture, table
 from parley.analysis.views._session import Shown
 from parley.analysis.views.conversation import edges, turn
 from parley.model.events import Header
@@ -30,7 +30,7 @@ def View(shown: Shown) -> None:
     episodes = solara.use_memo(lambda: _episodes(shown), now)
     titles = {f"{number}. {episode.question.question}": episode for number, episode in enumerate(episodes, 1)}
     chosen = solara.use_reactive(next(iter(titles)))
-    solara.Select("Question of a group", list(titles), chosen)
+    Select("Question of a group", list(titles), chosen)
     Group(shown, titles.get(chosen.value) or episodes[0])
     svg = solara.use_memo(lambda: painted(lambda: consensus(shown)), now)
     picture(

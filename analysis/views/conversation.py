@@ -13,7 +13,7 @@ from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.figures import styles_of_run
 from parley.analysis.formatting import format_number, seat_label
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import Line, line, log
+from parley.analysis.views._html import Line, Select, line, log
 from parley.analysis.views._session import Shown, rooms
 
 ORDER = 2
@@ -35,7 +35,7 @@ def View(shown: Shown) -> None:
         room.set(debated[0])
     ids = {title: id_ for id_, title in reversed(titles.items())}
     with solara.Columns([1, 1]):
-        solara.Select("Room", list(titles.values()), titles[room.value], lambda title: room.set(ids[title]))
+        Select("Room", list(titles.values()), titles[room.value], lambda title: room.set(ids[title]))
         solara.InputText("Search", search, continuous_update=True)
     log(room_lines(shown.tables, room.value, shown.round, search.value), "Conversation")
 

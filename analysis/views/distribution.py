@@ -13,7 +13,7 @@ from parley.analysis.figures import styles_of_run
 from parley.analysis.formatting import REFERENCE, seat_title
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Chart, Drawn, Line, Panel, last_round, party_key, scale_ends
-from parley.analysis.views._html import element
+from parley.analysis.views._html import Select, element
 from parley.analysis.views._session import Shown, surveyed
 from parley.analysis.views.attitudes import chart_caption
 
@@ -31,7 +31,7 @@ def View(shown: Shown) -> None:
     titles = {tables.title(topic): topic for topic in tables.topics}
     chosen = solara.use_reactive(next(iter(titles)))
     if len(titles) > 1:
-        solara.Select("Topic", list(titles), chosen)
+        Select("Topic", list(titles), chosen)
     topic = titles.get(chosen.value, tables.topics[0])
     stem = shown.session.folder.name if shown.session.folder else "run"
     chart = solara.use_memo(lambda: histograms(tables, topic, f"{stem}-distribution"), [tables, topic])

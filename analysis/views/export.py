@@ -14,7 +14,7 @@ from parley.analysis.deliberation import session_transcript
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.deliberation.run_episodes import candidate_table, episodes_of_events, position_before
 from parley.analysis.tables import Tables, table_csv
-from parley.analysis.views._html import KINDS, element, painted
+from parley.analysis.views._html import KINDS, Select, element, painted
 from parley.analysis.views._session import Shown
 from parley.analysis.views.attitudes import drawable, main
 
@@ -38,7 +38,7 @@ def View(shown: Shown) -> None:
         for kind, mime in KINDS.items():
             draw = partial(painted, partial(main, shown), kind)
             Download(draw, f"{stem}.{kind}", mime, f"Figure ({kind.upper()})", now)
-    solara.Select("Table", list(frames), chosen)
+    Select("Table", list(frames), chosen)
     csv = f"{stem}-{chosen.value}.csv"
     Download(lambda: table_csv(frame).encode(), csv, "text/csv", f"Table (CSV, {len(frame):,} rows)", now)
     Download(lambda: text(shown).encode(), f"{stem}-transcript.md", "text/markdown", "Transcript (Markdown)", now)

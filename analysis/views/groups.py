@@ -7,7 +7,7 @@ import solara
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.formatting import format_number, group_title, seat_title
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import element, log
+from parley.analysis.views._html import Select, element, log
 from parley.analysis.views._session import Shown
 from parley.analysis.views.conversation import room_lines
 
@@ -29,8 +29,8 @@ def View(shown: Shown) -> None:
     )
     topic, room = solara.use_reactive(topics[0]), solara.use_reactive(numbers[0])
     with solara.Columns([1, 1]):
-        solara.Select("Topic", topics, topic)
-        solara.Select("Room", numbers, room)
+        Select("Topic", topics, topic)
+        Select("Room", numbers, room)
     here = seats[(seats["topic"] == topic.value) & (seats["repetition"] == room.value - 1)]
     sections = [_group(shown, group, rows["room"].iloc[0]) for group, rows in here.groupby("group", sort=False)]
     element("div", *sections, css="beside")

@@ -6,8 +6,8 @@ import solara
 
 from parley.analysis.formatting import seat_label
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import element
-from parley.analysis.views._session import Shown
+from parley.analysis.views._html import Select, element
+from parley.analysis.views._session import Shown, rooms
 
 ORDER = 7
 TITLE = "Interview"
@@ -26,10 +26,11 @@ def shows(tables: Tables) -> bool:
 @solara.component
 def View(shown: Shown) -> None:
     rows = shown.tables.agents.to_dict("records")
-    agents = {f"{row['agent']}: {row['name']}, {seat_label(row)}, {row['room']}": row["agent"] for row in rows}
+    titles = rooms(shown.tables)
+    agents = {f"{row['name']}, {seat_label(row)}, {titles[row['room']]} ({row['agent']})": row["agent"] for row in rows}
     names = {row["agent"]: row["name"] for row in rows}
     title, question = solara.use_reactive(next(iter(agents))), solara.use_reactive("")
-    solara.Select("Agent", list(agents), title)
+    Select("Agent", list(agents), title)
     solara.InputText("Question", question, continuous_update=True)
 
     def ask() -> None:

@@ -24,7 +24,7 @@ from parley.agents.persona import all_personas
 from parley.analysis.formatting import seat_label
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import element
+from parley.analysis.views._html import Select, element
 from parley.analysis.views._session import Shown, rooms
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream
@@ -59,7 +59,7 @@ def View(shown: Shown) -> None:
     chosen = solara.use_reactive(next(iter(networks)))
     network = networks.get(chosen.value) or next(iter(networks.values()))
     if len(networks) > 1:
-        solara.Select("Network", list(networks), chosen)
+        Select("Network", list(networks), chosen)
     people = solara.use_memo(lambda: who(tables, network), [network.room.name, tables.header])
     people_json = solara.use_memo(lambda: json.dumps(people), [people])
     state_json = solara.use_memo(lambda: json.dumps(state(tables, network, shown.round)), [network, shown.round])

@@ -31,7 +31,7 @@ PLACES = {"": "Start", "?new": "New run", "?runs": "Your runs"}
 
 @solara.component_vue("scheme.vue")
 def Scheme() -> None:
-    """Light or dark, as the browser is set. (Solara's own `auto` leaves out the element in which its page stands.)"""
+    """Light or dark, as the browser is set (Solara's `auto` leaves out the root of its page). Also language and finger zoom."""
 
 
 @solara.component_vue("connection.vue")
@@ -64,7 +64,7 @@ def Page() -> None:
     solara.Title("Parley")
     solara.Style(STYLE)
     Scheme()
-    Connection(command=f"python run.py --scenario {START} --ui")
+    Connection(command="python run.py --ui")
     here = _place(search)
     Places(places=[[place, name] for place, name in PLACES.items()], here=here, event_go=go)
     with solara.Column(classes=["page"]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import solara
 
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import element
+from parley.analysis.views._html import Select, element
 from parley.analysis.views._session import Shown, rooms
 from parley.model.interventions import intervention_spec
 from parley.model.scenario import MEDIATOR
@@ -28,10 +28,10 @@ def View(shown: Shown) -> None:
     titles = {title: room for room, title in rooms(shown.tables).items() if room in set(people["room"])}
     label, to, where = solara.use_reactive(next(iter(KINDS))), solara.use_reactive(ALL), solara.use_reactive(ALL_ROOMS)
     by, text = solara.use_reactive("Ann"), solara.use_reactive("")
-    solara.Select("What", list(KINDS), label)
+    Select("What", list(KINDS), label)
     with solara.Columns([1, 1]):
-        solara.Select("To", [ALL, *dict.fromkeys([*people["party"], *people["seat"]])], to)
-        solara.Select("Where", [ALL_ROOMS, *titles], where)
+        Select("To", [ALL, *dict.fromkeys([*people["party"], *people["seat"]])], to)
+        Select("Where", [ALL_ROOMS, *titles], where)
     kind = KINDS[label.value]
     if kind == "message":
         solara.InputText("By", by, continuous_update=True)

@@ -9,13 +9,17 @@ import solara
 
 from parley.analysis.formatting import format_number
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import table
+from parley.analysis.views._html import Select, element, table
 from parley.analysis.views._session import Shown, rooms
 
 ORDER = 5
 TITLE = "Surveys"
 BARS = " ▁▂▃▄▅▆▇█"
-HEADER = ["round", "who", "attitude", "expected", "answers", "read", "asked", "reply", "reason missing"]
+HEADER = ["round", "who", "question", "attitude", "expected", "answers", "read", "asked", "reply", "reason missing"]
+WORDS = (
+    "Each row is one rating. answers: the probability of each answer, the lowest answer first. expected: their mean. "
+    "read: how the reply was read as a number. asked: how often the question was put until the reply could be read."
+)
 
 
 def shows(tables: Tables) -> bool:
@@ -24,11 +28,13 @@ def shows(tables: Tables) -> bool:
 
 @solara.component
 def View(shown: Shown) -> None:
-    names = list(rooms(shown.tables))
-    room = solara.use_reactive(names[0])
-    solara.Select("Room", names, room, dense=True)
+    titles = {title: room for room, title in rooms(shown.tables).items()}
+    debated = [title for title, room in titles.items() if "/reference" not in room] or list(titles)
+    room = solara.use_reactive(debated[0])
+    Select("Room", list(titles), room)
+    element("p", WORDS, css="soft")
     ratings = shown.tables.attitudes
-    rows = ratings[(ratings["room"] == room.value) & (ratings["round"] <= shown.round)].to_dict("records")
+    rows = ratings[(ratings["room"] == titles[room.value]) & (ratings["round"] <= shown.round)].to_dict("records")
     table(HEADER, [_row(row) for row in rows], "Ratings of this room")
 
 
@@ -37,6 +43,7 @@ def _row(row: dict[str, Any]) -> list[str]:
     return [
         str(row["round"]),
         row["name"],
+        str(row["probe"]).replace("_", " "),
         *numbers,
         row["how"],
         str(row["asked"]),

@@ -115,7 +115,7 @@ def test_a_killed_server_says_what_to_do_and_its_run_is_resumed(
     folder = stepped(visit, LONG)
     server.kill()
     visit.page.get_by_role("alertdialog", name="The server has stopped").wait_for()
-    expect(visit.page.get_by_text("python run.py --scenario three_way --ui")).to_be_visible()
+    expect(visit.page.get_by_text("python run.py --ui")).to_be_visible()
     before = journaled(tmp_path / folder)
     again = Server(tmp_path, server.port)
     try:

@@ -69,3 +69,16 @@ def test_what_a_page_cannot_keep_to_is_refused(idle: list[str], capsys: pytest.C
 def test_a_place_for_no_page_is_refused(place: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main([*UI[:-1], *place, "--dry-run"]) == 2
     assert f"{place[0]} only works with --ui" in capsys.readouterr().err
+
+
+def test_without_a_scenario_the_first_screen_opens(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A newcomer knows no scenario yet. Settings without one would be lost without a word, so they are refused."""
+    served: list[object] = []
+    monkeypatch.setattr(page, "serve", lambda app, settings, host, port: served.append(settings) or 0)
+    assert run.main(["--ui"]) == 0
+    assert served == [{}]
+    assert run.main(["--ui", "--rounds", "3", "--llm", "oracle"]) == 2
+    assert "--ui without --scenario takes no settings (llm, rounds)" in capsys.readouterr().err
+    assert len(served) == 1

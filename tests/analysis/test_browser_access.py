@@ -1,0 +1,170 @@
+"""The page for everyone, in a real browser: axe-core in every place, a phone's width, the keyboard alone, a quiet terminal."""
+
+# ruff: noqa: F811  (fixtures are imported, and are parameters of the tests)
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("solara", reason="the [app] extra is not installed")
+pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
+pytest.importorskip("axe_playwright_python", reason="the [browser] extra is not installed")
+from axe_playwright_python.sync_playwright import Axe
+from browsing import Server, Visit, browser, needs_chromium, visits  # noqa: F401
+from playwright.sync_api import Page, expect
+
+from parley.llm.backends.fake import Fake
+from parley.model.scenario import load_preset
+from parley.model.scenario_run import RunSpec, run_scenario
+
+pytestmark = needs_chromium
+RUNS: dict[str, dict[str, Any]] = {
+    "three_way": {"topics": "racism", "repetitions": 5, "rounds": 2, "llm": "oracle"},
+    "echo_chamber": {"topics": "racism", "repetitions": 1, "rounds": 1, "llm": "oracle"},
+    "network": {"size": 12, "repetitions": 1, "rounds": 2, "llm": "oracle"},
+    "consensus": {"repetitions": 1, "llm": "oracle"},
+    "intervention": {"topics": "racism", "repetitions": 1, "rounds": 4, "llm": "oracle"},
+}
+OWN = {"three_way": None, "echo_chamber": {"Groups"}, "network": {"Network"}, "consensus": {"Deliberation", "Surveys"},
+       "intervention": {"Attitudes", "Conversation"}}  # fmt: skip
+"""The views of a run that are looked at; None: all. The others look as those of the first run."""
+OVERRIDE = "\u202e"
+INNER = """() => [...document.querySelectorAll('.view *')].filter(one => one.scrollHeight > one.clientHeight + 1
+  && /auto|scroll/.test(getComputedStyle(one).overflowY)).map(one => one.className)"""
+"""What has a vertical scroll bar of its own."""
+NAMELESS = """() => [...document.querySelectorAll('button, [role=button], input, select')]
+  .filter(one => one.checkVisibility())
+  .filter(one => !(one.innerText || one.ariaLabel || one.labels?.length || one.title)).map(one => one.outerHTML)"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    for preset, settings in RUNS.items():
+        scenario = load_preset(preset).with_settings(settings)
+        run_scenario(RunSpec(scenario, folder / "runs" / preset, tuple(settings)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def terminal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("terminal") / "errors.txt"
+
+
+@pytest.fixture(scope="module")
+def address(home: Path, terminal: Path) -> Iterator[str]:
+    server = Server(home, errors=terminal)
+    yield server.address
+    server.end()
+
+
+def findings(page: Page) -> list[str]:
+    """Return what axe-core finds serious or critical, and controls without a name."""
+    result = Axe().run(page).response["violations"]
+    worst = [found for found in result if found["impact"] in ("serious", "critical")]
+    lines = [f"{found['id']}: {node['target']} {node['html'][:200]}" for found in worst for node in found["nodes"]]
+    return lines + page.evaluate(NAMELESS)
+
+
+def wide(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_place_for_everyone(visits: Callable[..., Visit], scheme: str, width: int) -> None:
+    """No serious finding of axe-core (contrast, names, roles), nothing wider than the window, one scroll bar beside a figure."""
+    visit = visits(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page, wrong = visit.page, dict[str, list[str]]()
+
+    def look(place: str) -> None:
+        found = findings(page) + ["wider than the window"] * wide(page)
+        if page.locator(".view .chart, .view .figure, .view .network").count():
+            found += [f"scrolls in itself: {name}" for name in page.evaluate(INNER)]
+        if found:
+            wrong[place] = found
+
+    for query in ("", "?scenario=network", "?runs"):
+        visit.open(query)
+        page.locator("h1").wait_for()
+        if query.startswith("?scenario"):
+            visit.planned()
+            for fold in page.locator("summary").all():
+                fold.click()
+        look(query or "start")
+    for run, only in OWN.items():
+        visit.load(run)
+        for title in sorted(visit.titles() if only is None else only):
+            visit.view(title)
+            if title == "Compare":
+                visit.choose("Compare with", "runs/intervention")
+                page.get_by_role("region", name="What differs").wait_for()
+            if page.locator(".view .canvas").count():
+                page.locator(".view .canvas > *").first.wait_for()
+            look(f"{run}, {title}")
+    assert wrong == {}
+
+
+def test_two_fingers_zoom_and_the_language_is_named(visits: Callable[..., Visit]) -> None:
+    page = visits().open()
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    zoom = page.locator("meta[name=viewport]").get_attribute("content") or ""
+    assert "user-scalable" not in zoom
+    assert "maximum-scale" not in zoom
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until the control with this name has the focus, and the focus is visible."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        here = page.evaluate("document.activeElement.ariaLabel || document.activeElement.innerText")
+        if here.strip() == name:
+            outline = page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)")
+            assert outline >= 2, f"{name}: no visible focus"
+            return
+    raise AssertionError(f"Tab does not reach {name}")
+
+
+def test_from_the_first_screen_to_a_finding_by_keyboard_alone(visits: Callable[..., Visit]) -> None:
+    visit = visits()
+    page = visit.page
+    page.goto(visit.address.partition("?")[0])
+    page.locator(".card").first.wait_for()
+    tab_to(page, "Start A debate of two")
+    page.keyboard.press("Enter")
+    visit.status("Finished.")
+    tab_to(page, "Conversation")
+    page.keyboard.press("Enter")
+    page.get_by_role("log").wait_for()
+    tab_to(page, "Distribution")
+    page.keyboard.press("Enter")
+    page.get_by_role("tabpanel", name="Distribution").locator(".chart").wait_for()
+
+
+def test_a_sign_that_turns_text_round_turns_only_its_own(visits: Callable[..., Visit], home: Path) -> None:
+    """U+202E in a line or a name must not turn what the page says after it."""
+    settings = {"topics": "racism", "repetitions": 1, "rounds": 1}
+    scenario = load_preset("three_way").with_settings(settings)
+    backend = Fake(lambda request: request.answers[0] if request.answers else f"{OVERRIDE}evil vote")
+    run_scenario(RunSpec(scenario, home / "runs" / "turned", tuple(settings)), backend=backend)
+    visit = visits()
+    visit.load("turned")
+    panel = visit.view("Conversation")
+    panel.get_by_text("evil vote").first.wait_for()
+    kinds = panel.locator(".turn").evaluate_all(
+        "lines => lines.flatMap(line => [...line.children].map(one => getComputedStyle(one).unicodeBidi))"
+    )
+    assert kinds
+    assert set(kinds) == {"isolate"}
+
+
+def test_a_visit_leaves_no_warning_in_the_terminal(visits: Callable[..., Visit], terminal: Path) -> None:
+    """Twelve lines of a Python warning at every visit hide the one that matters. Runs last, after all visits above."""
+    visit = visits()
+    visit.load("three_way")
+    visit.page.reload()
+    visit.status("Finished.")
+    assert terminal.read_text(encoding="utf-8") == ""
