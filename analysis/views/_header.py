@@ -49,7 +49,8 @@ def RunHeader(session: Session, go: Callable[[str], None]) -> None:
         if live and live.phase != "stopped":
             share = 100 * live.calls / max(1, live.total)
             waiting = live.phase == "running" and not live.events
-            solara.ProgressLinear(True if waiting else 100 if live.phase == "done" else min(share, 99))
+            done = {} if waiting else {"value": str(100 if live.phase == "done" else round(min(share, 99)))}
+            element("progress", max="100", **done, **{"aria-label": "Replies of the run so far"})
         for text in filter(None, (session.error, live.error if live else "")):
             element("p", element("bdi", text), css="wrong", role="alert")
         if live and live.problem:

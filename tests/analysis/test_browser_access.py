@@ -136,6 +136,7 @@ def test_from_the_first_screen_to_a_finding_by_keyboard_alone(visits: Callable[.
     tab_to(page, "Start A debate of two")
     page.keyboard.press("Enter")
     visit.status("Finished.")
+    assert findings(page) == []
     tab_to(page, "Conversation")
     page.keyboard.press("Enter")
     page.get_by_role("log").wait_for()
