@@ -35,6 +35,10 @@ OVERRIDE = "\u202e"
 INNER = """() => [...document.querySelectorAll('.view *')].filter(one => one.scrollHeight > one.clientHeight + 1
   && /auto|scroll/.test(getComputedStyle(one).overflowY)).map(one => one.className)"""
 """What has a vertical scroll bar of its own."""
+STILL = """() => document.readyState === 'complete' && [...document.querySelectorAll('.page, .page *')].length
+  && document.getAnimations().every(one => one.effect.getTiming().iterations === Infinity)
+  && !document.querySelector('[class*=fade-enter], [class*=fade-leave], [class*=transition-enter]')"""
+"""The page has faded in: a half-transparent text has too little contrast."""
 NAMELESS = """() => [...document.querySelectorAll('button, [role=button], input, select')]
   .filter(one => one.checkVisibility())
   .filter(one => !(one.innerText || one.ariaLabel || one.labels?.length || one.title)).map(one => one.outerHTML)"""
@@ -81,6 +85,7 @@ def test_every_place_for_everyone(visits: Callable[..., Visit], scheme: str, wid
     page, wrong = visit.page, dict[str, list[str]]()
 
     def look(place: str) -> None:
+        page.wait_for_function(STILL)
         found = findings(page) + ["wider than the window"] * wide(page)
         if page.locator(".view .chart, .view .figure, .view .network").count():
             found += [f"scrolls in itself: {name}" for name in page.evaluate(INNER)]
