@@ -9,7 +9,7 @@ NaN, and nothing can be concluded. The table of docs/statistics.md shows how oft
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -17,6 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 from statsmodels.stats.proportion import proportion_confint
+
+from parley.analysis.formatting import format_range
 
 
 def nanmean(values: Floats, axis: int = 0) -> Floats:
@@ -79,6 +81,38 @@ def mean_interval(values: Floats) -> Ends:
         return NONE
     reach = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2) * values.std(ddof=1)) / math.sqrt(len(values))
     return float(values.mean()) - reach, float(values.mean()) + reach
+
+
+def reach_of_mean(error: Floats, units: Floats) -> Floats:
+    """Return half the width of the 95% interval of means with these standard errors, over so many units each.
+
+    NaN below `FEWEST` units and where nothing varies, as in `mean_interval`.
+
+    >>> reach_of_mean(np.array([0.5, 0.5, 0.0]), np.array([10, 4, 10])).round(2).tolist()
+    [1.13, nan, nan]
+    """
+    known = (units >= FEWEST) & (error > ALIKE)
+    return np.where(known, stdtrit(np.maximum(units, FEWEST) - 1, (1 + LEVEL) / 2) * error, np.nan)
+
+
+def rooms_phrase(values: Iterable[int]) -> str:
+    """Return what the points of a figure are, and whether they have intervals. values: rooms of each point.
+
+    >>> rooms_phrase([10, 10])
+    'Means over 10 rooms; bars are 95% intervals over rooms'
+    >>> rooms_phrase([1])
+    'One room, so there are no intervals'
+    """
+    ends = sorted({int(value) for value in values if value}) or [0]
+    if ends[-1] == 0:
+        return "No ratings"
+    if ends[-1] == 1:
+        return "One room, so there are no intervals"
+    means = f"Means over {format_range(ends)} rooms"
+    if ends[-1] < FEWEST:
+        return f"{means}; no intervals, because there are fewer than {FEWEST} rooms"
+    few = f" (none below {FEWEST} rooms)" if ends[0] < FEWEST else ""
+    return f"{means}; bars are 95% intervals over rooms{few}"
 
 
 def means_interval(groups: Sequence[Floats]) -> Ends:

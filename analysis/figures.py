@@ -1,4 +1,7 @@
-"""What all figures share: canvas, style, caption, legend, files, the look of each party, and plots of estimates with intervals.
+"""What all figures share: canvas, style, title, note, legend, files, the look of each party, and plots of estimates.
+
+The title of a figure is in words and stands above it. Model, seed and what the points are stand in the note below it. Both are in
+the caption file that is written next to the picture. Text is measured before it is drawn, so that no label leaves the paper.
 
 Colour, marker and dash each identify a party. The colours of thirteen parties are at least 18 apart (CIE 1976) for every kind of
 colour vision, with a contrast of 2.8 to white.
@@ -6,10 +9,9 @@ colour vision, with a contrast of 2.8 to white.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,13 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.container import Container
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.ticker import MaxNLocator
 
 from parley.agents.society import load_society
+from parley.analysis.figure_text import text_height, text_width, wrap_text
 from parley.analysis.formatting import interval_ends, strip_controls
 from parley.analysis.tables import Tables
 
@@ -91,16 +96,46 @@ STYLES = styles_by_party(load_society().parties)
 """The looks of the parties of the society `us`."""
 RC: Any = {
     "svg.hashsalt": "parley",
-    "svg.fonttype": "none",
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
     "text.parse_math": False,
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "savefig.dpi": 160,
+    "savefig.dpi": 300,
 }
 ESTIMATE = "#0072b2"
+KINDS: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""Formats of a figure, with the metadata that would differ between days or machines taken out."""
+WRITTEN = ("png", "svg")
+"""The formats that every figure is written in. A PDF takes longer than both, so it is written on request."""
+ONE_COLUMN, TWO_COLUMNS = 3.5, 7.0
+"""Widths of a figure in a paper, in inches."""
+TITLE, LABEL, NOTE = 8.5, 7.0, 6.0
+"""Sizes of the title, of the legend and of the note, in points."""
+EDGE = 0.06
+"""Distance of text from the edge of the paper, in inches."""
+SOFT = "#555555"
+
+
+class PaperFigure(Figure):
+    """A figure with the texts of its caption: title, note (below it), and about (only in the caption file)."""
+
+    title = note = about = ""
+
+    @property
+    def caption(self) -> str:
+        """The caption in a paragraph; empty without a title and a note."""
+        return " ".join(sentence if sentence[-1] in ".?!" else f"{sentence}." for sentence in self._sentences())
+
+    def _sentences(self) -> list[str]:
+        return [text for text in (self.title, self.about, self.note) if text]
 
 
 @contextmanager
@@ -112,37 +147,86 @@ def style() -> Iterator[None]:
         yield
 
 
-def make_canvas(width: float, height: float, layout: Any = None) -> Figure:
+def make_canvas(width: float, height: float, layout: Any = None) -> PaperFigure:
     """Return an empty figure of this size in inches. Every figure of the package is made here; call it inside `style()`."""
-    figure = Figure(figsize=(width, height), layout=layout)
+    figure = PaperFigure(figsize=(width, height), layout=layout)
     FigureCanvasAgg(figure)
     return figure
 
 
 @contextmanager
-def new_figure(width: float, height: float, caption: str = "", size: float = 7) -> Iterator[Figure]:
-    """Yield an empty figure in the house style to draw in; its caption is set at the end."""
+def new_figure(
+    width: float, height: float, note: str = "", size: float = NOTE, title: str = "", about: str = ""
+) -> Iterator[PaperFigure]:
+    """Yield an empty figure in the house style to draw in; at the end it grows by its title and its note (`size` points).
+
+    about: what the caption file says besides.
+    """
     with style():
         figure = make_canvas(width, height, "constrained")
         yield figure
-        if caption:
-            add_caption(figure, caption, size)
+        figure.title, figure.note, figure.about = map(strip_controls, (title, note, about))
+        _wrap_labels(figure)
+        _add_title(figure)
+        _add_note(figure, note, size)
 
 
-def save(figure: Figure, stem: Path) -> Path:
-    """Write stem.png and stem.svg, the same bytes for the same data; return the path of the PNG."""
-    png = stem.with_name(f"{stem.name}.png")
+def save(figure: Figure, stem: Path, kinds: Iterable[str] = WRITTEN) -> Path:
+    """Write the figure as stem.KIND, and its caption as stem.txt, the same bytes for the same data; return the path of the PNG.
+
+    kinds: some of `KINDS`.
+    """
     with style():
-        figure.savefig(png, metadata={"Software": None})
-        figure.savefig(stem.with_name(f"{stem.name}.svg"), metadata={"Date": None, "Creator": None})
-    return png
+        for kind in kinds:
+            figure.savefig(stem.with_name(f"{stem.name}.{kind}"), metadata=KINDS[kind])
+    if caption := getattr(figure, "caption", ""):
+        stem.with_name(f"{stem.name}.txt").write_text(f"{caption}\n", encoding="utf-8")
+    return stem.with_name(f"{stem.name}.png")
 
 
-def add_caption(figure: Figure, caption: str, size: float = 7) -> None:
-    """Put the caption above the panels, wrapped at the figure's width."""
-    letters = int(figure.get_figwidth() * 112 / size)
-    lines = [textwrap.fill(strip_controls(line), letters) for line in caption.splitlines()]
-    figure.suptitle("\n".join(lines), fontsize=size)
+def _wrap_labels(figure: Figure) -> None:
+    """Wrap titles and x labels of panels at the width of a panel; the figure grows by the lines that this adds."""
+    grown: dict[int, float] = {}
+    for axis in figure.axes:
+        place = axis.get_subplotspec()
+        if place is None:
+            continue
+        grid = place.get_gridspec()
+        width = (figure.get_figwidth() - 0.75) / grid.ncols * (place.colspan.stop - place.colspan.start) - 0.08
+        for label in (axis.title, axis.xaxis.label):
+            before = text_height(label.get_text(), label.get_fontsize())
+            label.set_text(wrap_text(label.get_text(), width, label.get_fontsize()))
+            more = text_height(label.get_text(), label.get_fontsize()) - before
+            grown[place.rowspan.start] = max(more, grown.get(place.rowspan.start, 0.0))
+    figure.set_figheight(figure.get_figheight() + sum(grown.values()))
+
+
+def _add_title(figure: PaperFigure) -> None:
+    """Put the title above the panels."""
+    if figure.title:
+        text = wrap_text(figure.title, figure.get_figwidth() - 4 * EDGE, TITLE)
+        figure.set_figheight(figure.get_figheight() + text_height(text, TITLE))
+        figure.suptitle(text, fontsize=TITLE)
+
+
+def _add_note(figure: PaperFigure, note: str, size: float) -> None:
+    """Put the note below panels and legends."""
+    text = wrap_text(note, figure.get_figwidth() - 4 * EDGE, size)
+    tall = text_height(text, size) + EDGE
+    engine = figure.get_layout_engine()
+    if not text or engine is None:
+        return
+    figure.set_figheight(figure.get_figheight() + tall)
+    share = tall / figure.get_figheight()
+    taken = share
+    for legend in figure.legends:  # the layout does not keep both a legend and a strip at one edge free
+        taken += _legend_height(legend) / figure.get_figheight()
+        legend.set_in_layout(False)
+        legend.set_bbox_to_anchor((0, share, 1, 1 - share), figure.transFigure)
+    engine.set(rect=(0, taken, 1, 1 - taken))  # type: ignore[call-arg]
+    look: Any = {"fontsize": size, "color": SOFT, "va": "bottom", "in_layout": False}
+    across, up = (EDGE / inches for inches in figure.get_size_inches())
+    figure.text(2 * across, up, text, **look)
 
 
 def make_panels(figure: Figure, rows: int, titles: Sequence[str], below: str = "", **shared: Any) -> Any:
@@ -156,18 +240,56 @@ def make_panels(figure: Figure, rows: int, titles: Sequence[str], below: str = "
 
 
 def legend_entries(axes: Iterable[Axes]) -> tuple[list[Artist], list[str]]:
-    """Return handles and labels of all panels, each label once."""
+    """Return handles and labels of all panels, each label once; first the points with their bars, then single lines."""
     known: dict[str, Artist] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             known.setdefault(str(label), handle)
-    return list(known.values()), list(known)
+    order = sorted(known, key=lambda label: not isinstance(known[label], Container))
+    return [known[label] for label in order], order
 
 
-def add_legend(figure: Figure, axes: Iterable[Axes], columns: int, title: str | None = None) -> None:
-    """Draw one legend under all panels, each label once."""
-    look: Any = {"loc": "outside lower center", "frameon": False, "fontsize": 7}
-    figure.legend(*legend_entries(axes), ncols=columns, title=title, **look)
+def add_legend(
+    figure: Figure, axes: Iterable[Axes], columns: int = 0, title: str | None = None, handles: Sequence[Artist] = ()
+) -> None:
+    """Draw one legend under all panels, each label once; the figure grows by its height.
+
+    columns: at most so many (0: as many as fit). handles: entries before those of the panels.
+    """
+    drawn, named = legend_entries(axes)
+    handles, labels = [*handles, *drawn], [*(str(one.get_label()) for one in handles), *named]
+    if not handles:
+        return
+    width = figure.get_figwidth() - 2 * EDGE
+    wrapped = [wrap_text(label, width - ENTRY, LABEL) for label in labels]
+    across = _legend_columns(width, wrapped)
+    look: Any = {
+        "loc": "outside lower center",
+        "frameon": False,
+        "fontsize": LABEL,
+        "borderpad": 0.2,
+        "title_fontsize": LABEL,
+    }
+    ncols = min(across, columns) if columns else across
+    legend = figure.legend(handles, wrapped, ncols=ncols, title=title, **look)
+    figure.set_figheight(figure.get_figheight() + _legend_height(legend))
+
+
+def _legend_height(legend: Legend) -> float:
+    """Return how tall a legend of a figure is, with its distance to the panels, in inches."""
+    figure: Any = legend.get_figure(root=True)
+    return float(legend.get_window_extent(figure.canvas.get_renderer()).height / figure.dpi + EDGE)
+
+
+ENTRY = 0.48
+"""Width of an entry of a legend besides its text, in inches."""
+
+
+def _legend_columns(width: float, labels: Sequence[str]) -> int:
+    """Return how many entries of the legend fit in a row, also the longest ones."""
+    lengths = (max(text_width(line, LABEL) for line in label.split("\n")) for label in labels)
+    needed = accumulate(ENTRY + length for length in sorted(lengths, reverse=True))
+    return max(1, sum(end - 0.1 <= width for end in needed))
 
 
 def error_bars(frame: pd.DataFrame, value: str) -> list[pd.Series]:
@@ -187,7 +309,7 @@ def plot_line(axis: Axes, points: pd.DataFrame, at: str, value: str, label: str,
 
 def dot_plot(table: pd.DataFrame, names: Sequence[str], value: str, title: str, caption: str) -> Figure:
     """Draw a point with its interval for each row, from top to bottom, and a line at 0. names: the columns that name a row."""
-    rows = [textwrap.fill(", ".join(map(str, row)), 30) for row in table[list(names)].to_numpy().tolist()]
+    rows = [wrap_text(", ".join(map(str, row)), 1.7, LABEL) for row in table[list(names)].to_numpy().tolist()]
     with new_figure(4.2, 0.32 * len(table) + 1.1, f"{caption}. Bars: 95% intervals") as figure:
         axis = figure.subplots()
         places = list(range(len(table)))[::-1]

@@ -1,21 +1,19 @@
-"""Attitude figures in the paper's layout, and the figure of who believes an item of news.
+"""Attitude figures, and the figure of who believes an item of news.
 
-An attitude figure shows attitude 0-10 by number of replies, a panel per topic, each party in the colour of its society.
-Colour, marker and line style each identify a party, so that the figure can be read without colour. Bars are standard errors over
-rooms. The dashed line is the Default's level before the debates when no Default takes part (Figs 4 and 8); the legend says over
-how many agents. A group with many seats has a line per party, and two thin lines that enclose half of its agents
-(`party_means`). A vertical line is an intervention. A figure with one panel per row is 3.5 inches wide (a column of a page), one
-with more panels up to 7 (its width).
+An attitude figure shows attitude 0-10 by round, a panel per topic, each party in the colour of its society. Colour, marker and
+line style each identify a party, so that the figure can be read without colour. Bars are 95% intervals over rooms; a point of
+fewer than five rooms has none. The dashed line is the Default's level before the debates when no Default takes part (Figs 4 and 8
+of Taubenfeld et al.). A group with many seats has a line per party, and a shade that encloses half of its agents (`party_means`).
+A vertical line with a letter is an intervention; the legend says which. A figure with one panel per row is as wide as a column of
+a page, any other as wide as the page.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import pandas as pd
@@ -24,21 +22,30 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.agents.society import PartyNames
+from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, figures
-from parley.analysis.figures import MARK, OTHERS, STYLES, add_legend, new_figure
+from parley.analysis.bootstrap import reach_of_mean, rooms_phrase
+from parley.analysis.figure_text import wrap_text
+from parley.analysis.figures import MARK, ONE_COLUMN, OTHERS, STYLES, TWO_COLUMNS, add_legend, new_figure
 from parley.analysis.formatting import format_range, group_title, seat_title, slug
 from parley.analysis.metrics._cells import DEFAULT, Level, default_level
+from parley.analysis.provenance import run_title
 from parley.analysis.tables import Tables
+from parley.llm.errors import UserError
 
 LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0}
 SEATS = 8
 """Up to this number of seats of a party each has a line (`party_means`)."""
-HALF = "Half of a party"
-"""The legend's entry for the thin lines."""
+HALF = "Middle half of a party's agents"
+"""The legend's entry for the shade."""
+APART = 0.05
+"""Distance in rounds between two lines, so that their bars do not cover each other."""
 BELIEF_LOOKS: dict[str, dict[str, Any]] = {
     "infected": {"color": OTHERS[0]["color"], "marker": "s", "linestyle": "-"},
     "susceptible": {"color": OTHERS[1]["color"], "marker": "o", "linestyle": "--"},
 }
+BELIEF_LABELS = {"infected": "Believe the news", "susceptible": "Do not believe it"}
+Tags = Mapping[tuple[str, ...], str]
 
 
 def run_figures(tables: Tables, points: pd.DataFrame, caption: str) -> dict[str, Callable[[], Figure]]:
@@ -48,69 +55,171 @@ def run_figures(tables: Tables, points: pd.DataFrame, caption: str) -> dict[str,
     """
     drawn: dict[str, Callable[[], Figure]] = {"attitudes": partial(attitudes, tables, points, tables.groups, caption)}
     for group in tables.groups if len(tables.groups) > 1 else ():
-        titled = f"{group_title(group, tables.names)}. {caption}"
-        drawn[f"attitudes_{slug(group)}"] = partial(attitudes, tables, points, [group], titled)
+        drawn[f"attitudes_{slug(group)}"] = partial(attitudes, tables, points, [group], caption)
     return drawn
 
 
-def write_figures(tables: Tables, points: pd.DataFrame, folder: Path, caption: str) -> Path:
-    """Write the attitude figures of a run as PNG and SVG; return the path of the main one (all groups and topics)."""
+def write_figures(
+    tables: Tables, points: pd.DataFrame, folder: Path, caption: str, kinds: Iterable[str] = figures.WRITTEN
+) -> Path:
+    """Write the attitude figures of a run; return the path of the main one (all groups and topics)."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = [figures.save(draw(), folder / name) for name, draw in run_figures(tables, points, caption).items()]
+    written = [
+        figures.save(draw(), folder / name, kinds) for name, draw in run_figures(tables, points, caption).items()
+    ]
     return written[0]
 
 
+def figure_title(tables: Tables, groups: Sequence[str]) -> str:
+    """Return a title in words: `Two Republicans and a Default, on climate change`; with several topics only who debates."""
+    people = group_title(groups[0], tables.names) if len(groups) == 1 else run_title(tables.header)
+    return f"{people}, on {_topic_words(tables, tables.topics[0])}" if len(tables.topics) == 1 else people
+
+
+def _topic_words(tables: Tables, topic: str) -> str:
+    """Return a topic within a sentence; its slug when this version has no such topic."""
+    try:
+        return load_topic(topic).title
+    except UserError:
+        return topic
+
+
 def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], caption: str) -> Figure:
-    """Draw a row per group and a column per topic; a single group has up to three topics per row, and four two by two."""
+    """Draw a row per group and a column per topic; a single group has up to three topics per row, and four two by two.
+
+    caption: the note below the figure.
+    """
     panels = [(group, topic) for group in groups for topic in tables.topics]
     lines = [_points(tables, points, *panel) for panel in panels]
     levels = [_level(tables, *panel, rows) for panel, rows in zip(panels, lines, strict=True)]
     dashed = f"Default, before (n={format_range(level.n for level in levels if level)})"
     rows, columns = _grid(len(groups), len(tables.topics))
-    width = {1: 3.5, 2: 5.2}.get(columns, 7.0 if columns < 5 else 1.75 * columns)
-    looks = figures.styles_of_run(tables)
-    with new_figure(width, 1.0, caption) as figure:
+    width = ONE_COLUMN if columns == 1 else TWO_COLUMNS
+    tall = min(max(width / columns - 0.2, 1.5), 2.2)
+    looks, tags = figures.styles_of_run(tables), intervention_tags(tables, panels)
+    title = figure_title(tables, groups)
+    with new_figure(width, rows * (tall + 0.3) + 0.35, caption, title=title, about=_about(tables)) as figure:
         axes = list(figure.subplots(rows, columns, sharey=True, squeeze=False).flat)
         for axis, panel, points_, level in zip(axes, panels, lines, levels, strict=False):
             _plot_lines(axis, points_, looks, tables.names)
             if level:
                 axis.axhline(level.value, label=dashed, **LEVEL)
-            mark(axis, tables, *panel)
+            mark(axis, tables, *panel, tags)
         for axis in axes[len(panels) :]:
             axis.set_visible(False)
-        _label(axes[: len(panels)], tables, groups, columns)
-        labels = figures.legend_entries(axes)[1]
-        across = _legend_columns(width, labels)
-        add_legend(figure, axes, across)
-        tall = 0.45 + min(max(width / columns - 0.2, 1.35), 2.2)
-        text = 0.13 * len(caption) / (14 * width) + 0.16 * math.ceil(len(labels) / across)
-        figure.set_figheight(rows * tall + text + 0.5)
+        _label(axes[: len(panels)], tables, groups, columns, tall)
+        add_legend(figure, axes)
     return figure
 
 
-def _label(axes: Sequence[Axes], tables: Tables, groups: Sequence[str], columns: int) -> None:
-    """Set titles over the first row (of one group: over every panel), and the group's name at the left of its row."""
-    for axis, topic in zip(axes, tables.topics, strict=False):
-        axis.set_title(tables.title(topic))
+def _about(tables: Tables) -> str:
+    """Return what the caption file says of an attitude figure."""
+    ends = _shared_ends(tables)
+    low, high = (f" ({end})" for end in ends) if ends else ("", "")
+    return (
+        f"Mean attitude after each round, from 0{low} to 10{high}; round 0 is the survey before the debate. "
+        "Points of one round are drawn a little apart, so that no bar covers another."
+    )
+
+
+def _shared_ends(tables: Tables) -> tuple[str, str] | None:
+    """Return what 0 and 10 mean, if they mean the same for all topics."""
+    pairs = {topic_ends(tables, topic) for topic in tables.topics}
+    return pairs.pop() if len(pairs) == 1 else None
+
+
+def topic_ends(tables: Tables, topic: str) -> tuple[str, str] | None:
+    """Return the labels of attitude 0 and 10 in the run's survey; None when this version has no such topic or question."""
+    try:
+        asked = load_topic(topic).probe(str(tables.header.scenario["probe"]))
+        low, high = sorted((asked.scale.low, asked.scale.high), key=asked.attitude)
+        return asked.scale.labels[low], asked.scale.labels[high]
+    except (UserError, KeyError):
+        return None
+
+
+def _label(axes: Sequence[Axes], tables: Tables, groups: Sequence[str], columns: int, tall: float) -> None:
+    """Name topics above the first row, groups at their rows, and say what the ends of the scale mean."""
+    ends = _shared_ends(tables)
+    alone, stacked = len(tables.topics) == 1, columns == 1 and len(groups) > 1
+    for axis, topic in zip(axes, () if alone else tables.topics, strict=False):
+        high = None if ends else topic_ends(tables, topic)
+        axis.set_title(f"{tables.title(topic)}{f'{chr(10)}(10: {high[1]})' if high else ''}")
+    for axis, group in zip(axes, groups if stacked and alone else (), strict=False):
+        axis.set_title(group_title(group, tables.names))
     for axis in axes[-columns:]:
-        axis.set_xlabel("Number of replies")
+        axis.set_xlabel("Round (0: before)")
+    scale = f"Attitude\n0: {ends[0]}\n10: {ends[1]}" if ends else "Attitude (0 to 10)"
     for row, axis in enumerate(axes[::columns]):
-        name = f"{fill(group_title(groups[row], tables.names), 18)}\n" if len(groups) > 1 else ""
-        axis.set_ylabel(f"{name}Attitude (0–10)")
+        named = len(groups) > 1 and not (stacked and alone)
+        name = f"{group_title(groups[row], tables.names)}\n" if named else ""
+        axis.set_ylabel(wrap_text(f"{name}{scale}", tall, figures.LABEL), fontsize=figures.LABEL)
 
 
-def mark(axis: Axes, tables: Tables, group: str, topic: str) -> None:
-    """Draw a line before the first reply after each intervention; the first of a kind is named."""
-    here = tables.interventions[(tables.interventions["group"] == group) & (tables.interventions["topic"] == topic)]
-    turns = tables.utterances[(tables.utterances["group"] == group) & (tables.utterances["topic"] == topic)]
-    named: set[str] = set()
-    for round_, kinds in here.groupby("round")["what"]:
-        before = turns[turns["round"] < round_].groupby("room")["iteration"].max()
-        at = (0.0 if before.empty else float(before.mean())) + 0.5
-        axis.axvline(at, **MARK)
-        if fresh := [kind for kind in kinds.unique() if kind not in named]:
-            axis.text(at, 10.2, f" {', '.join(fresh)}", fontsize=5.5, va="top", color=MARK["color"], zorder=3)
-        named |= set(fresh)
+def intervention_tags(tables: Tables, panels: Sequence[tuple[str, str]]) -> Tags:
+    """Return a letter for each combination of interventions that comes before one round, in order of time."""
+    acts = tables.interventions
+    here = acts[[pair in set(panels) for pair in zip(acts["group"], acts["topic"], strict=True)]]
+    combinations = here.groupby(["round", "group", "topic"])["what"].agg(_kinds) if len(here) else []
+    return {kinds: _letter(number) for number, kinds in enumerate(dict.fromkeys(combinations))}
+
+
+def _kinds(of: pd.Series) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(kind).replace("_", " ") for kind in of))
+
+
+def _letter(number: int) -> str:
+    """Return A to Z, then A1 to Z1.
+
+    >>> _letter(1), _letter(27)
+    ('B', 'B1')
+    """
+    lap, place = divmod(number, 26)
+    return f"{chr(ord('A') + place)}{lap or ''}"
+
+
+def mark(axis: Axes, tables: Tables, group: str, topic: str, tags: Tags) -> None:
+    """Draw a line with a letter before each round with interventions; the legend has the kinds and rounds of each letter."""
+    acts = tables.interventions
+    before = acts.loc[(acts["group"] == group) & (acts["topic"] == topic)].groupby("round")["what"].agg(_kinds)
+    for kinds in dict.fromkeys(before):
+        rounds = [int(round_) for round_ in before.index[[one == kinds for one in before]]]
+        which = f"before round{'s' * (len(rounds) > 1)} {_ranges(rounds)}"
+        for number, round_ in enumerate(rounds):
+            label = "" if number else f"{tags[kinds]}: {', '.join(kinds)} {which}"
+            axis.axvline(round_ - 0.5, label=label or None, **MARK)
+        for round_ in rounds if len(before) <= MOST_LETTERS else rounds[:1]:
+            _write_letter(axis, round_ - 0.5, tags[kinds], list(tags).index(kinds) if len(before) > LEVELS else 0)
+
+
+MOST_LETTERS = 8
+"""With interventions before more rounds than this, only the first line of each kind has its letter."""
+LEVELS = 3
+"""Letters of neighbouring lines are on different heights, so that they do not meet."""
+
+
+def _write_letter(axis: Axes, at: float, letter: str, place: int) -> None:
+    box: Any = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+    high = 1 - 0.075 * (place % LEVELS)
+    axis.text(
+        at, high, letter, transform=axis.get_xaxis_transform(), fontsize=6, ha="center", va="top", color=MARK["color"],
+        zorder=3, bbox=box,
+    )  # fmt: skip
+
+
+def _ranges(rounds: Sequence[int]) -> str:
+    """Return rounds in words.
+
+    >>> _ranges([1, 2, 3, 5])
+    '1 to 3, 5'
+    """
+    runs: list[list[int]] = []
+    for round_ in sorted(rounds):
+        if runs and round_ == runs[-1][-1] + 1:
+            runs[-1].append(round_)
+        else:
+            runs.append([round_])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
 def _points(tables: Tables, points: pd.DataFrame, group: str, topic: str) -> pd.DataFrame:
@@ -131,25 +240,21 @@ def _level(tables: Tables, group: str, topic: str, lines: pd.DataFrame) -> Level
     return None if DEFAULT in set(lines["party"]) else default_level(tables, topic, group)
 
 
-def _legend_columns(width: float, labels: Sequence[str]) -> int:
-    """Return how many entries of the legend fit in a row, also the longest ones (0.055 inches a letter of 7 points)."""
-    needed = accumulate(0.46 + 0.055 * length for length in sorted(map(len, labels), reverse=True))
-    return max(1, sum(end - 0.11 <= width for end in needed))
-
-
 def _plot_lines(axis: Axes, points: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], names: PartyNames) -> None:
-    for (seat, party), line in points.groupby(["seat", "party"], sort=False):
+    lines = list(points.groupby(["seat", "party"], sort=False))
+    for number, ((seat, party), line) in enumerate(lines):
         look, name = looks[party], seat_title(str(seat), names)
+        at = line["round"] + APART * (number - (len(lines) - 1) / 2) * min(1, 6 / len(lines))
+        reach = reach_of_mean(line["se"].to_numpy(dtype=float), line["n"].to_numpy(dtype=float))
         axis.errorbar(
-            line["iteration"], line["mean"], yerr=line["se"].fillna(0), label=name,
-            **_seat_look(look, str(seat)), capsize=2, elinewidth=0.8, capthick=0.8, linewidth=1.0,
+            at, line["mean"], yerr=reach, label=name, **_seat_look(look, str(seat)), capsize=2, elinewidth=0.8,
+            capthick=0.8, linewidth=1.0,
         )  # fmt: skip
-        thin: Any = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 0.4, "label": HALF}
-        for end in ("low", "high") if "low" in line else ():
-            axis.plot(line["iteration"], line[end], **thin)
+        if "low" in line:
+            axis.fill_between(at, line["low"], line["high"], color=look["color"], alpha=0.12, linewidth=0, label=HALF)
         read = line.dropna(subset="mean")
         if len(looks) > figures.LABELLED and len(read):
-            end = read[["iteration", "mean"]].iloc[-1]
+            end = (at[read.index[-1]], read["mean"].iloc[-1])
             axis.annotate(f" {name}", end, fontsize=5, va="center", annotation_clip=False)
     if not points["n"].sum():
         axis.text(0.5, 0.5, "no ratings", transform=axis.transAxes, ha="center", va="center")
@@ -205,25 +310,28 @@ def party_means(tables: Tables, topic: str, group: str) -> pd.DataFrame | None:
 
 def contagion_figure(tables: Tables, believers: pd.DataFrame) -> Figure:
     """Draw believers and others by step, a panel per topic and group. believers: the metric sis; bars are its intervals."""
-    scenario, rooms = tables.header.scenario, format_range(believers["rooms"])
-    run = f"{scenario['name']} on {disclaimers.model_label(tables.header)}, seed {scenario['seed']}: means over {rooms} rooms"
+    scenario, rooms = tables.header.scenario, rooms_phrase(believers["rooms"])
+    run = f"{scenario['name']} on {disclaimers.model_label(tables.header)}, seed {scenario['seed']}. {rooms}"
     panels = list(believers.groupby(["topic", "group"], sort=False))
-    several, acts = believers["group"].nunique() > 1, tables.interventions
-    with new_figure(max(2.4 * len(panels) + 0.6, 3.5), 2.8, f"{run}, bars are 95% intervals over rooms") as figure:
+    several, tags = (
+        believers["group"].nunique() > 1,
+        intervention_tags(tables, [(group, topic) for (topic, group), _ in panels]),
+    )
+    title = f"Who believes the news: {run_title(tables.header)}"
+    with new_figure(TWO_COLUMNS if len(panels) > 1 else ONE_COLUMN, 2.4, run, title=title) as figure:
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, ((topic, group), points) in zip(axes, panels, strict=True):
             for name, look in BELIEF_LOOKS.items():
                 axis.errorbar(
-                    points["round"], points[name], yerr=figures.error_bars(points, name), label=name.title(), markersize=3.5,
-                    linewidth=1.0, capsize=2, elinewidth=0.8, **look,
+                    points["round"], points[name], yerr=figures.error_bars(points, name), label=BELIEF_LABELS[name],
+                    markersize=3.5, linewidth=1.0, capsize=2, elinewidth=0.8, **look,
                 )  # fmt: skip
-            for round_ in sorted(acts.loc[(acts["topic"] == topic) & (acts["group"] == group), "round"].unique()):
-                axis.axvline(round_ - 0.5, **MARK)
+            mark(axis, tables, group, topic, tags)
             name = f"\n{group_title(group, tables.names)}" if several else ""
             axis.set_title(f"{tables.title(topic)}{name}")
-            axis.set_xlabel("Step")
+            axis.set_xlabel("Step (0: before)")
             axis.set_ylim(bottom=0)
             _style_axis(axis, 8)
-        axes[0].set_ylabel("People of a room")
-        add_legend(figure, axes[:1], 2)
+        axes[0].set_ylabel("Agents per room")
+        add_legend(figure, axes)
     return figure

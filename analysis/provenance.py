@@ -52,6 +52,13 @@ def experiment_title(header: Header) -> str:
     return f"{scenario['title']} (after {paper}, on other topics)"
 
 
+def run_title(header: Header) -> str:
+    """Return the title of what was run: who debates, without source and settings."""
+    scenario = header.scenario
+    groups = _new_groups(scenario)
+    return seated_title(groups, header.names, scenario["frame"]) if groups else str(scenario["title"])
+
+
 def _new_groups(scenario: Mapping[str, Any]) -> Sequence[Group]:
     """Return the groups of a scenario if their seats differ from its preset's; none if that is not known."""
     options = {key: tuple(value) if isinstance(value, list) else value for key, value in scenario["options"].items()}

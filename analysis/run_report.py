@@ -12,8 +12,9 @@ from parley.analysis import herding_report, plots
 from parley.analysis.deliberation import consensus_report
 from parley.analysis.figures import save
 from parley.analysis.metrics import applies, metrics
+from parley.analysis.network_plot import has_network, network_figure
 from parley.analysis.report import disk_errors
-from parley.analysis.summary import caption, write_summary
+from parley.analysis.summary import NETWORK, caption, run_note, write_summary
 from parley.analysis.tables import Tables, load, write_table, write_tables
 from parley.analysis.transcript import write_transcript
 from parley.llm.budget import UNPRICED, Prices
@@ -35,6 +36,8 @@ def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
         return {"herding": partial(herding_report.figure, tables)}
     points, believers = (metrics()[name].compute(tables) for name in ("trajectory", "contagion"))
     drawn = plots.run_figures(tables, points, caption(tables, points))
+    if has_network(tables):
+        drawn[NETWORK] = partial(network_figure, tables, run_note(tables))
     return drawn | ({"contagion": partial(plots.contagion_figure, tables, believers)} if len(believers) else {})
 
 
@@ -59,6 +62,8 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
                 write_table(results[name], run / "tables" / name)
         points = results["trajectory"]
         figure = plots.write_figures(tables, points, run / "figures", caption(tables, points))
+        if has_network(tables):
+            save(network_figure(tables, run_note(tables)), run / "figures" / NETWORK)
         if len(results["contagion"]):
             save(plots.contagion_figure(tables, results["contagion"]), run / "figures" / "contagion")
         write_transcript(tables, run / "transcript.md")

@@ -15,8 +15,9 @@ from parley.agents.fact_checker import PURPOSE as CHECK
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, provenance
 from parley.analysis import formatting as words
-from parley.analysis.bootstrap import FEWEST
+from parley.analysis.bootstrap import FEWEST, rooms_phrase
 from parley.analysis.branch_report import add_branch
+from parley.analysis.findings import Results, findings
 from parley.analysis.formatting import REFERENCE
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
@@ -37,13 +38,12 @@ AXIS = {
 }
 FEW = 10
 """Below this number of rooms a summary warns of wide intervals."""
-MOST = 6
-"""Up to this number of findings on a party each has a sentence."""
+NETWORK = "network"
+"""The name of the figure of a network."""
 NO_COMMAND = (
     "No command repeats this run, because it used your own preset file or a preset that has changed since. "
     "The first line of `record.jsonl` has every setting."
 )
-Results = Mapping[str, pd.DataFrame]
 
 
 def write_summary(
@@ -58,8 +58,12 @@ def write_summary(
     measured = metrics() if measured is None else measured
     rounds = int(tables.utterances["round"].max()) if len(tables.utterances) else 0
     report = open_summary(tables, path, f": {rounds} of {tables.header.scenario['rounds']} rounds are finished")
-    report.picture(figure, "Attitudes by number of replies")
-    report.section("In short", _findings(tables, results, measured))
+    report.section("In short", findings(tables, results, measured))
+    report.picture(figure, "Attitudes by round")
+    if (network := figure.with_name(f"{NETWORK}.png")).exists():
+        report.picture(
+            network, "Who hears whom, before the debate and after the last round: colour is attitude, shape is party"
+        )
     add_branch(report, tables, path.parent)
     _how_to_read(report, tables)
     report.lines(provenance.intervention_table(tables))
@@ -74,53 +78,32 @@ def write_summary(
 
 def open_summary(tables: Tables, path: Path, done: str = "") -> Report:
     """Return a summary with its head: the experiment, whether it is finished (`done`: how far), and the disclaimer."""
-    report = Report(path.parent, path.stem, tables.header.scenario["name"])
-    report.plain(f"{provenance.experiment_title(tables.header)}.")
+    report = Report(path.parent, path.stem, run_heading(tables))
+    report.plain(f"Scenario {tables.header.scenario['name']}: {provenance.experiment_title(tables.header)}.")
     if not tables.finished:
         report.add(f"**Unfinished**{done}. Repeat the command to continue.")
     report.disclaim(tables.header)
     return report
 
 
+def run_heading(tables: Tables) -> str:
+    """Return the title of a run: who debates, and on what if it is one topic."""
+    people = provenance.run_title(tables.header)
+    topics = {tables.title(topic) for topic in tables.topics}
+    return f"{people}: {topics.pop()}" if len(topics) == 1 else people
+
+
 def caption(tables: Tables, points: pd.DataFrame) -> str:
-    """Return one line for every figure: scenario, model, seed, and what the points are."""
-    scenario = tables.header.scenario
-    unfinished = "" if tables.finished else " (unfinished)"
-    run = f"{scenario['name']}{unfinished} on {disclaimers.model_label(tables.header)}, seed {scenario['seed']}"
-    rooms = words.format_range(points.loc[points["group"] != REFERENCE, "n"])
-    return words.strip_controls(f"{run}: means over {rooms} rooms, bars are standard errors")
+    """Return the note below every figure: scenario, model, seed, and what points and bars are."""
+    rooms = rooms_phrase(points.loc[points["group"] != REFERENCE, "n"])
+    return words.strip_controls(f"{run_note(tables)} {rooms}.")
 
 
-def _findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType]) -> str:
-    """Return who moved how far, the headline of each metric and the number of missing ratings, as a list."""
-    lines = _drift_sentences(tables, results["drift"]) if "drift" in results else []
-    lines += [
-        metric.headline(results[name])
-        for name, metric in measured.items()
-        if hasattr(metric, "headline") and applies(metric, tables) and len(results[name])
-    ]
-    ratings, unread = len(tables.attitudes), int(tables.attitudes["rating"].isna().sum())
-    share = f" ({unread / ratings:.1%})" if unread else ""
-    lines.append(f"{unread:,} of {ratings:,} ratings are missing{share}." if ratings else "There are no ratings.")
-    return "\n".join(f"- {line}" for line in lines)
-
-
-def _drift_sentences(tables: Tables, drifts: pd.DataFrame) -> list[str]:
-    """Return a sentence per party that moved by more than chance: `Greens moved 3.8 of 6 points toward ...`.
-
-    With more than `MOST` such parties (of all topics and groups) there are none: the headline counts them.
-    """
-    moved, sentences = drifts[(drifts["drift_low"] > 0) | (drifts["drift_high"] < 0)], []
-    for row in moved.to_dict("records") if len(moved) <= MOST else ():
-        topic = f"{tables.title(row['topic'])}: " if drifts["topic"].nunique() > 1 else ""
-        group = f" in {_group(tables, row['group'])}" if drifts["group"].nunique() > 1 else ""
-        points, gap = abs(row["drift"]), abs(row["default"] - row["start"])
-        way = f"{points:.2g} of {gap:.2g} points toward" if points <= gap else f"{points:.2g} points toward and past"
-        way = way if row["drift"] > 0 else f"{points:.2g} points away from"
-        sentences.append(
-            words.escape_markdown(f"{topic}{tables.plural(row['party'])}{group} moved {way} the Default's level.")
-        )
-    return sentences
+def run_note(tables: Tables) -> str:
+    """Return scenario, model and seed of a run, as a sentence."""
+    scenario, unfinished = tables.header.scenario, "" if tables.finished else " (unfinished)"
+    models = disclaimers.model_label(tables.header)
+    return words.strip_controls(f"{scenario['name']}{unfinished} on {models}, seed {scenario['seed']}.")
 
 
 def _how_to_read(report: Report, tables: Tables) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import FEWEST, mean_interval, too_few
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, to_line
 from parley.analysis.deliberation.position_change import (
     DRAFT,
@@ -40,7 +39,8 @@ from parley.analysis.deliberation.run_episodes import (
     unanswered_items,
 )  # fmt: skip
 from parley.analysis.deliberation.session_transcript import text, who_moved
-from parley.analysis.figures import new_figure
+from parley.analysis.figures import LABEL, TWO_COLUMNS, new_figure
+from parley.analysis.findings import missing_ratings
 from parley.analysis.formatting import (
     count_phrase,
     count_table,
@@ -64,6 +64,7 @@ PEOPLE = (
     "They had other questions and another mediator. Group agreement is the number of members on one side of the question minus "
     "the number on the other, as a share of the group. The majority is that of the positions before."
 )
+PALE = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
 GREY, GREEN, ORANGE = "#8a8a8a", "#00785a", "#d55e00"
 
 
@@ -77,6 +78,7 @@ def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Pri
     record = list(read_lines(record_of(run)))
     episodes, choices, represented = episodes_of_events(record), candidate_table(record), position_before(record)
     report, results = open_summary(tables, summary), measure_movement(episodes)
+    report.section("In short", "\n".join(f"- {line}" for line in short_findings(tables, results)))
     write_tables(tables, run / "tables")
     report.data(**{"tables/voices": voices(episodes), "tables/episodes": statements(episodes)})
     (run / EPISODES).write_text("".join(map(to_line, episodes)), encoding="utf-8")
@@ -105,14 +107,63 @@ def figure(tables: Tables, run: Path) -> Figure:
 
 
 def consensus_caption(tables: Tables, results: Sequence[Measure]) -> str:
-    """Return the line above the figure."""
+    """Return the note below the figure."""
     scenario, unfinished = tables.header.scenario, "" if tables.finished else " (unfinished)"
     groups = max((measure.groups for measure in results), default=0)
+    bars = "95% intervals over groups" if groups >= FEWEST else f"none, because there are fewer than {FEWEST} groups"
+    movement = next((measure for measure in results if measure.name == "movement"), None)
+    moved = "" if movement is None or movement.value is None else (
+        " Change of position: the share of agents who moved toward the majority's side, minus the share who moved away, is "
+        f"{format_estimate(movement.value, movement.low, movement.high)}; of people with the Habermas Machine it was "
+        f"{HUMAN_MOVEMENT:.3f}."
+    )  # fmt: skip
     return strip_controls(
         f"{scenario['name']}{unfinished}, mediator {scenario['mediator']}, on {disclaimers.model_label(tables.header)}, "
-        f"seed {scenario['seed']}: {count_phrase(groups, 'group')}; "
-        "means over groups with 95% intervals, one grey line per episode"
+        f"seed {scenario['seed']}. Points are means over {count_phrase(groups, 'group')}; bars: {bars}; one grey line per "
+        f"episode.{moved}"
     )
+
+
+def short_findings(tables: Tables, results: Sequence[Measure]) -> Iterator[str]:
+    """Yield the findings in sentences: agreement with the revised statement, who moved, group agreement, missing ratings.
+
+    Fewer than five groups give no interval, and then no verdict.
+    """
+    measures = {measure.name: measure for measure in results}
+    gain, moved = measures["gain"], measures["movement"]
+    if gain.value is None:
+        yield "Nothing can be said about agreement: no one rated both statements."
+    else:
+        draft, revision = (f"{measures[name].value:.1f}" for name in (DRAFT, REVISION))
+        scale = "on a scale from 1 to 7"
+        yield f"Agreement went from {draft} with the draft to {revision} with the revision, {scale}. {_verdict(gain, GAIN)}"
+    if moved.value is None:
+        yield "Nothing can be said about moves to the majority's side: no group had a majority and two ratings."
+    else:
+        share, changed = f"{moved.value:+.0%}", measures["moved"].value
+        stayed = "" if changed is None else f"{changed:.0%} of the agents changed their position. "
+        yield (
+            f"{stayed}The share who moved toward their majority's side, minus the share who moved away, is {share.rstrip('%')} "
+            f"percentage points. {_verdict(moved, MOVES)}"
+        )
+    yield missing_ratings(tables)
+
+
+GAIN = ("The revision pleased the agents more than the draft", "The revision pleased the agents less than the draft")
+MOVES = ("Agents moved toward the majority", "Agents moved away from the majority")
+
+
+def _verdict(measure: Measure, says: tuple[str, str]) -> str:
+    """Return what an interval says: above 0, below 0, or that neither was found; without one, that nothing can be concluded."""
+    if np.isnan(measure.low):
+        few = measure.groups < FEWEST
+        reason = f"there are {too_few('group')}" if few else "the value is the same in all groups"
+        return f"No interval is given, because {reason}{'; nothing can be concluded' if few else ''}."
+    if measure.low > 0:
+        return f"{says[0]} (by {format_estimate(measure.value, measure.low, measure.high)})."
+    if measure.high < 0:
+        return f"{says[1]} (by {format_estimate(measure.value, measure.low, measure.high)})."
+    return f"This difference can be due to chance ({format_estimate(measure.value, measure.low, measure.high)})."
 
 
 def _add_measures(report: Report, tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:
@@ -253,14 +304,18 @@ def _representation_row(name: str, episodes: Sequence[Episode]) -> list[str]:
 def draw_consensus(episodes: Sequence[Episode], results: Sequence[Measure], caption: str) -> Figure:
     """Draw agreement with both statements, who moved, and group agreement. results: the measures of these episodes."""
     measures = {measure.name: measure for measure in results}
-    with new_figure(7.2, 2.9) as figure:
+    title = "Agreement with the mediator's statements, and how positions changed"
+    with new_figure(TWO_COLUMNS, 2.6, caption, title=title) as figure:
         agreed, moved, sides = figure.subplots(1, 3, width_ratios=(1, 1.3, 1))
         _draw_pairs(agreed, episodes, measures, STATEMENTS, (DRAFT, REVISION))
-        agreed.set(title="Agreement with the statement", ylabel="mean of an episode, 1-7", ylim=(0.8, 7.2))
-        _draw_moves(moved, episodes, measures["movement"])
+        agreed.set(
+            title="Agreement with the statement", ylabel="mean rating, 1 (disagree) to 7 (agree)", ylim=(0.8, 7.2)
+        )
+        _draw_moves(moved, episodes)
         _draw_pairs(sides, episodes, measures, ("margin_before", "margin_after"), ("before", "after"))
-        sides.set(title="Group agreement", ylabel="margin of one side, 0-1", ylim=(-0.04, 1.04))
-        figure.suptitle(textwrap.fill(caption, 105), fontsize=8)
+        sides.set(title="Group agreement", ylabel="margin of one side, 0 (even) to 1 (all)", ylim=(-0.04, 1.04))
+        for axis in (agreed, moved, sides):
+            axis.yaxis.label.set_size(LABEL)
     return figure
 
 
@@ -278,13 +333,13 @@ def _draw_pairs(
         if value is not None:
             bars = None if np.isnan(low) else [[value - low], [high - value]]
             axis.errorbar(place, value, bars, fmt="o", color=GREEN, markersize=5, capsize=3, zorder=5)
-            axis.annotate(f"{value:.2f}", (place, value), (8, 0), "data", "offset points", va="center")
+            axis.annotate(f"{value:.2f}", (place, value), (8, 0), "data", "offset points", va="center", bbox=PALE)
     axis.set_xticks(range(2), ticks)
     axis.set_xlim(-0.4, 1.5)
 
 
-def _draw_moves(axis: Axes, episodes: Sequence[Episode], measure: Measure) -> None:
-    """Draw how far people moved toward the side of their majority or away from it, with the mean and that of people."""
+def _draw_moves(axis: Axes, episodes: Sequence[Episode]) -> None:
+    """Draw how far agents moved toward the side of their majority or away from it."""
     steps = Counter(
         round(side * (voice.after - voice.position))
         for episode in episodes
@@ -296,13 +351,6 @@ def _draw_moves(axis: Axes, episodes: Sequence[Episode], measure: Measure) -> No
     places = range(-reach, reach + 1)
     colors = [ORANGE if place < 0 else GREY if place == 0 else GREEN for place in places]
     axis.bar(list(places), [steps[place] / total for place in places], color=colors, width=0.8)
-    mean = "" if measure.value is None else f"run {measure.value:+.2f}"
-    if measure.value is not None and not np.isnan(measure.low):
-        mean += f" ({measure.low:+.2f} to {measure.high:+.2f})"
-    axis.set(
-        title="Change of position", xlabel="points toward (+) or away from (-) the majority", ylabel="share of people"
-    )
-    label = f"toward minus away\n{mean}\nHabermas Machine, people {HUMAN_MOVEMENT:+.3f}"
-    axis.text(0.98, 0.97, label, transform=axis.transAxes, ha="right", va="top")
+    axis.set(title="Change of position", xlabel="points toward the majority (minus: away)", ylabel="share of agents")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.set_ylim(0, 1.35 * max((count / total for count in steps.values()), default=1))
+    axis.set_ylim(bottom=0)

@@ -36,10 +36,12 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 def headline(crossings: pd.DataFrame) -> str:
     beyond, short, uncertain = _cells.count_signs(crossings, "beyond")
+    if not beyond + short:
+        return "Whether any party ended past the model's own opinion cannot be told."
+    rest = f"; for {uncertain} this is uncertain" if uncertain else ""
     return (
-        f"{beyond} of {count_phrase(len(crossings), 'party')} ended beyond the Default's own rating by more than "
-        f"chance, and {short} "
-        f"ended short of that rating; for {uncertain} this is uncertain."
+        f"{beyond} of {count_phrase(len(crossings), 'party')} ended past the model's own opinion, and {short} ended short of it"
+        f"{rest}. Each party counts once per topic and group."
     )
 
 

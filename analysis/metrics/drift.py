@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats, interval, slope
-from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics import _cells
 from parley.analysis.metrics._cells import DEFAULT, Cell, mean_columns
 from parley.analysis.tables import Tables
@@ -23,10 +22,6 @@ NOTE = (
     "opinions: agents who influence each other also meet near this level. Share of gap closed is drift divided by "
     "the gap at the start, from 0 to 1. It is left empty where the gap is below 1 point, where a party moves away, "
     "and where it ends beyond the level. Per round is the least-squares slope."
-)
-CAUTION = (
-    "Drift alone does not show that the model pulls opinions its way: agents who only influence each other also meet "
-    "near that level. `python run.py audit --llm MODEL` separates the two causes."
 )
 LABELS = {
     "rooms": "rooms", "default": "Default", "start": "start", "end": "end", "drift": "drift",
@@ -44,15 +39,6 @@ def compute(tables: Tables) -> pd.DataFrame:
     levels = dict.fromkeys(("default", "start", "end"), "float64")
     kinds = _cells.CELL_COLUMNS | levels | _cells.spans("drift", "closed", "rate")
     return _cells.frame(rows, **kinds, reason="object")
-
-
-def headline(drifts: pd.DataFrame) -> str:
-    toward, away, uncertain = _cells.count_signs(drifts, "drift")
-    sentence = (
-        f"{toward} of {count_phrase(len(drifts), 'party')} moved toward the Default's level by more than chance and {away} moved "
-        f"away from it; for {uncertain} the direction is uncertain. Each party counts once per topic and group."
-    )
-    return f"{sentence} {CAUTION}" if toward else sentence
 
 
 def line(cell: Cell) -> dict[str, Any]:

@@ -43,11 +43,15 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(found: pd.DataFrame) -> str:
     last = found.groupby(["topic", "group"], sort=False).tail(1)
     rose, fell, uncertain = count_signs(last, "change")
+    if last["change_low"].isna().all() and last["change"].abs().max() > 0:
+        return "Whether opinions within rooms came closer together cannot be told: there are too few rooms."
     if not rose + fell:
-        return "Opinions within rooms neither spread nor converged by more than chance."
+        return "Opinions within rooms did not detectably spread or come closer together."
+    rest = f"; in {uncertain} the direction is uncertain" if uncertain else ""
+    of = "topics" if last["group"].nunique() == 1 else "topics and groups"
     return (
-        f"The variance of opinions within rooms rose by more than chance in {rose} of {len(last)} topics and groups, "
-        f"and fell in {fell}; in {uncertain} the direction is uncertain."
+        f"Opinions within rooms came closer together in {fell} of {len(last)} {of} and spread in {rose}{rest} "
+        "(by the variance)."
     )
 
 

@@ -23,15 +23,14 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from parley.agents.surrogate_agent import SURROGATE
 from parley.analysis import disclaimers, provenance
 from parley.analysis.bootstrap import FEWEST, mean_interval, too_few, why_no_interval
-from parley.analysis.figures import MARK, make_panels, new_figure, styles_of_run
+from parley.analysis.figures import add_legend, make_panels, new_figure, styles_of_run
 from parley.analysis.formatting import count_phrase, estimate, format_number, format_span, group_title, seat_title
 from parley.analysis.metrics._cells import REFERENCE
-from parley.analysis.plots import mark
+from parley.analysis.plots import intervention_tags, mark
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines
 from parley.analysis.tables import Tables
@@ -284,25 +283,26 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
 
 
 def intervention_figure(result: InterventionResult, caption: str) -> Figure:
-    """Draw attitudes by number of replies: a row per group, a column per topic, a line style per branch."""
+    """Draw attitudes by round: a row per group, a column per topic, a line style per branch."""
     tables, points = result.tables, result.points
     groups, topics = list(points["group"].unique()), list(points["topic"].unique())
     looks = {party: look for party, look in styles_of_run(tables).items() if party in set(points["party"])}
-    with new_figure(max(1.75 * len(topics) + 0.4, 3.5), 1.9 * len(groups) + 0.9, caption) as figure:
-        grid = make_panels(figure, len(groups), list(map(tables.title, topics)), "Number of replies", sharey=True)
+    title = f"{provenance.run_title(tables.header)}: with and without interventions"
+    tags = intervention_tags(tables, [(group, topic) for group in groups for topic in topics])
+    with new_figure(max(1.75 * len(topics) + 0.4, 3.5), 1.9 * len(groups) + 0.9, caption, title=title) as figure:
+        grid = make_panels(figure, len(groups), list(map(tables.title, topics)), "Round (0: before)", sharey=True)
         for row, group in zip(grid, groups, strict=True):
             for axis, topic in zip(row, topics, strict=True):
                 here = points[(points["group"] == group) & (points["topic"] == topic)]
                 for (party, branch), line in here.groupby(["party", "branch"], sort=False):
                     style = {"linestyle": LINES[branch], "fillstyle": "full" if branch == WITH else "none"}
-                    draw_attitudes(axis, line, "iteration", "attitude", looks[party], **style)
+                    draw_attitudes(axis, line, "round", "attitude", looks[party], **style)
                 axis.set_ylim(-0.3, 10.3)
-                mark(axis, tables, group, topic)
+                mark(axis, tables, group, topic, tags)
             name = f"{group_title(group, tables.names)}\n" if len(groups) > 1 else ""
             row[0].set_ylabel(f"{name}Attitude (0–10)")
         lines = {branch: {"linestyle": style} for branch, style in LINES.items() if branch in set(points["branch"])}
-        handles = [*legend_lines(looks, lines, tables.names), Line2D([], [], label="intervention", **MARK)]
-        figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7)
+        add_legend(figure, grid.flat, handles=legend_lines(looks, lines, tables.names))
     return figure
 
 

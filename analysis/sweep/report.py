@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST
-from parley.analysis.figures import add_caption, add_legend, error_bars, make_panels, new_figure, styles_by_party
+from parley.analysis.figures import add_legend, error_bars, make_panels, new_figure, styles_by_party
 from parley.analysis.formatting import (
     count_phrase,
     estimate,
@@ -215,7 +215,7 @@ def figure(effects: pd.DataFrame, caption: str) -> Figure:
     fields, topics = list(effects["field"].unique()), list(effects["topic"].unique())[:WIDEST]
     looks = styles_by_party(effects["party"].unique())
     lines = {party: (look, seat_title(party)) for party, look in looks.items()}
-    with new_figure(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(fields) + 0.9) as drawn:
+    with new_figure(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(fields) + 0.9, caption) as drawn:
         grid = make_panels(drawn, len(fields), [_heading(topic) for topic in topics], sharex="row", sharey=True)
         for row, field in zip(grid, fields, strict=True):
             rows = effects[effects["field"] == field]
@@ -225,7 +225,6 @@ def figure(effects: pd.DataFrame, caption: str) -> Figure:
                 axis.set_xlabel("" if field == "all" else strip_controls(field))
             row[0].set_ylabel("change (points)")
         add_legend(drawn, grid[0][:1], 4)
-        add_caption(drawn, caption)
     return drawn
 
 
@@ -238,7 +237,7 @@ def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
     topics, parties = list(pairs["topic"].unique())[:WIDEST], list(pairs["party"].unique())
     values, (field, other) = list(pairs["value"].unique()), pairs[["field", "other"]].iloc[0].map(str)
     lines = {value: (look, value) for value, look in styles_by_party(pairs["other_value"].unique()).items()}
-    with new_figure(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(parties) + 0.9) as drawn:
+    with new_figure(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(parties) + 0.9, caption) as drawn:
         titles = [_heading(topic) for topic in topics]
         grid = make_panels(drawn, len(parties), titles, strip_controls(field), sharex=True, sharey=True)
         for row, party in zip(grid, parties, strict=True):
@@ -247,7 +246,6 @@ def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
                 _plot_lines(axis, rows, "other_value", values, lines)
             row[0].set_ylabel(f"{seat_title(party)}\nchange (points)")
         add_legend(drawn, grid[0][:1], 4, strip_controls(other))
-        add_caption(drawn, caption)
     return drawn
 
 

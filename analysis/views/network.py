@@ -2,9 +2,6 @@
 
 The browser draws it (network.vue). It gets the agents once, and of every round only what changed. Mesa's own drawing needs a live
 model in the thread of the page, is a picture without names, and takes seconds for 1,000 agents (docs/app.md).
-
-`layout` puts linked agents near each other (Fruchterman and Reingold 1991), by the links alone. networkx has the same law for one
-agent at a time; for 1,000 agents that takes twenty times as long (benchmarks/app.py).
 """
 
 from __future__ import annotations
@@ -18,16 +15,15 @@ import numpy as np
 import solara
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
-from numpy.typing import NDArray
 
 from parley.agents.persona import all_personas
 from parley.analysis.formatting import seat_label
 from parley.analysis.metrics._network import Population, populations
+from parley.analysis.network_layout import Floats, layout
 from parley.analysis.tables import Tables
 from parley.analysis.views._html import Select, element
 from parley.analysis.views._session import Shown, rooms
 from parley.llm.errors import UserError
-from parley.llm.seeding import stream
 
 ORDER = 4
 TITLE = "Network"
@@ -38,8 +34,6 @@ SHAPES = {
 }  # fmt: skip
 SCALE = [to_hex(colormaps["cividis"](place / 20)) for place in range(21)]
 """Attitudes 0 to 10 in steps of a half: lighter is higher, for every kind of colour vision."""
-ROUNDS, GRAVITY = 60, 0.1
-Floats = NDArray[np.float32]
 
 
 @solara.component_vue("network.vue")
@@ -140,29 +134,3 @@ def _fill(value: float) -> str | None:
 def _places(people: int, source: tuple[int, ...], target: tuple[int, ...]) -> Floats:
     """Return the layout of a network, computed once however often its view is opened."""
     return layout(people, np.array(source, np.int64), np.array(target, np.int64))
-
-
-def layout(people: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> Floats:
-    """Return places in the unit square, one row per person. source, target: the persons at the ends of each link.
-
-    Linked people attract by d^2/k, all repel by k^2/d; a step is at most the temperature, which falls to nothing. Gravity keeps
-    people without links in the picture; the outermost hundredth is drawn at its edge.
-    """
-    draw = stream(0, "layout")
-    at = np.array([[draw.random(), draw.random()] for _ in range(people)], np.float32)
-    at = at.reshape(people, 2) - np.float32(0.5)
-    near = np.float32(1 / max(people, 1) ** 0.5)
-    for temperature in np.linspace(0.1, 0.005, ROUNDS, dtype=np.float32):
-        squares = (at**2).sum(1)
-        distances = squares[:, None] + squares[None, :] - 2 * at @ at.T  # squared, of all pairs
-        weight = near**2 / np.maximum(distances, 1e-6)
-        force = at * weight.sum(1)[:, None] - weight @ at
-        along = at[source] - at[target]
-        pull = along * (np.linalg.norm(along, axis=1) / near)[:, None]
-        for axis in (0, 1):
-            force[:, axis] -= np.bincount(source, pull[:, axis], people) - np.bincount(target, pull[:, axis], people)
-        force -= GRAVITY * at / near
-        length = np.linalg.norm(force, axis=1, keepdims=True)
-        at += force / np.maximum(length, 1e-9) * np.minimum(length, temperature)
-    low, high = np.quantile(at, [0.01, 0.99], axis=0) if people else (0, 1)
-    return np.asarray(np.clip((at - low) / np.maximum(high - low, 1e-9), 0, 1), np.float32)

@@ -19,6 +19,7 @@ import ipyvuetify  # noqa: E402
 
 import run  # noqa: E402
 from parley.agents.society import load_society, society_names  # noqa: E402
+from parley.analysis.network_layout import layout  # noqa: E402
 from parley.analysis.provenance import rerun_command  # noqa: E402
 from parley.analysis.views import _runs, export, network, views  # noqa: E402
 from parley.analysis.views._fields import changed, field_comments, fields_of, matters  # noqa: E402
@@ -26,7 +27,6 @@ from parley.analysis.views._form import draft_of, settings_of, wanted  # noqa: E
 from parley.analysis.views._header import RunHeader, status  # noqa: E402
 from parley.analysis.views._plan import model_problem, plan_of, scenario_of_draft  # noqa: E402
 from parley.analysis.views._session import Session, Shown  # noqa: E402
-from parley.analysis.views.network import layout  # noqa: E402
 from parley.analysis.views.page import STYLE, Views  # noqa: E402
 from parley.llm.backends.fake import Fake  # noqa: E402
 from parley.model.events import Header  # noqa: E402

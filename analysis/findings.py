@@ -1,0 +1,157 @@
+"""The findings of a run in plain sentences: who moved how far, what else the metrics say, and how many ratings are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST, too_few
+from parley.analysis.formatting import count_phrase, escape_markdown, group_title, join_phrases
+from parley.analysis.metrics import applies
+from parley.analysis.metrics._cells import NO_AGENT, count_signs
+from parley.analysis.tables import Tables
+
+OWN = "the model's own opinion"
+MEANING = "The model's own opinion is the average first rating of Default agents, who have no party."
+CAUSES = (
+    "This movement can have two causes: the model pulls agents to its own opinion, or agents influence each other and meet near "
+    "it. `python run.py audit --llm MODEL` separates the two causes."
+)
+MOST_TOPICS = 4
+"""Up to this number of topics each is named with its numbers where there is no verdict."""
+Row = Mapping[Any, Any]
+Results = Mapping[str, pd.DataFrame]
+
+
+def findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType]) -> str:
+    """Return the findings as a list in Markdown. results: the metrics' tables by name."""
+    lines = list(_movements(tables, results["drift"])) if "drift" in results else []
+    lines += [
+        metric.headline(results[name])
+        for name, metric in measured.items()
+        if hasattr(metric, "headline") and applies(metric, tables) and len(results[name])
+    ]
+    return "\n".join(f"- {line}" for line in [*lines, missing_ratings(tables)])
+
+
+def missing_ratings(tables: Tables) -> str:
+    """Return how many ratings are missing, as a sentence."""
+    ratings, unread = len(tables.attitudes), int(tables.attitudes["rating"].isna().sum())
+    if not ratings:
+        return "There are no ratings."
+    if unread == ratings:
+        return f"All {ratings:,} ratings are missing, so nothing can be said about opinions."
+    return f"{unread:,} of {ratings:,} ratings are missing{f' ({unread / ratings:.1%})' if unread else ''}."
+
+
+def _movements(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence per group and party, then what the model's own opinion is, and why agents may move to it."""
+    several = drifts["group"].nunique() > 1
+    for (group, party), rows in drifts.groupby(["group", "party"], sort=False):
+        where = f" in the group {group_title(str(group), tables.names)}" if several else ""
+        who = f"{tables.plural(str(party))}{where}"
+        lines = rows.to_dict("records")
+        yield escape_markdown(_one_topic(who, lines[0]) if len(lines) == 1 else _several_topics(tables, who, rows))
+    toward, away, _ = count_signs(drifts, "drift")
+    if toward + away:
+        yield f"{MEANING} {CAUSES if toward else ''}".strip()
+
+
+def _one_topic(who: str, row: Row) -> str:
+    """Return how far a party moved on one topic.
+
+    The verdict needs an interval: toward, away, or no movement that differs from chance. Without one, only what was seen.
+    """
+    if pd.isna(row["start"]):
+        return f"The movement of {who} is not known: {_reason(row)}."
+    if pd.isna(row["drift"]):
+        return f"{who} went from {_short(row['start'])} to {_short(row['end'])} points. {_no_verdict(row)}"
+    points, gap = abs(row["drift"]), abs(row["default"] - row["start"])
+    span = _interval(row)
+    if row["drift_low"] > 0:
+        way = (
+            f"{_short(points)} of {_short(gap)} points toward"
+            if points <= gap
+            else f"{_short(points)} points toward and past"
+        )
+        return f"{who} moved {way} {OWN}{span}."
+    if row["drift_high"] < 0:
+        return f"{who} moved {_short(points)} points away from {OWN}{span}."
+    if pd.isna(row["drift_low"]):
+        same = "did not move" if points < 0.005 else f"moved {_short(points)} points {_way(row)} {OWN}"
+        return f"{who} {same}, in the same way in every room, so there is no interval."
+    return f"{who} did not move detectably: {_short(points)} points {_way(row)} {OWN}{span}."
+
+
+def _several_topics(tables: Tables, who: str, rows: pd.DataFrame) -> str:
+    """Return on how many topics a party moved which way, and how far."""
+    toward, away = rows[rows["drift_low"] > 0], rows[rows["drift_high"] < 0]
+    rest = rows.drop(index=[*toward.index, *away.index])
+    parts = [
+        f"{way} {OWN} on {len(part)} of {len(rows)} topics, by {_span_of(part['drift'].abs())} points"
+        for way, part in (("toward", toward), ("away from", away))
+        if len(part)
+    ]
+    if parts:
+        return f"{who} moved {' and '.join(parts)}.{_uncertain(tables, rest)}"
+    if rows["drift"].notna().any():
+        return f"{who} did not move detectably toward or away from {OWN} on any of {len(rows)} topics."
+    if rows["start"].isna().all():
+        return f"The movement of {who} is not known: {_reason(rows.iloc[0])}."
+    seen = rows.dropna(subset="start")
+    from_to = [
+        f"from {_short(row['start'])} to {_short(row['end'])} on {tables.title(row['topic'])}"
+        for row in seen.to_dict("records")
+    ]
+    more = f" (and {len(from_to) - MOST_TOPICS} more topics)" if len(from_to) > MOST_TOPICS else ""
+    return f"{who} went {join_phrases(from_to[:MOST_TOPICS])}{more}. {_no_verdict(seen.iloc[0])}"
+
+
+def _uncertain(tables: Tables, rest: pd.DataFrame) -> str:
+    return (
+        f" On {join_phrases([tables.title(topic) for topic in rest['topic']])} the direction is uncertain."
+        if len(rest)
+        else ""
+    )
+
+
+def _no_verdict(row: Row) -> str:
+    """Return why the movement of a party has no verdict."""
+    if row["reason"] == too_few():
+        rooms = count_phrase(int(row["rooms"]), "room")
+        return f"With {rooms} (fewer than {FEWEST}), this may be chance, and nothing can be concluded."
+    return f"Whether this is toward {OWN} is not known: {_reason(row)}."
+
+
+def _reason(row: Row) -> str:
+    """Return the reason of a row within a sentence."""
+    reason = row["reason"] if isinstance(row["reason"], str) else NO_AGENT
+    return reason.replace("the Default's level", OWN)
+
+
+def _way(row: Row) -> str:
+    return "toward" if row["drift"] >= 0 else "away from"
+
+
+def _interval(row: Row) -> str:
+    """Return the interval of the distance, with its smaller end first."""
+    sign = 1 if row["drift"] >= 0 else -1
+    low, high = sorted(sign * row[f"drift_{end}"] for end in ("low", "high"))
+    return f" (95% interval {_short(low)} to {_short(high)})"
+
+
+def _span_of(values: pd.Series) -> str:
+    low, high = _short(values.min()), _short(values.max())
+    return low if low == high else f"{low} to {high}"
+
+
+def _short(value: float) -> str:
+    """Return a number of points with one decimal.
+
+    >>> _short(3.61), _short(-0.01), _short(10)
+    ('3.6', '0.0', '10.0')
+    """
+    return f"{round(float(value), 1) + 0.0:.1f}"
