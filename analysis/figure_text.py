@@ -7,13 +7,16 @@ from matplotlib.textpath import text_to_path
 
 from parley.analysis.formatting import strip_controls
 
+HINTING = 1.04
+"""On a screen letters are moved to whole pixels, which makes a line this much wider at most."""
 SPACING = 1.25
 """Height of a line, in font sizes."""
 
 
 def text_width(text: str, size: float) -> float:
-    """Return how wide a line of text is, in inches. size: in points."""
-    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]) / 72
+    """Return how wide a line of text is at most, in inches. size: in points."""
+    outline = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]
+    return HINTING * float(outline) / 72
 
 
 def wrap_text(text: str, width: float, size: float) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from parley.analysis.bootstrap import FEWEST, too_few
 from parley.analysis.formatting import count_phrase, escape_markdown, group_title, join_phrases
 from parley.analysis.metrics import applies
-from parley.analysis.metrics._cells import NO_AGENT, count_signs
+from parley.analysis.metrics._cells import NO_AGENT, NO_GAP, UNSURE, count_signs
 from parley.analysis.tables import Tables
 
 OWN = "the model's own opinion"
@@ -123,6 +123,8 @@ def _no_verdict(row: Row) -> str:
     if row["reason"] == too_few():
         rooms = count_phrase(int(row["rooms"]), "room")
         return f"With {rooms} (fewer than {FEWEST}), this may be chance, and nothing can be concluded."
+    if row["reason"] in (UNSURE, NO_GAP):
+        return f"They began too near {OWN} to say which way leads to it."
     return f"Whether this is toward {OWN} is not known: {_reason(row)}."
 
 

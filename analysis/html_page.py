@@ -18,9 +18,13 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from parley.analysis.formatting import strip_controls
+
 STYLE = Path(__file__).with_name("html_page.css")
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 ANCHOR = re.compile(r'<a id="([\w-]+)">(</a>)?\s*')
+BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Characters that turn the direction of the text after them round. Right-to-left scripts need none of them."""
 SCROLL = '<div class="table" role="region" aria-label="table" tabindex="0">'
 KINDS = {".svg": "image/svg+xml", ".png": "image/png"}
 
@@ -38,18 +42,20 @@ class Chapter(NamedTuple):
     closed: bool = False
 
 
-def document(title: str, chapters: Sequence[Chapter], lead: Chapter | None = None) -> str:
+def document(title: str, chapters: Sequence[Chapter], lead: Chapter | None = None, byline: str = "") -> str:
     """Return the document. Several chapters get a table of contents: at the top, or folded after the `lead`.
 
-    A lead stands below the title and has only the headings of its text.
+    A lead stands below the title and has only the headings of its text. byline: the line below the title, as plain text.
     """
     contents = ""
     if len(chapters) > 1:
         items = "".join(f'<li><a href="#{chapter.mark}">{escape(chapter.title)}</a></li>\n' for chapter in chapters)
         contents = f'<nav aria-label="Contents"><ol>\n{items}</ol></nav>\n'
-    header, first = f"<h1>{escape(title)}</h1>\n{contents}", ""
+    title, by = strip_controls(title), strip_controls(byline)
+    head = f'<h1>{escape(title)}</h1>\n{f"""<p class="by">{escape(by)}</p>{chr(10)}""" if by else ""}'
+    header, first = f"{head}{contents}", ""
     if lead:
-        header = f"<h1>{escape(title)}</h1>\n"
+        header = head
         first = (
             f'<section id="{lead.mark}" aria-label="{escape(lead.title)}">\n{_html(lead)}</section>\n'
             f"<details>\n<summary>Contents</summary>\n{contents}</details>\n"
@@ -74,9 +80,10 @@ def _section(chapter: Chapter) -> str:
 def _html(chapter: Chapter) -> str:
     """Return a chapter's text as HTML, without its first heading, which the document shows already."""
     reader = MarkdownIt("commonmark", {"html": True}).enable("table")
+    text = BIDI.sub("", chapter.text)
     for name, rule in RULES.items():
         reader.add_render_rule(name, rule)
-    tokens = reader.parse(chapter.text)
+    tokens = reader.parse(text)
     if tokens and (tokens[0].type, tokens[0].tag) == ("heading_open", "h1"):
         tokens = tokens[3:]
     for token in tokens:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,8 +19,11 @@ SECTIONS = 12
 """Maximum number of a transcript's parts that examples are taken from."""
 
 
-def write(runs: Sequence[Path], out: Path) -> Path:
-    """Write the document; a run without a summary gets one first. Several runs are compared first. Errors: UserError."""
+def write(runs: Sequence[Path], out: Path, title: str = "", author: str = "") -> Path:
+    """Write the document; a run without a summary gets one first. Several runs are compared first. Errors: UserError.
+
+    title: of the document (default: that of the run). author: named below the title, with the day of the run.
+    """
     several = len(runs) > 1
     chapters = [
         chapter._replace(title=f"{run.name}: {chapter.title}") if several else chapter
@@ -27,15 +31,32 @@ def write(runs: Sequence[Path], out: Path) -> Path:
         for chapter in _chapters(run, f"run{number}")
     ]
     compared = named_runs(runs) if several and all(record_of(run).exists() for run in runs) else {}
-    title = f"{' and '.join(compared)} compared" if compared else f"{len(runs)} runs" if several else chapters[0].title
+    own = f"{' and '.join(compared)} compared" if compared else f"{len(runs)} runs" if several else chapters[0].title
+    byline = " · ".join(filter(None, [author, *(() if several else _day(runs[0]))]))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory() as folder:  # the page holds the figure itself
-            first, *rest = comparison_report(compared, Path(folder))[1] if compared else (None,)
-            out.write_text(document(title, [*rest, *chapters], first), encoding="utf-8")
+            if several:
+                first, *rest = comparison_report(compared, Path(folder))[1] if compared else (None,)
+                rest += chapters
+            else:
+                first, *rest = _as_lead(chapters[0]), *chapters[1:]
+            out.write_text(document(title or own, rest, first, byline), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
     return out
+
+
+def _as_lead(chapter: Chapter) -> Chapter:
+    """Return the page of a run as the part that follows the title, with its headings one level higher."""
+    return chapter._replace(text=re.sub(r"(?m)^##", "#", chapter.text))
+
+
+def _day(run: Path) -> Iterator[str]:
+    """Yield the day on which a run was written. Its record has no date, so that the same seed gives the same record."""
+    if (record := record_of(run)).exists():
+        day = datetime.fromtimestamp(record.stat().st_mtime, UTC)
+        yield f"Run of {day.day} {day:%B %Y}"
 
 
 def _chapters(run: Path, mark: str) -> Iterator[Chapter]:

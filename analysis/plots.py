@@ -95,7 +95,7 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
     dashed = f"Default, before (n={format_range(level.n for level in levels if level)})"
     rows, columns = _grid(len(groups), len(tables.topics))
     width = ONE_COLUMN if columns == 1 else TWO_COLUMNS
-    tall = min(max(width / columns - 0.2, 1.5), 2.2)
+    tall = min(max(width / columns - 0.2, 1.5), 2.2 if rows < 3 else 1.6)
     looks, tags = figures.styles_of_run(tables), intervention_tags(tables, panels)
     title = figure_title(tables, groups)
     with new_figure(width, rows * (tall + 0.3) + 0.35, caption, title=title, about=_about(tables)) as figure:

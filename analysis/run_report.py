@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from parley.analysis import herding_report, plots
 from parley.analysis.deliberation import consensus_report
-from parley.analysis.figures import save
+from parley.analysis.figures import KINDS, save
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.network_plot import has_network, network_figure
 from parley.analysis.report import disk_errors
@@ -18,6 +18,7 @@ from parley.analysis.summary import NETWORK, caption, run_note, write_summary
 from parley.analysis.tables import Tables, load, write_table, write_tables
 from parley.analysis.transcript import write_transcript
 from parley.llm.budget import UNPRICED, Prices
+from parley.llm.errors import unknown_name
 
 SUMMARY = "summary.md"
 
@@ -39,6 +40,19 @@ def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
     if has_network(tables):
         drawn[NETWORK] = partial(network_figure, tables, run_note(tables))
     return drawn | ({"contagion": partial(plots.contagion_figure, tables, believers)} if len(believers) else {})
+
+
+def draw_figures(run: Path, kinds: Sequence[str]) -> Path:
+    """Write all figures of a run in these formats (figures.KINDS); return their folder. Errors: UserError."""
+    for kind in kinds:
+        if kind not in KINDS:
+            raise unknown_name("format of a figure", kind, KINDS)
+    folder = run / "figures"
+    with disk_errors(run, "the record is saved; repeat the command to draw the figures"):
+        folder.mkdir(exist_ok=True)
+        for name, draw in figures(load(run), run).items():
+            save(draw(), folder / name, kinds)
+    return folder
 
 
 def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ()) -> Path:

@@ -319,12 +319,14 @@ def test_what_is_said_from_outside_stays_text(held: Callable[..., Tables], tmp_p
 
 
 def test_the_figure_marks_the_round(study: Path) -> None:
-    """Between the last reply before it and the first after it: 3.5 after a round of three."""
+    """Between the survey before the shock and the one after it, with a letter that the legend explains."""
     held = load(study / WITH)
     found = compare_branches(load(study / WITHOUT), held)
-    (axis,) = intervention_figure(found, "caption").axes
-    assert [line.get_xdata()[0] for line in axis.lines if len(set(line.get_xdata())) == 1] == [3.5]
-    assert [text.get_text().strip() for text in axis.texts] == ["shock"]
+    figure = intervention_figure(found, "caption")
+    (axis,) = figure.axes
+    assert [line.get_xdata()[0] for line in axis.lines if len(set(line.get_xdata())) == 1] == [1.5]
+    assert [text.get_text().strip() for text in axis.texts] == ["A"]
+    assert "A: shock before round 2" in [text.get_text() for text in figure.legends[0].get_texts()]
     solid = {line.get_linestyle() for line in axis.lines if len(set(line.get_xdata())) > 1}
     assert solid == {"-", ":"}
 

@@ -180,10 +180,9 @@ def test_below_five_rooms_no_line_has_moved(rooms: int, held: Callable) -> None:
     found = row(drift.compute(tables))
     assert found["reason"] == "fewer than 5 rooms"
     assert found[["drift", "drift_low", "closed", "rate"]].isna().all()
-    assert "0 of 1 party moved toward" in drift.headline(drift.compute(tables))
     assert row(first_cycle.compute(tables))["reason"] == "fewer than 5 rooms"
     assert row(default_crossing.compute(tables))[["beyond", "share"]].isna().all()
-    assert default_crossing.headline(default_crossing.compute(tables)).startswith("0 of 1 ")
+    assert default_crossing.headline(default_crossing.compute(tables)).endswith("cannot be told.")
 
 
 def test_a_drift_has_students_interval(held: Callable) -> None:
@@ -318,8 +317,7 @@ def test_headlines_count_what_the_tables_say(held: Callable) -> None:
     """The sentence on top and the table below cannot disagree."""
     rooms = [{"republican": [2, 5, end], "democrat": [9, 9, 9]} for end in (6.8, 6.9, 7, 7.1, 7.2)]
     tables = held(*rooms, reference=6)
-    assert "1 of 2 parties moved toward" in drift.headline(drift.compute(tables))
-    assert "1 of 2 parties ended beyond" in default_crossing.headline(default_crossing.compute(tables))
+    assert "1 of 2 parties ended past" in default_crossing.headline(default_crossing.compute(tables))
     told = first_cycle.headline(first_cycle.compute(tables))
     assert "accounts for 60% " in told
     assert "(the one party that changed by more than chance)" in told
@@ -354,17 +352,6 @@ def test_nothing_moves_where_nothing_is_planted(ran: Callable) -> None:
     drifts, spread = drift.compute(tables), polarisation.compute(tables).groupby("topic").tail(1)
     made = int((drifts["drift_low"] > 0).sum() + (drifts["drift_high"] < 0).sum())
     assert made + int((spread["change_low"] > 0).sum() + (spread["change_high"] < 0).sum()) <= 1
-
-
-def test_a_move_toward_the_default_names_the_command_that_can_tell_why(held: Callable) -> None:
-    """Influence alone, without any pull, moves 8 of 8 lines toward the Default: the headline must not sound like a bias."""
-    moved = held(*[{"republican": [2, end]} for end in (5, 6, 4, 5, 6)], reference=8)
-    told = drift.headline(drift.compute(moved))
-    assert "1 of 1 party moved toward" in told
-    assert "does not show that the model pulls" in told
-    assert "python run.py audit --llm" in told
-    still = held(*[{"republican": [2, end]} for end in (1, 2, 3, 2, 2)], reference=8)
-    assert "audit" not in drift.headline(drift.compute(still))
 
 
 @check_each(

@@ -13,10 +13,11 @@ import pytest
 from data_checks import check_each
 from matplotlib import colors
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from parley.analysis.figures import OTHERS, STYLES, add_caption, save, styles_by_party, styles_of_run
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.figure_text import text_width, wrap_text
+from parley.analysis.figures import KINDS, OTHERS, STYLES, new_figure, save, styles_by_party, styles_of_run
 from parley.analysis.formatting import group_title
 from parley.analysis.metrics.trajectory import compute
 from parley.analysis.plots import attitudes, write_figures
@@ -56,15 +57,38 @@ def test_every_layout_has_its_panels(
     assert figure.axes[0].get_gridspec().get_geometry() == shape
     assert len(panels(figure)) == len(tables.groups) * len(tables.topics) == len(figure.axes) - hidden
     titles = [axis.get_title() for axis in panels(figure) if axis.get_title()]
-    assert titles == [tables.title(topic) for topic in tables.topics]
+    alone = [group_title(group) for group in tables.groups] if len(tables.groups) > 1 else []
+    named = [" ".join(title.split("\n(10:")[0].split()) for title in titles]
+    assert named == ([tables.title(topic) for topic in tables.topics] if len(tables.topics) > 1 else alone)
     assert all(axis.get_ylim() == (-0.3, 10.3) for axis in panels(figure))
-    assert figure.get_figwidth() <= (7 if shape[1] < 5 else 8.75)
+    assert figure.get_figwidth() == (3.5 if shape[1] == 1 else 7.0), "one column of a page, or two"
+
+
+def drawn_ticks(axis: Axes) -> list:
+    """The labels of ticks within the axes; Matplotlib has labels beyond them, which it does not draw."""
+    across = [
+        label for label in axis.get_xticklabels() if axis.get_xlim()[0] <= label.get_position()[0] <= axis.get_xlim()[1]
+    ]
+    return [
+        *across,
+        *(
+            label
+            for label in axis.get_yticklabels()
+            if axis.get_ylim()[0] <= label.get_position()[1] <= axis.get_ylim()[1]
+        ),
+    ]
 
 
 def texts(figure: Figure) -> list:
-    """The boxes of titles, captions and legend in pixels."""
+    """The boxes of titles, labels, note and legend in pixels."""
     figure.draw_without_rendering()
-    shown = [*figure.texts, *figure.legends, *(axis.title for axis in panels(figure) if axis.get_title())]
+    labels = [label for axis in panels(figure) for label in (axis.title, axis.xaxis.label, axis.yaxis.label)]
+    ticks = [label for axis in panels(figure) for label in drawn_ticks(axis)]
+    shown = [
+        *figure.texts,
+        *figure.legends,
+        *(label for label in (*labels, *ticks) if label.get_text() and label.get_visible()),
+    ]
     return [artist.get_window_extent() for artist in shown]
 
 
@@ -97,23 +121,35 @@ def test_the_caption_of_one_groups_figure_stays_on_the_paper(ran: Callable) -> N
     """The narrowest figure has the longest caption."""
     tables = load(ran("echo_chamber"))
     for group in tables.groups:
-        told = f"{group_title(group)}. {caption(tables, compute(tables))}"
-        figure = attitudes(tables, compute(tables), [group], told)
+        figure = attitudes(tables, compute(tables), [group], caption(tables, compute(tables)))
         assert all(figure.bbox.x0 < box.x0 < box.x1 < figure.bbox.x1 for box in texts(figure))
 
 
-def test_lines_and_bars_are_the_metrics_means_and_errors(ran: Callable) -> None:
-    """What is drawn is what is in tables/trajectory: x replies, y mean, bar one standard error each way."""
-    tables = load(ran("three_way"))
+def test_lines_and_bars_are_the_metrics_means_and_intervals(ran: Callable) -> None:
+    """What is drawn is what is in tables/trajectory: x rounds, y mean, bar the 95% interval over rooms that the text has."""
+    tables = load(ran("three_way", repetitions=6))
     points = compute(tables)
     containers = panels(drawn(tables))[0].containers
     assert [box.get_label() for box in containers] == ["Republican", "Democrat", "Default"]
     for box in containers:
         line = points[points["seat"] == str(box.get_label()).lower()]
-        assert np.array_equal(box.lines[0].get_xydata(), line[["iteration", "mean"]].to_numpy(dtype=float))
-        ends = np.array([segment[:, 1] for segment in box.lines[2][0].get_segments()])
-        bars = line[["mean", "mean"]].to_numpy() + np.outer(line["se"], [-1, 1])
-        assert ends == pytest.approx(bars)
+        drawn_ = box.lines[0].get_xydata()
+        assert drawn_[:, 0].round().tolist() == line["round"].to_list()
+        assert np.array_equal(drawn_[:, 1], line["mean"])
+        ratings = tables.attitudes[tables.attitudes["seat"] == str(box.get_label()).lower()]
+        rooms = [part["attitude"].to_numpy(dtype=float) for _, part in ratings.groupby("round")]
+        ends = np.array([segment[:, 1] for segment in box.lines[2][0].get_segments() if len(segment)])
+        known = np.array([mean_interval(values) for values in rooms])
+        assert ends == pytest.approx(known[np.isfinite(known).all(axis=1)])
+
+
+def test_below_five_rooms_there_are_no_bars(ran: Callable) -> None:
+    """Four rooms have no interval in the text, so they have none in the figure, and the note says why."""
+    tables = load(ran("three_way", repetitions=4))
+    segments = [segment for box in panels(drawn(tables))[0].containers for segment in box.lines[2][0].get_segments()]
+    assert not any(np.isfinite(segment).all() and len(segment) for segment in segments)
+    assert "fewer than 5 rooms" in caption(tables, compute(tables))
+    assert "One room" in caption(load(ran("three_way", repetitions=1)), compute(load(ran("three_way", repetitions=1))))
 
 
 def test_a_missing_mean_leaves_a_gap(held: Callable) -> None:
@@ -271,7 +307,9 @@ def test_figures_are_the_same_bytes_twice(ran: Callable, tmp_path: Path) -> None
         {path.name: path.read_bytes() for path in sorted((tmp_path / folder).iterdir())} for folder in ("one", "two")
     )
     assert one == two
-    assert len(one) == 10
+    assert len(one) == 15, "two formats and a caption each"
+    assert b"<text" not in one["attitudes.svg"], "letters are outlines, so no font has to be installed"
+    assert one["attitudes.txt"].startswith(b"Two of one party among themselves")
     assert one["attitudes.png"].startswith(b"\x89PNG")
     assert b"<svg" in one["attitudes_republican_republican.svg"]
 
@@ -299,14 +337,93 @@ def test_captions_are_no_formulas(ran: Callable, tmp_path: Path) -> None:
 
 
 @check_each(("width", "size"), [(3.5, 7), (3.9, 7), (7.2, 8), (9.4, 9)])
-def test_captions_are_never_cut_off(width: float, size: float) -> None:
-    """However narrow a figure is, all of its caption lies on it, and the panels lie below."""
-    figure = Figure(figsize=(width, 2.5), layout="constrained")
-    axis = figure.subplots()
-    add_caption(figure, "debates on " + "oracle (known-truth speaker), WWW MMM planted bias, " * 8, size)
-    figure.canvas = FigureCanvasAgg(figure)
+def test_title_and_note_are_never_cut_off(width: float, size: float) -> None:
+    """However narrow a figure is, all of its title and note lie on it, and the panels lie between them."""
+    note = "debates on " + "oracle (known-truth speaker), WWW MMM planted bias, " * 8
+    with new_figure(width, 2.5, note, size, title="Who moves whom " * 12) as figure:
+        axis = figure.subplots()
     figure.draw_without_rendering()
-    (title,) = [text for text in figure.texts if "planted" in text.get_text()]
-    box, (across, tall) = title.get_window_extent(), figure.get_size_inches() * figure.dpi
-    assert 0 <= box.x0 < box.x1 <= across
-    assert axis.get_window_extent().y1 <= box.y0 < box.y1 <= tall
+    below = next(text for text in figure.texts if "planted" in text.get_text()).get_window_extent()
+    above = next(text for text in figure.texts if "moves" in text.get_text()).get_window_extent()
+    across, tall = figure.get_size_inches() * figure.dpi
+    assert all(0 <= box.x0 < box.x1 <= across for box in (above, below))
+    assert (
+        0
+        <= below.y0
+        < below.y1
+        <= axis.get_window_extent().y0
+        < axis.get_window_extent().y1
+        <= above.y0
+        < above.y1
+        <= tall
+    )
+
+
+def test_a_word_that_is_too_long_is_broken() -> None:
+    """German compounds are longer than a panel."""
+    lines = wrap_text("die Donaudampfschifffahrtsgesellschaftskapitänswitwenrente", 0.8, 8).split("\n")
+    assert "".join(lines).replace(" ", "") == "dieDonaudampfschifffahrtsgesellschaftskapitänswitwenrente"
+    assert all(text_width(line, 8) <= 0.8 for line in lines)
+
+
+LONG = "Geschwindigkeitsbegrenzung auf Bundesautobahnen und die Ausnahmegenehmigung für Rettungsfahrzeuge im Katastropheneinsatz"
+FOUR_AT_ONCE = (
+    "message round=2 by=Ann text='A storm came'", "mute round=2 share=0.5", "leave round=2 share=0.2", "unmute round=2",
+    "message round=3 by=Bob text='No'", "message round=1 by=Cleo text='Yes'",
+)  # fmt: skip
+GERMAN = {"society": "germany", "topics": "germany/tempolimit,germany/klimawandel,germany/zuwanderung"}
+SEVEN = ["cdu", "spd", "gruene", "fdp", "afd", "linke", "default"]
+
+
+def nasty(name: str, ran: Callable, held: Callable, monkeypatch: pytest.MonkeyPatch) -> Tables:
+    if name == "seven parties":
+        return held({party: [2, 3] for party in SEVEN})
+    tables = {
+        "long titles": lambda: load(ran("three_way", **GERMAN, repetitions=5, rounds=2)),
+        "four interventions": lambda: load(ran("echo_chamber", rounds=3, interventions=FOUR_AT_ONCE)),
+        "one room": lambda: load(ran("three_way", repetitions=1)),
+        "twenty rounds": lambda: load(ran("two_way", topics=FOUR, rounds=20, repetitions=1, interventions=EVERY_ROUND)),
+    }[name]()
+    if name == "long titles":
+        monkeypatch.setattr(type(tables), "title", lambda _, topic: f"{LONG} ({topic})")
+    return tables
+
+
+EVERY_ROUND = (
+    *(f"message round={number} by=Ann text='x'" for number in range(1, 20, 2)),
+    "mute round=2 every=2 share=0.2",
+)
+
+
+@check_each("name", ["long titles", "four interventions", "one room", "seven parties", "twenty rounds"])
+def test_labels_never_collide(name: str, ran: Callable, held: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Titles, labels of axes and ticks, legend, note and letters of interventions keep apart and stay on the paper."""
+    tables = nasty(name, ran, held, monkeypatch)
+    figure = attitudes(tables, compute(tables), tables.groups, caption(tables, compute(tables)))
+    boxes = texts(figure)
+    for axis in panels(figure):
+        letters = [text.get_window_extent() for text in axis.texts]
+        assert all(axis.get_window_extent().padded(2).contains(*corner) for box in letters for corner in box.corners())
+        assert not any(one.overlaps(other) for one, other in itertools.combinations(letters, 2))
+    for number, box in enumerate(boxes):
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+        assert not any(box.overlaps(other) for other in boxes[number + 1 :]), name
+
+
+def test_the_legend_says_what_each_letter_is(ran: Callable) -> None:
+    """Four interventions before one round are one letter with four kinds; a later one has a letter of its own."""
+    tables = load(ran("echo_chamber", rounds=3, interventions=FOUR_AT_ONCE))
+    names = [text.get_text().replace("\n", " ") for text in drawn(tables).legends[0].get_texts()]
+    assert "A: message before rounds 1, 3" in names
+    assert any(name.startswith("B: message, mute, ") and name.endswith("before round 2") for name in names)
+
+
+def test_a_pdf_embeds_its_fonts_and_has_no_date(ran: Callable, tmp_path: Path) -> None:
+    """TrueType fonts (type 42), as journals ask for; the same bytes on another day."""
+    tables = load(ran("two_way"))
+    first, second = (save(drawn(tables), tmp_path / name, KINDS).with_suffix(".pdf").read_bytes() for name in "ab")
+    assert first == second
+    assert b"/FontFile2" in first
+    assert b"/Type3" not in first
+    assert b"CreationDate" not in first

@@ -57,7 +57,7 @@ def test_a_population_leaves_record_tables_figure_and_summary(folder: Path) -> N
 def test_the_same_command_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     assert held(tmp_path) == 0
     files = [path for path in sorted(folder.rglob("*.*")) if path.name != "summary.md"]  # it names its folder
-    assert len(files) == 9
+    assert len(files) == 10
     for path in files:
         assert path.read_bytes() == (tmp_path / path.relative_to(folder)).read_bytes(), path
 

@@ -49,4 +49,11 @@ def test_the_page_lies_beside_its_tables_and_figures(tmp_path: Path) -> None:
     report.figure(dot_plot(TABLE, ["who"], "change", "points", "caption"), "figures/change", "Change")
     assert report.write().read_text().endswith("![Change](figures/change.png)\n")
     found = {path.relative_to(tmp_path / "new").as_posix() for path in (tmp_path / "new").rglob("*.*")}
-    assert found == {"page.md", "tables/all.csv", "tables/all.parquet", "figures/change.png", "figures/change.svg"}
+    assert found == {
+        "page.md",
+        "tables/all.csv",
+        "tables/all.parquet",
+        "figures/change.png",
+        "figures/change.svg",
+        "figures/change.txt",
+    }

@@ -60,7 +60,7 @@ def test_findings_come_first_with_n_and_unit(ran: Callable, tmp_path: Path) -> N
     assert "unit of analysis is the room, one debate: n = 3 rooms" in text
     assert "n = 3 rooms per row" in section(text, "Drift toward the Default")
     assert "- Racism: severity, asked from 0 (not a problem at all) to 10 (a very big problem): How big" in text
-    assert "![Attitudes by number of replies](figures/attitudes.png)" in text
+    assert "![Attitudes by round](figures/attitudes.png)" in text
 
 
 def test_rows_are_the_metrics_rows(held: Callable, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> Non
     """Start 3, end 6.33, Default 8: 3.3 of 5 points; past the Default no share of the way is told; one that stayed has none."""
     starts = [(2, 5), (4, 8), (3, 6), (2, 5), (4, 7), (3, 7)]
     for default, way in (
-        (8, "3.3 of 5 points toward"),
+        (8, "3.3 of 5.0 points toward"),
         (4.5, "3.3 points toward and past"),
         (1, "3.3 points away from"),
     ):
@@ -83,9 +83,46 @@ def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> Non
             for number, pair in enumerate(starts)
         ]
         text = section(summary(held(*rooms, reference=default), tmp_path), "In short")
-        assert [line for line in text.splitlines() if "points" in line] == [
-            f"- Republicans moved {way} the Default's level."
-        ]
+        republicans, democrats = (line for line in text.splitlines() if "points" in line)
+        assert republicans == f"- Republicans moved {way} the model's own opinion (95% interval 2.8 to 3.9)."
+        assert democrats.startswith("- Democrats ")
+        assert "Democrats moved" not in democrats
+        assert ("audit --llm" in text) == (default > 3), (
+            "what moves toward the model's opinion names the command that can tell why"
+        )
+
+
+def test_below_five_rooms_a_finding_only_says_what_was_seen(held: Callable, tmp_path: Path) -> None:
+    """One room moved by 3 points: told, with the warning that nothing follows; no word of toward or away."""
+    for rooms in (1, 4):
+        text = section(summary(held(*[{"republican": [2, 5]}] * rooms, reference=8), tmp_path), "In short")
+        many = "1 room" if rooms == 1 else "4 rooms"
+        assert f"- Republicans went from 2.0 to 5.0 points. With {many} (fewer than 5), this may be chance" in text
+        assert "toward" not in text
+        assert "audit" not in text
+
+
+def test_a_party_that_stays_is_not_said_to_move(held: Callable, tmp_path: Path) -> None:
+    """Changes of both signs: no movement found, with the interval; no change at all: did not move."""
+    ends = (3, 1, 2, 3, 1, 2)
+    text = section(summary(held(*[{"republican": [2, end]} for end in ends], reference=8), tmp_path), "In short")
+    assert (
+        "- Republicans did not move detectably: 0.0 points toward the model's own opinion (95% interval -0.9 to 0.9)."
+        in text
+    )
+    still = section(summary(held(*[{"republican": [2, 2]}] * 6, reference=8), tmp_path), "In short")
+    assert "- Republicans did not move, in the same way in every room, so there is no interval." in still
+    lost = section(summary(held(*[{"republican": [2, None]}] * 6, reference=8), tmp_path), "In short")
+    assert "- The movement of Republicans is not known: no agent rated first and last." in lost
+    assert "- 6 of 13 ratings are missing (46.2%)." in lost
+
+
+def test_several_topics_are_one_sentence_a_party(ran: Callable, tmp_path: Path) -> None:
+    """Four topics and two parties were eight lines of which a headline counted some: now who moved, on how many, how far."""
+    four = "gun_violence,racism,climate_change,illegal_immigration"
+    text = section(summary(load(ran("three_way", topics=four, repetitions=10, rounds=5)), tmp_path), "In short")
+    assert "- Republicans moved toward the model's own opinion on 4 of 4 topics, by 2.5 to 3.9 points." in text
+    assert "On Climate change the direction is uncertain." in text
 
 
 def test_rows_of_several_topics_and_groups_name_them(ran: Callable, tmp_path: Path) -> None:
@@ -191,7 +228,7 @@ def test_made_up_debates_are_called_so(
 def test_captions_count_the_rooms_that_were_rated(held: Callable) -> None:
     """38 of 40 is not 40."""
     tables = held({"republican": [2, 3]}, {"republican": [2, None]}, reference=8)
-    assert "means over 1 to 2 rooms" in caption(tables, metrics()["trajectory"].compute(tables))
+    assert "Means over 1 to 2 rooms" in caption(tables, metrics()["trajectory"].compute(tables))
 
 
 @check_each("field", ["name", "title", "source", "llm", "probe", "reader"])
@@ -227,7 +264,7 @@ def test_odd_runs_have_a_summary(settings: dict, ran: Callable, tmp_path: Path) 
 def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -> None:
     """Not `0 of 0`, not `asked never`, not `all readable` of nothing."""
     text = summary(load(ran("two_way", survey="never")), tmp_path)
-    assert section(text, "In short").strip() == "- There are no ratings."
+    assert section(text, "In short").split("\n\n")[0].strip() == "- There are no ratings."
     assert "This run had no survey" in section(text, "How to read the numbers")
     told = section(text, "What is missing").strip()
     assert told == "Nothing: 12 replies and 12 calls, all readable. There are no ratings."
