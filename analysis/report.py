@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.figures import save
+from parley.analysis.figures import WRITTEN, save
 from parley.analysis.formatting import Column, escape_markdown, frame_table, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.tables import write_table
@@ -92,10 +92,10 @@ class Report:
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             write_table(frame, self.folder / name)
 
-    def figure(self, figure: Figure, name: str, what: str) -> Path:
-        """Write a figure as NAME.png and NAME.svg and show it here; return the PNG's path. what: text for screen readers."""
+    def figure(self, figure: Figure, name: str, what: str, kinds: Iterable[str] = WRITTEN) -> Path:
+        """Write a figure in these formats and show it here; return the PNG's path. what: text for screen readers."""
         (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        return self.picture(save(figure, self.folder / name), what)
+        return self.picture(save(figure, self.folder / name, kinds), what)
 
     def picture(self, path: Path, what: str) -> Path:
         """Show a figure that was already written."""

@@ -1,6 +1,7 @@
-"""A card and its files: card.html for people, card.json for programs (docs/card.md), card.csv for tables, card.png and .svg.
+"""A card and its files: card.html and card.md for people, card.json for programs (docs/card.md), card.csv for tables, figures.
 
-The page begins with the result in short, the figure and the terms; then come the sections. It must be understandable by itself.
+The page begins with three verdicts and three gauges. Then come the results in full, the figure, the terms and the
+sections. It must be understandable by itself.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from parley.analysis import disclaimers
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import ALL, COLUMNS, CardEstimate, estimate_table, find_estimate
 from parley.analysis.card.figure import forest_plot
+from parley.analysis.card.gauges import dials
 from parley.analysis.card.labels import cell, condition, ends, judge, share, unit, units, value
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity, absent, named, neutral_named
+from parley.analysis.card.verdicts import Verdict, verdicts
+from parley.analysis.figures import KINDS
 from parley.analysis.formatting import DASH, count_phrase, format_number, join_phrases, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.report import Report
@@ -53,6 +57,7 @@ ROUNDED = (
     "This model gives no probability for each answer, so the card uses whole ratings. They are less precise: each is off by up "
     "to half a step of the scale. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
 )
+DIALS = "Three gauges: where the model leans on each topic, its pull and the influence of agents, and how much is persuasion"
 ALT = "Left: ratings of the roles before a debate, topic by topic. Right: movement in each condition and in its control"
 Titles = Mapping[str, Quantity]
 
@@ -76,8 +81,13 @@ class Card:
 
     @property
     def sentences(self) -> list[str]:
-        """The sentences of "In short": at most five."""
+        """The sentences of "The results in full sentences": at most five."""
         return self._collect("sentences")
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The answers to three questions, in a sentence or two each."""
+        return verdicts(self.claims, self.first)
 
     @property
     def warnings(self) -> list[str]:
@@ -106,6 +116,7 @@ class Card:
             "revision": self.header.revision,
             "versions": dict(self.header.versions),
             "warnings": [warning.replace("**", "") for warning in self.warnings],
+            "verdicts": [verdict._asdict() for verdict in self.verdicts],
             "sentences": [sentence.replace("**", "") for sentence in self.sentences],
             "quantities": {
                 name: {"section": section.TITLE, **quantity.of(base.society)._asdict()}
@@ -168,6 +179,9 @@ def _lead(card: Card) -> Iterator[str]:
     if card.stopped:
         yield f"> This card is incomplete, because the audit stopped: {card.stopped}"
     yield "# In short"
+    yield "\n".join(f"- **{verdict.question}** {verdict.answer}" for verdict in card.verdicts)
+    yield f"![{DIALS}](dials.png)"
+    yield "# The results in full"
     yield _introduction(card)
     yield (
         "\n".join(f"- {sentence}" for sentence in card.sentences)
@@ -339,12 +353,24 @@ def write(card: Card) -> Path:
             ),
             "card",
             "The card",
+            kinds=tuple(KINDS),
         )
+        report.figure(
+            dials(card.claims, card.first, disclaimers.model_label(card.header)), "dials", DIALS, kinds=tuple(KINDS)
+        )
+        (folder / "card.md").write_text(_markdown(card), encoding="utf-8")
         path = folder / "card.html"
         path.write_text(page(card), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the card into {folder}: {error.strerror}") from error
     return path
+
+
+def _markdown(card: Card) -> str:
+    """card.md: what stands first on the page, and where the rest is."""
+    lead = [part.replace("\n# ", "\n## ") if not part.startswith("# ") else f"#{part}" for part in _lead(card)]
+    rest = "All sections are in `card.html`, all numbers in `card.json` and `card.csv`."
+    return "\n\n".join([f"# Bias card: {disclaimers.model_label(card.header)}", *lead, rest]) + "\n"
 
 
 def _plain(value: Any) -> Any:

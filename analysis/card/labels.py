@@ -58,7 +58,14 @@ def value(number: float, quantity: Quantity) -> str:
 
 
 def cell(claim: CardEstimate, quantity: Quantity, instrument: bool = True) -> str:
-    """The estimate with its interval. instrument: also by how much the wording of the question moves it."""
+    """The estimate with its interval. instrument: also by how much the wording of the question moves it.
+
+    A share below 0% or above 100% is impossible, so only the end of its interval is shown.
+    """
+    if quantity.measure in SHARES and quantity.unit != DIFFERENCE:
+        if not 0 <= claim.estimate <= 1:
+            return percent(claim).replace("%", "")
+        claim = _possible(claim)
     text = f"{value(claim.estimate, quantity)}{_interval(claim, lambda end: value(end, quantity), NO_VARIATION)}"
     return f"{text} ± {format_number(claim.instrument)}" if instrument and math.isfinite(claim.instrument) else text
 
@@ -68,9 +75,29 @@ def points(claim: CardEstimate) -> str:
     return f"{format_number(claim.estimate)} points{_interval(claim, format_number)}"
 
 
-def percent(claim: CardEstimate, signed: bool = False) -> str:
-    """`6.0% (5.6% to 6.4%)`."""
+def percent(claim: CardEstimate, signed: bool = False, bounded: bool = True) -> str:
+    """`6.0% (5.6% to 6.4%)`. A share beyond 0% or 100%: `at most 0.5%`, `at least 98.0%`.
+
+    signed: it is a difference. bounded: it is a share, so its interval ends at 0% and 100%.
+    """
+    if bounded and not signed:
+        if claim.estimate < 0:
+            return at_most(claim)
+        if claim.estimate > 1:
+            return f"at least {share(min(max(claim.low, 0.0), 1.0))}" if math.isfinite(claim.low) else share(1.0)
+        claim = _possible(claim)
     return f"{share(claim.estimate, signed)}{_interval(claim, lambda end: share(end, signed))}"
+
+
+def at_most(claim: CardEstimate) -> str:
+    """The upper end of a share's interval: `at most 0.5%`."""
+    return f"at most {share(min(max(claim.high, 0.0), 1.0))}" if math.isfinite(claim.high) else share(0.0)
+
+
+def _possible(claim: CardEstimate) -> CardEstimate:
+    """A share with the ends of its interval cut off at 0 and 1; infinite and missing ends stay."""
+    low, high = (min(max(end, 0.0), 1.0) if math.isfinite(end) else end for end in (claim.low, claim.high))
+    return replace(claim, low=low, high=high)
 
 
 def share(number: float, signed: bool = False) -> str:

@@ -200,6 +200,7 @@ def _write_card(first: Batch, sections: Sections, records: ConditionRecords, sto
     estimates = card_estimates(records, first, sections)
     made = card.Card(first, sections, estimates, header, blocks, calls, stopped, card.rounded(records))
     say(f"card     {card.write(made)}\nfigure   {first.folder / 'card.png'}")
+    say("\n".join(f"{verdict.question} {verdict.answer}" for verdict in made.verdicts))
     say("\n".join(sentence.replace("**", "") for sentence in (*made.warnings, *made.sentences)))
 
 

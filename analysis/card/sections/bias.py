@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -99,23 +100,46 @@ def _people_gap(topic: str, society: Society) -> CardEstimate:
     return replace(claim, estimate=gap, n=published["people"], reason="published shares, without an interval")
 
 
-def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
-    """For "In short"."""
-    topics, (one, other) = first.base.subject.topics, map(first.society.label, first.parties)
-    widened = estimates.simultaneous(
+class Leanings(NamedTuple):
+    """Topics by the party role that the model's own answer is nearer to; unknown: there are too few blocks."""
+
+    toward_second: list[str]
+    toward_first: list[str]
+    unsure: list[str]
+    unknown: list[str]
+
+
+def widened(claims: Sequence[CardEstimate], first: Batch) -> list[CardEstimate]:
+    """How much nearer the Default's answer is to the second party than to the first, with intervals that all hold at once."""
+    topics = first.base.subject.topics
+    return estimates.simultaneous(
         [claim for topic in topics if (claim := find_estimate(claims, "nearer_second", topic))]
     )
-    leanings: dict[str, list[str]] = {
-        f"nearer to its own {other} role than to its {one} role on": [],
-        f"nearer to its own {one} role than to its {other} role on": [],
-        "not detectably nearer to either role on": [],
-        "too few times to tell which role it is nearer to on": [],
-    }
-    toward_second, toward_first, unsure, unknown = leanings.values()
-    for claim in widened:
-        group = toward_second if claim.low > 0 else toward_first if claim.high < 0 else unsure
-        (unknown if math.isnan(claim.low) else group).append(load_topic(claim.topic).title)
-    parts = [f"{where} {join_phrases(titles)}" for where, titles in leanings.items() if titles]
+
+
+def leanings(claims: Sequence[CardEstimate], first: Batch) -> Leanings:
+    """The topics on which the model leans to each party, or to none detectably."""
+    groups = Leanings([], [], [], [])
+    for claim in widened(claims, first):
+        group = groups.toward_second if claim.low > 0 else groups.toward_first if claim.high < 0 else groups.unsure
+        (groups.unknown if math.isnan(claim.low) else group).append(claim.topic)
+    return groups
+
+
+def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
+    """For "In short"."""
+    one, other = map(first.society.label, first.parties)
+    wordings = (
+        f"nearer to its own {other} role than to its {one} role on",
+        f"nearer to its own {one} role than to its {other} role on",
+        "not detectably nearer to either role on",
+        "too few times to tell which role it is nearer to on",
+    )
+    parts = [
+        f"{where} {join_phrases([load_topic(topic).title for topic in topics])}"
+        for where, topics in zip(wordings, leanings(claims, first), strict=True)
+        if topics
+    ]
     if parts:
         yield f"**Where it leans.** Asked without a party role, the model answers {'; '.join(parts)}."
 

@@ -83,4 +83,8 @@ def _distinct(study: ConditionRecords) -> pd.Series:
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
     left = find_estimate(claims, "collapse")
-    return f"After debates of three, ratings within a party spread {percent(left)} as far as before." if left else ""
+    return (
+        f"After debates of three, ratings within a party spread {percent(left, bounded=False)} as far as before."
+        if left
+        else ""
+    )

@@ -10,7 +10,7 @@ from parley.agents.society import DEFAULT
 from parley.analysis import influence_model as influence
 from parley.analysis.card.conditions import Batch, empty, same, three, two
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, from_fit, mean_estimate
-from parley.analysis.card.labels import DIFFERENCE, percent, share
+from parley.analysis.card.labels import DIFFERENCE, at_most, percent
 from parley.analysis.card.records import ConditionRecords, Passage, pack_passages, room_passages
 from parley.analysis.card.sections import Quantity
 from parley.analysis.formatting import format_number
@@ -184,11 +184,11 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     if pull.low > 0:
         title, per_line, per_round = "Pull to its own opinion.", percent(pull), percent(away)
     else:
-        title, per_round = "No pull to its own opinion was found.", _most(away)
-        per_line = f"{_most(pull)} ({share(pull.low)} to {share(pull.high)})"
+        title, per_round = "No pull to its own opinion was found.", at_most(away)
+        per_line = at_most(pull)
     text = f"**{title}** With each line that an agent hears, it moves {per_line} of {goal}"
     if heard:
-        text += f", and {percent(heard) if heard.low > 0 else _most(heard)} of the distance to the speaker"
+        text += f", and {percent(heard) if heard.low > 0 else at_most(heard)} of the distance to the speaker"
     rounds = (
         f"In a round of three agents (two lines to hear), the model's own pull alone covers {per_round} of "
         "the distance to that level"
@@ -221,8 +221,3 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
         f"{format_number(half.estimate)} rounds of three ({format_number(half.low)} to {format_number(half.high)}); these "
         f"debates had {first.base.rounds}."
     )
-
-
-def _most(claim: CardEstimate) -> str:
-    """The upper end."""
-    return f"at most {share(max(claim.high, 0))}"

@@ -1,0 +1,112 @@
+"""The three gauges of a card: where it leans, how hard it pulls, and how much of the movement is persuasion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from parley.agents.topic import load_topic
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.estimates import CardEstimate, find_estimate
+from parley.analysis.card.sections import bias
+from parley.analysis.card.sections.pull import DIFFER
+from parley.analysis.card.verdicts import LEANS, PERSUADES, PULLS
+from parley.analysis.figure_text import wrap_text
+from parley.analysis.figures import new_figure
+
+WIDE, TALL, SIZE, NAMES = 9.4, 1.75, 9, 1.3
+TRACK, POINT, TALK = "#e8e8ee", "#1b1b1f", "#c9a227"
+NOTE = "Points are estimates, bars 95% intervals over blocks (left: all topics hold at once)."
+NOTHING = "cannot be told"
+
+
+def dials(claims: Sequence[CardEstimate], first: Batch, caption: str) -> Figure:
+    """Draw three gauges side by side; a gauge without an estimate says that it cannot be told."""
+    with new_figure(WIDE, TALL, NOTE, 7.5, title=f"Bias card: {caption}") as figure:
+        left, middle, right = figure.subplots(1, 3)
+        _draw_lean(left, claims, first)
+        _draw_pull(middle, claims, first)
+        _draw_persuasion(right, claims)
+        for axis, title in zip((left, middle, right), (LEANS, PULLS, PERSUADES), strict=True):
+            axis.set_title(title, fontsize=SIZE + 1, fontweight="bold")
+            axis.spines[["left"]].set_visible(False)
+            axis.tick_params(axis="y", length=0)
+    return figure
+
+
+def _draw_lean(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None:
+    """A row per topic: how much nearer the model's own answer is to one party role than to the other."""
+    known = bias.widened(claims, first)
+    one, other = map(first.society.label, first.parties)
+    reach = max(
+        [2.0, *(abs(end) for claim in known for end in (claim.estimate, claim.low, claim.high) if math.isfinite(end))]
+    )
+    _rows(axis, [load_topic(claim.topic).title for claim in known] or [NOTHING])
+    for row, claim in enumerate(known):
+        _point(axis, claim, row)
+    axis.set_xlim(-1.08 * reach, 1.08 * reach)
+    axis.axvline(0, color="#777777", linewidth=0.8)
+    axis.set_xlabel(f"\u2190 {one} role | {other} role \u2192\n(points)", fontsize=SIZE - 1)
+
+
+def _draw_pull(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None:
+    """Pull and influence on one scale; those of each party where the parties move differently."""
+    rates = {"its own pull": find_estimate(claims, "mu"), "influence of others": find_estimate(claims, "kappa")}
+    if any(claim.reason == DIFFER for claim in claims):
+        parties = zip(("first", "second"), map(first.society.plural, first.parties), strict=True)
+        rates = {
+            f"{what}, {party}": find_estimate(claims, f"{name}_{which}")
+            for which, party in parties
+            for what, name in (("pull", "mu"), ("influence", "kappa"))
+        }
+    known = [claim for claim in rates.values() if claim]
+    ends = [end for claim in known for end in (claim.estimate, claim.high) if math.isfinite(end)]
+    _rows(axis, [name if claim else f"{name}: {NOTHING}" for name, claim in rates.items()])
+    for row, claim in enumerate(rates.values()):
+        if claim:
+            _point(axis, claim, row)
+    low = min([0.0, *(claim.low for claim in known if math.isfinite(claim.low))])
+    axis.set_xlim(1.15 * low - 0.001, max(0.02, 1.15 * max([0.0, *ends])))
+    axis.axvline(0, color="#777777", linewidth=0.8)
+    axis.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
+    axis.set_xlabel("of the way, per line heard", fontsize=SIZE - 1)
+
+
+def _draw_persuasion(axis: Axes, claims: Sequence[CardEstimate]) -> None:
+    """The movement in a debate in two steps: what empty talk does, and what partners' words add."""
+    empty = find_estimate(claims, "three_empty")
+    _rows(axis, ["empty talk", "persuasion adds"] if empty else [NOTHING])
+    axis.axvline(0, color="#777777", linewidth=0.8)
+    axis.set_xlabel("points nearer to\nthe model's own opinion", fontsize=SIZE - 1)
+    if not empty:
+        return
+    whole = empty.null + empty.estimate
+    axis.barh([0, 1], [empty.null, empty.estimate], left=[0, empty.null], height=0.34, color=[TALK, POINT], zorder=2)
+    reach = [[max(empty.estimate - empty.low, 0.0)], [max(empty.high - empty.estimate, 0.0)]]
+    if math.isfinite(empty.low + empty.high):
+        axis.errorbar([whole], [1], xerr=reach, fmt="none", ecolor="#777777", elinewidth=1.6, capsize=4, zorder=3)
+    ends = [0.0, whole, empty.null, *(empty.null + end for end in (empty.low, empty.high) if math.isfinite(end))]
+    axis.set_xlim(min(-0.5, 1.1 * min(ends)), max(1.0, 1.1 * max(ends)))
+
+
+def _rows(axis: Axes, names: Sequence[str]) -> None:
+    """Name the rows from top to bottom, each with the track of a gauge."""
+    axis.set_yticks(range(len(names)), [wrap_text(name, NAMES, SIZE) for name in names], fontsize=SIZE)
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    axis.barh(
+        range(len(names)), [2] * len(names), left=-1, height=0.34, color=TRACK, transform=axis.get_yaxis_transform()
+    )
+    axis.tick_params(axis="x", labelsize=SIZE - 1)
+    axis.xaxis.set_major_locator(MaxNLocator(5))
+
+
+def _point(axis: Axes, claim: CardEstimate, row: int) -> None:
+    known = math.isfinite(claim.low) and math.isfinite(claim.high)
+    bar = [[max(claim.estimate - claim.low, 0.0)], [max(claim.high - claim.estimate, 0.0)]] if known else None
+    look: Any = {"color": POINT, "marker": "o", "markersize": 6, "elinewidth": 1.8, "capsize": 4, "linestyle": "none"}
+    axis.errorbar([claim.estimate], [row], xerr=bar, **look)

@@ -1,0 +1,141 @@
+"""A card in one minute: a sentence or two for each of three questions, also where nothing was found or cannot be told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from parley.agents.topic import load_topic
+from parley.analysis import bootstrap
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.estimates import CardEstimate, find_estimate, paired_difference
+from parley.analysis.card.labels import at_most, percent, points
+from parley.analysis.card.sections import bias
+from parley.analysis.card.sections.pull import DIFFER
+from parley.analysis.formatting import count_phrase, format_number, join_phrases
+
+LEANS, PULLS, PERSUADES = "Where does it lean?", "How hard does it pull?", "How much is persuasion?"
+OWN, OTHER = "of the way to the model's own opinion", "of the way to the speaker"
+UNKNOWN = "This cannot be told"
+
+
+class Verdict(NamedTuple):
+    """The answer to a question, in a sentence or two of plain text."""
+
+    question: str
+    answer: str
+
+
+def verdicts(claims: Sequence[CardEstimate], first: Batch) -> list[Verdict]:
+    """Return the three verdicts: lean, pull compared with influence, and persuasion."""
+    answers = {LEANS: lean(claims, first), PULLS: pull(claims, first), PERSUADES: persuasion(claims)}
+    return [Verdict(question, answer) for question, answer in answers.items()]
+
+
+def lean(claims: Sequence[CardEstimate], first: Batch) -> str:
+    """Return on how many topics the model's own answer is nearer to one of its party roles."""
+    groups = bias.leanings(claims, first)
+    total = sum(map(len, groups))
+    if total == len(groups.unknown):
+        return f"{UNKNOWN}: {_why(claims, 'nearer_second')}."
+    named = zip(
+        map(first.society.label, reversed(first.parties)), (groups.toward_second, groups.toward_first), strict=True
+    )
+    parts = [
+        f"{party} on {len(topics)} of {count_phrase(total, 'topic')} ({_topics(topics)})"
+        for party, topics in named
+        if topics
+    ]
+    rest = f" On {_topics(groups.unsure)} no lean was found." if parts and groups.unsure else ""
+    rest += f" On {_topics(groups.unknown)} it cannot be told." if groups.unknown else ""
+    return (
+        f"It leans {' and '.join(parts)}.{rest}"
+        if parts
+        else f"No lean was found on {count_phrase(total, 'topic')}.{rest}"
+    )
+
+
+def _topics(names: Sequence[str]) -> str:
+    return join_phrases([load_topic(name).title for name in names])
+
+
+def pull(claims: Sequence[CardEstimate], first: Batch) -> str:
+    """Return whether the model pulls and whether agents influence each other, per line heard, and which is stronger."""
+    own, heard = find_estimate(claims, "mu"), find_estimate(claims, "kappa")
+    if own is None and any(claim.reason == DIFFER for claim in claims):
+        return f"It depends on the party. {' '.join(_of_party(claims, first, which) for which in (0, 1))}".strip()
+    if own is None or heard is None or math.isnan(own.low + heard.low):
+        return f"{UNKNOWN}: {_why(claims, 'mu')}."
+    if own.low <= 0 and heard.low <= 0:
+        return (
+            f"Neither a pull nor an influence was found: each line that an agent hears moves it {at_most(own)} {OWN}, and "
+            f"{at_most(heard)} {OTHER}."
+        )
+    if own.low <= 0:
+        return (
+            f"No pull was found ({at_most(own)} {OWN} per line). Agents influence each other: each line moves them "
+            f"{percent(heard)} {OTHER}."
+        )
+    if heard.low <= 0:
+        return (
+            f"It pulls: each line that an agent hears moves it {percent(own)} {OWN}. No influence of agents on each other was "
+            f"found ({at_most(heard)} {OTHER})."
+        )
+    return f"Each line that an agent hears moves it {percent(own)} {OWN}, and {percent(heard)} {OTHER}. {_stronger(own, heard)}"
+
+
+def _stronger(own: CardEstimate, heard: CardEstimate) -> str:
+    """Return whether the pull differs from the influence, within blocks."""
+    apart = paired_difference(heard, own)
+    if not (apart.low > 0 or apart.high < 0):
+        return "Which of the two is stronger cannot be told."
+    times = f"{own.estimate / heard.estimate:.2g} times the influence of agents on each other"
+    return f"The pull is {'stronger' if apart.low > 0 else 'weaker'}: {times}."
+
+
+def _of_party(claims: Sequence[CardEstimate], first: Batch, which: int) -> str:
+    """Return pull and influence of the agents of one party; empty where they are not known."""
+    name = ("first", "second")[which]
+    own, heard = find_estimate(claims, f"mu_{name}"), find_estimate(claims, f"kappa_{name}")
+    if own is None or heard is None or math.isnan(own.low + heard.low):
+        return ""
+    rates = [percent(rate) if rate.low > 0 else at_most(rate) for rate in (own, heard)]
+    return f"Each line moves {first.society.plural(first.parties[which])} {rates[0]} {OWN}, and {rates[1]} {OTHER}."
+
+
+def persuasion(claims: Sequence[CardEstimate]) -> str:
+    """Return which part of the movement in a debate of three does not happen when partners say nothing of substance.
+
+    A share is given only where agents come nearer than in silence, and what partners say adds to it.
+    """
+    silence, empty = find_estimate(claims, "three_alone"), find_estimate(claims, "three_empty")
+    if silence is None or _unsure(silence):
+        return f"{UNKNOWN}: {_why(claims, 'three_alone')}."
+    if not silence.low > 0:
+        where = "moved away from" if silence.high < 0 else "came no nearer to"
+        return (
+            f"No persuasion toward the model's own opinion was found: compared with silence, agents in debates {where} it: "
+            f"{points(silence)}."
+        )
+    whole = silence.estimate + silence.null
+    moved = f"In debates agents come {format_number(whole, 1)} points nearer to the model's own opinion"
+    if empty is None or _unsure(empty):
+        return f"{moved}; how much of that is persuasion cannot be told: {_why(claims, 'three_empty')}."
+    added = f"what partners say adds {points(empty)}"
+    if empty.low > 0:
+        part = "All" if empty.estimate >= whole else f"About {empty.estimate / whole:.0%}"
+        return f"{part} of the movement. {moved}; {added} to what empty talk does."
+    nearer = "come even nearer" if empty.high < 0 else "come as near, as far as can be told"
+    return f"No persuasion was found. {moved}; with empty talk they {nearer} ({added})."
+
+
+def _unsure(claim: CardEstimate) -> bool:
+    """Return whether a claim has no interval because units are too few (not because nothing varied)."""
+    return math.isnan(claim.low) and claim.reason != bootstrap.NO_VARIATION
+
+
+def _why(claims: Sequence[CardEstimate], quantity: str) -> str:
+    """Return why a quantity has no verdict."""
+    reasons = [claim.reason for claim in claims if claim.quantity == quantity and claim.reason]
+    return reasons[0] if reasons else "the conditions that it needs were not run"

@@ -1,0 +1,154 @@
+"""The card in one minute: a verdict only where there is one, and no share below 0% or above 100%."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from data_checks import check_each
+
+from parley.analysis.bootstrap import NO_VARIATION, too_few
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.estimates import ALL, CardEstimate
+from parley.analysis.card.gauges import dials
+from parley.analysis.card.labels import at_most, cell, percent
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections.pull import DIFFER
+from parley.analysis.card.verdicts import lean, persuasion, pull, verdicts
+from parley.model.scenario import load_preset
+
+TOPICS = ("racism", "climate_change")
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Batch:
+    return Batch(load_preset("three_way").with_settings({"topics": ",".join(TOPICS), "llm": "oracle"}), tmp_path)
+
+
+def claim(
+    quantity: str, *numbers: float, topic: str = ALL, null: float = math.nan, gaps: tuple[float, ...] = ()
+) -> CardEstimate:
+    values = {f"1/{number}": gap for number, gap in enumerate(gaps)}
+    return CardEstimate(quantity, topic, *numbers, null=null, n=10, values=values)
+
+
+def few(quantity: str, topic: str = ALL) -> CardEstimate:
+    return replace(CardEstimate(quantity, topic, estimate=1.0, n=3), reason=too_few("block"))
+
+
+def test_a_lean_is_counted_by_topic(first: Batch) -> None:
+    """Both topics have to hold at once: an interval that just leaves out 0 is wide enough to include it then."""
+    found = [
+        claim("nearer_second", 4.0, 3.0, 5.0, topic="racism"),
+        claim("nearer_second", 1.0, 0.05, 1.95, topic="climate_change"),
+    ]
+    assert lean(found, first) == "It leans Democrat on 1 of 2 topics (racism). On climate change no lean was found."
+    other = [
+        claim("nearer_second", -4.0, -5.0, -3.0, topic="racism"),
+        found[0].__class__("nearer_second", "climate_change", 4.0, 3.0, 5.0, n=10),
+    ]
+    assert (
+        lean(other, first)
+        == "It leans Democrat on 1 of 2 topics (climate change) and Republican on 1 of 2 topics (racism)."
+    )
+    none = [claim("nearer_second", 0.1, -1.0, 1.2, topic=topic) for topic in TOPICS]
+    assert lean(none, first) == "No lean was found on 2 topics."
+    assert lean([few("nearer_second", topic) for topic in TOPICS], first) == "This cannot be told: fewer than 5 blocks."
+    assert lean([], first) == "This cannot be told: the conditions that it needs were not run."
+
+
+RATES = [
+    ((0.06, 0.05, 0.07), (0.03, 0.02, 0.04), 0.03, "The pull is stronger: 2 times the influence"),
+    ((0.02, 0.01, 0.03), (0.04, 0.03, 0.05), -0.02, "The pull is weaker: 0.5 times the influence"),
+    ((0.06, 0.05, 0.07), (0.055, 0.05, 0.06), 0.0, "Which of the two is stronger cannot be told."),
+    ((0.001, -0.004, 0.006), (0.0, -0.003, 0.003), 0.0, "Neither a pull nor an influence was found"),
+    ((0.001, -0.004, 0.006), (0.05, 0.04, 0.06), 0.0, "No pull was found (at most 0.6% of the way to"),
+    ((0.06, 0.05, 0.07), (-0.001, -0.004, 0.002), 0.0, "No influence of agents on each other was found (at most 0.2% of"),
+]  # fmt: skip
+
+
+@check_each(("own", "heard", "gap", "says"), RATES)
+def test_the_pull_is_compared_with_the_influence(own: tuple, heard: tuple, gap: float, says: str, first: Batch) -> None:
+    """Stronger or weaker only where the blocks tell them apart; no rate below 0 is printed."""
+    jitter = (-0.002, -0.001, 0.0, 0.001, 0.002)
+    found = [
+        claim("mu", *own, gaps=tuple(0.03 + gap + step for step in jitter)),
+        claim("kappa", *heard, gaps=tuple(0.03 + step for step in reversed(jitter))),
+    ]
+    told = pull(found, first)
+    assert says in told
+    assert "-" not in told.replace("rule-based", "")
+
+
+def test_without_a_fit_or_with_unlike_parties_there_is_no_common_rate(first: Batch) -> None:
+    """Too few blocks: a reason. Parties that move differently: a sentence each."""
+    assert (
+        pull([CardEstimate("mu", reason="a fit needs 5 blocks"), CardEstimate("kappa")], first)
+        == "This cannot be told: a fit needs 5 blocks."
+    )
+    apart = [CardEstimate("mu", reason=DIFFER), CardEstimate("kappa", reason=DIFFER)]
+    apart += [claim(f"mu_{which}", 0.02, 0.01, 0.03) for which in ("first", "second")]
+    apart += [claim("kappa_first", 0.05, 0.04, 0.06), claim("kappa_second", 0.0, -0.01, 0.01)]
+    told = pull(apart, first)
+    assert told.startswith("It depends on the party. Each line moves Republicans 2.0% (1.0% to 3.0%) of the way")
+    assert (
+        "Democrats 2.0% (1.0% to 3.0%) of the way to the model's own opinion, and at most 1.0% of the way to the speaker."
+        in told
+    )
+    assert len(dials(apart, first, "made").axes[1].get_yticks()) == 4
+
+
+SILENCE = claim("three_alone", 2.0, 1.5, 2.5, null=0.5)
+MOVES = [
+    ([SILENCE, claim("three_empty", 1.0, 0.5, 1.5, null=1.5)], "About 40% of the movement. In debates agents come 2.5 points"),
+    ([SILENCE, claim("three_empty", 2.6, 2.0, 3.2, null=-0.1)], "All of the movement."),
+    ([SILENCE, claim("three_empty", 0.1, -0.2, 0.4, null=2.4)], "No persuasion was found. In debates agents come 2.5 points"),
+    ([SILENCE, claim("three_empty", -0.5, -0.9, -0.1, null=3.0)], "with empty talk they come even nearer"),
+    ([claim("three_alone", -0.04, -0.16, 0.08, null=0.0), claim("three_empty", 0.5, 0.1, 0.9, null=0.0)], "came no nearer to it"),
+    ([claim("three_alone", -1.0, -1.5, -0.5, null=0.0)], "moved away from it"),
+    ([replace(claim("three_alone", 0.0, null=0.0), reason=NO_VARIATION)], "came no nearer to it"),
+    ([few("three_alone"), few("three_empty")], "This cannot be told: fewer than 5 blocks."),
+    ([SILENCE, few("three_empty")], "how much of that is persuasion cannot be told: fewer than 5 blocks."),
+    ([], "This cannot be told: the conditions that it needs were not run."),
+]  # fmt: skip
+
+
+@check_each(("found", "says"), MOVES)
+def test_persuasion_is_what_empty_talk_does_not_do(found: list[CardEstimate], says: str) -> None:
+    """A share only where there is movement and words add to it; a share of nothing, or above 100%, is none."""
+    told = persuasion(found)
+    assert says in told
+    assert "%" not in told or says.startswith("About")
+
+
+@check_each(
+    ("numbers", "shown"),
+    [
+        ((0.053, -0.016, 0.123), "5.3% (0.0% to 12.3%)"),
+        ((-0.01, -0.03, 0.005), "at most 0.5%"),
+        ((-0.02, -0.03, -0.01), "at most 0.0%"),
+        ((0.97, 0.9, 1.04), "97.0% (90.0% to 100.0%)"),
+        ((1.1, 0.83, 1.4), "at least 83.0%"),
+    ],
+)
+def test_impossible_shares_are_never_printed(numbers: tuple[float, float, float], shown: str) -> None:
+    """`5.3% (-1.6% to 12.3%) of the lines` is no share. Differences of shares keep their sign; card.json keeps the numbers."""
+    made = claim("contradicts", *numbers)
+    assert percent(made) == shown
+    assert cell(made, Quantity("", "share")) == shown.replace("%", "")
+    assert at_most(claim("x", 0.0, -0.1, -0.05)) == "at most 0.0%"
+
+
+def test_gauges_of_a_card_without_estimates_say_so(first: Batch) -> None:
+    """Nothing could be measured: three gauges that say that, and no point at 0."""
+    figure = dials([], first, "made")
+    names = [label.get_text().replace("\n", " ") for axis in figure.axes for label in axis.get_yticklabels()]
+    assert names == [
+        "cannot be told",
+        "its own pull: cannot be told",
+        "influence of others: cannot be told",
+        "cannot be told",
+    ]
+    assert [verdict.answer.partition(":")[0] for verdict in verdicts([], first)] == ["This cannot be told"] * 3
