@@ -194,9 +194,9 @@ def _wrap_labels(figure: Figure) -> None:
         grid = place.get_gridspec()
         width = (figure.get_figwidth() - 0.75) / grid.ncols * (place.colspan.stop - place.colspan.start) - 0.08
         for label in (axis.title, axis.xaxis.label):
-            before = text_height(label.get_text(), label.get_fontsize())
-            label.set_text(wrap_text(label.get_text(), width, label.get_fontsize()))
-            more = text_height(label.get_text(), label.get_fontsize()) - before
+            text, size = label.get_text(), float(label.get_fontsize())
+            label.set_text(wrap_text(text, width, size))
+            more = text_height(label.get_text(), size) - text_height(text, size)
             grown[place.rowspan.start] = max(more, grown.get(place.rowspan.start, 0.0))
     figure.set_figheight(figure.get_figheight() + sum(grown.values()))
 

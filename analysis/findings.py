@@ -55,6 +55,8 @@ def _movements(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
         who = f"{tables.plural(str(party))}{where}"
         lines = rows.to_dict("records")
         yield escape_markdown(_one_topic(who, lines[0]) if len(lines) == 1 else _several_topics(tables, who, rows))
+    if drifts.empty and len(tables.attitudes):
+        yield "How far parties moved is not known, because no party has ratings from two surveys."
     toward, away, _ = count_signs(drifts, "drift")
     if toward + away:
         yield f"{MEANING} {CAUSES if toward else ''}".strip()

@@ -15,11 +15,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Outline
 
-from parley.analysis.bootstrap import Floats
 from parley.analysis.figures import LABEL, TWO_COLUMNS, add_legend, new_figure, styles_of_run
 from parley.analysis.formatting import seat_title
 from parley.analysis.metrics._network import Population, populations
-from parley.analysis.network_layout import layout
+from parley.analysis.network_layout import Floats, layout
 from parley.analysis.plots import figure_title, topic_ends
 from parley.analysis.tables import Tables
 
@@ -88,7 +87,14 @@ def _draw(axis: Axes, network: Population, round_: int, places: Floats, markers:
         here = parties == party
         fills = [NO_RATING if np.isnan(value) else colormaps[COLOURS](value / 10) for value in values[here]]
         axis.scatter(
-            *places[here].T, s=area, c=fills, marker=markers[party], edgecolors="#222222", linewidths=0.3, zorder=2
+            places[here, 0],
+            places[here, 1],
+            s=area,
+            c=fills,
+            marker=markers[party],
+            edgecolors="#222222",
+            linewidths=0.3,
+            zorder=2,
         )
     axis.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), xticks=[], yticks=[])
     axis.spines[:].set_visible(False)

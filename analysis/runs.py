@@ -156,7 +156,8 @@ class Run:
         Parameters
         ----------
         name : str, optional
-            One of `plots`: `attitudes` (attitude, 0 to 10, by round; bars are 95% intervals over rooms), `network` (who hears whom),
+            One of `plots`: `attitudes` (attitude, 0 to 10, by round; bars are 95% intervals over rooms), `network` (who hears
+            whom),
             `attitudes_<group>` for one group of several, `contagion` (who believes an item of news), `consensus` (private
             deliberations). The main figure if left out.
 

@@ -42,11 +42,8 @@ def lean(claims: Sequence[CardEstimate], first: Batch) -> str:
     named = zip(
         map(first.society.label, reversed(first.parties)), (groups.toward_second, groups.toward_first), strict=True
     )
-    parts = [
-        f"{party} on {len(topics)} of {count_phrase(total, 'topic')} ({_topics(topics)})"
-        for party, topics in named
-        if topics
-    ]
+    count = f"{{0}} of {count_phrase(total, 'topic')} ({{1}})" if total > 1 else "{1}"
+    parts = [f"{party} on {count.format(len(topics), _topics(topics))}" for party, topics in named if topics]
     rest = f" On {_topics(groups.unsure)} no lean was found." if parts and groups.unsure else ""
     rest += f" On {_topics(groups.unknown)} it cannot be told." if groups.unknown else ""
     return (

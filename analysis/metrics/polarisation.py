@@ -47,6 +47,8 @@ def headline(found: pd.DataFrame) -> str:
         return "Whether opinions within rooms came closer together cannot be told: there are too few rooms."
     if not rose + fell:
         return "Opinions within rooms did not detectably spread or come closer together."
+    if len(last) == 1:
+        return f"Opinions within rooms {'came closer together' if fell else 'spread'} (by the variance)."
     rest = f"; in {uncertain} the direction is uncertain" if uncertain else ""
     of = "topics" if last["group"].nunique() == 1 else "topics and groups"
     return (

@@ -83,7 +83,9 @@ def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> Non
             for number, pair in enumerate(starts)
         ]
         text = section(summary(held(*rooms, reference=default), tmp_path), "In short")
-        republicans, democrats = (line for line in text.splitlines() if "points" in line)
+        republicans, democrats = (
+            line for line in text.splitlines() if line.startswith(("- Republicans", "- Democrats"))
+        )
         assert republicans == f"- Republicans moved {way} the model's own opinion (95% interval 2.8 to 3.9)."
         assert democrats.startswith("- Democrats ")
         assert "Democrats moved" not in democrats
@@ -113,7 +115,7 @@ def test_a_party_that_stays_is_not_said_to_move(held: Callable, tmp_path: Path) 
     still = section(summary(held(*[{"republican": [2, 2]}] * 6, reference=8), tmp_path), "In short")
     assert "- Republicans did not move, in the same way in every room, so there is no interval." in still
     lost = section(summary(held(*[{"republican": [2, None]}] * 6, reference=8), tmp_path), "In short")
-    assert "- The movement of Republicans is not known: no agent rated first and last." in lost
+    assert "- How far parties moved is not known, because no party has ratings from two surveys." in lost
     assert "- 6 of 13 ratings are missing (46.2%)." in lost
 
 

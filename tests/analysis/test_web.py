@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -152,6 +153,33 @@ def test_it_holds_figures_tables_and_the_command(held: Path) -> None:
     assert len(page.named("table")) >= 2
     assert "python run.py --scenario three_way" in page.text
     assert "Examples from the transcript, 1 of 4 rooms" in page.text
+
+
+def test_title_author_and_day_are_text_below_each_other(held: Path) -> None:
+    """A title of a user is text; the day is that of the record, so that the record itself has none."""
+    os.utime(held / "record.jsonl", (86_400, 86_400))
+    html = write([held], held / "report.html", "Who <b>moves</b>?", "Ada \u202e& Co").read_text(encoding="utf-8")
+    page = harmless(html)
+    assert "<title>Who &lt;b&gt;moves&lt;/b&gt;?</title>" in html
+    assert "Run of 2 January 1970" in page.text
+    assert html.index("<h1>") < html.index("Ada ") < html.index("In short")
+    assert "In short" not in html[: html.index("<main>")]
+
+
+def test_a_text_cannot_turn_the_rest_round(tmp_path: Path) -> None:
+    """U+202E would show what follows it backwards, also where the page that named it forgot to take it out."""
+    chapter = Chapter("one", "One", "**Eve\u202e**: eton \u2067x\n\n| a\u202d | b |\n| - | - |\n| c | d |", tmp_path)
+    html = document("T\u202e", [chapter])
+    assert not set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") & set(html)
+    assert "unicode-bidi: isolate" in html
+
+
+def test_on_paper_heads_repeat_and_pages_have_numbers() -> None:
+    """What a browser needs to print it, as its style says it."""
+    html = document("T", [])
+    assert "thead { display: table-header-group; }" in html
+    assert "counter(page)" in html
+    assert "position: sticky" in html
 
 
 def test_links_lead_to_places_that_are_there(held: Path, tmp_path: Path) -> None:
