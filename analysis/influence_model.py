@@ -162,7 +162,7 @@ def follow_model(theta: Floats, rooms: RoomPassages) -> tuple[Floats, Floats]:
     """The attitudes after the lines (n, k), and their slopes by parameter (n, k, p)."""
     value, kind = rooms.before.copy(), rooms.kinds
     rows, seats = np.arange(len(value)), np.arange(value.shape[1])[None, :]
-    slope, kinds = np.zeros((*value.shape, len(theta))), int(kind.max()) + 1
+    slope, kinds = np.zeros((*value.shape, len(theta))), int(np.max(kind)) + 1
     own_kappa, own_mu, of = kind, place(MU, kind, kinds), place(PULL + rooms.subject[:, None], kind, kinds)
     kappa, mu, pull = theta[own_kappa], theta[own_mu], theta[of]
     for line in range(rooms.speaker.shape[1]):

@@ -96,17 +96,21 @@ def plan_branch(
 
 
 def scenario_of(header: Header, folder: Path) -> Scenario:
+    """Return the scenario of a run that can have branches. Errors: UserError."""
+    scenario = recorded_scenario(header, folder)
+    if scenario.mediated:
+        raise UserError(f"{folder} is a private deliberation, and branches work only for debates and networks")
+    return scenario
+
+
+def recorded_scenario(header: Header, folder: Path) -> Scenario:
     """Return the scenario of a run. Errors: UserError where this version of Parley cannot repeat it."""
     fields = {key: value for key, value in header.scenario.items() if key not in (AGENT_CLASS, TOPOLOGY)}
     graph = str(fields["options"].get("graph", ""))
     if graph.startswith(f"{GIVEN},"):
         fields["options"] = {**fields["options"], "graph": "complete"}
-        scenario = scenario_on(scenario_from_dict(fields), {}, nx.read_graphml(folder / FILE))
-    else:
-        scenario = scenario_from_dict(fields)
-    if scenario.mediated:
-        raise UserError(f"{folder} is a private deliberation, and branches work only for debates and networks")
-    return scenario
+        return scenario_on(scenario_from_dict(fields), {}, nx.read_graphml(folder / FILE))
+    return scenario_from_dict(fields)
 
 
 def branch_scenario(base: Scenario, round_: int, settings: dict[str, Any], interventions: Interventions) -> Scenario:

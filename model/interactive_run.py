@@ -40,12 +40,16 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Interview:
-    """A question to an agent (by its number) and its reply, or None and the reason."""
+    """A question to an agent (by its number) and its reply, or None and the reason.
+
+    `sent` is when the model was asked (seconds of `time.monotonic`), None while the question waits for the end of the round.
+    """
 
     agent: int
     question: str
     reply: str | None = None
     reason: str | None = None
+    sent: float | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,7 @@ class InteractiveRun:
         self._lock = threading.Condition()
         self._rounds, self._paused, self._ended = 0.0, False, False
         self._requests: list[Interview | Intervention] = []
+        self._taken: list[Interview | Intervention] = []
         self._thread = threading.Thread(target=self._run, name=f"live {folder.name}", daemon=True)
 
     def play(self, rounds: float = math.inf) -> None:
@@ -121,6 +126,12 @@ class InteractiveRun:
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._began - self._idle if self._began else 0.0
+
+    @property
+    def pending(self) -> list[Interview]:
+        """The questions without an answer so far, in the order in which they will be answered."""
+        with self._lock:
+            return [one for one in (*self._taken, *self._requests) if isinstance(one, Interview)]
 
     def interview(self, agent: int, question: str) -> None:
         """Ask an agent after this round; the reply is added to `interviews`. Errors: UserError if the run is not running."""
@@ -172,6 +183,7 @@ class InteractiveRun:
     def _request(self, request: Interview | Intervention) -> None:
         with self._lock:
             self._set(requests=[*self._requests, request])
+            self.version += 1
 
     def _show(self, phase: Phase) -> None:
         if phase != self.phase:
@@ -224,16 +236,25 @@ class InteractiveRun:
         while True:
             self._wait(lambda: bool(self._requests) or ready(), phase)
             with self._lock:
-                requests, self._requests = self._requests, []
-            if not requests:
+                self._taken, self._requests = self._requests, []
+            if not self._taken:
                 return
-            for request in requests:
-                if isinstance(request, Interview):
-                    self.interviews = [*self.interviews, _ask(model, request)]
-                else:
-                    self.interventions = [*self.interventions, _add_to_next_round(model, request)]
-                    self.scenario = model.setup
-                self._changed()
+            while self._taken:
+                self._answer_request(model, self._taken[0])
+
+    def _answer_request(self, model: DebateModel, request: Interview | Intervention) -> None:
+        """Interview the agent, or add the intervention. The request then waits no more."""
+        if isinstance(request, Interview):
+            request = replace(request, sent=time.monotonic())
+            self._taken = [request, *self._taken[1:]]
+            self._changed()
+            answered = _ask(model, request)
+            with self._lock:
+                self.interviews, self._taken = [*self.interviews, answered], self._taken[1:]
+        else:
+            self.interventions = [*self.interventions, _add_to_next_round(model, request)]
+            self.scenario, self._taken = model.setup, self._taken[1:]
+        self._changed()
 
     def _wait(self, ready: Callable[[], bool], phase: Phase) -> None:
         """Wait until `ready`; `phase` is shown meanwhile. Errors: Stopped if the user stops the run."""

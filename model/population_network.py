@@ -90,7 +90,7 @@ class PopulationNetwork:
         flags = [one for one in (self.muted, self.absent) if one is not None and one.any()]
         if not flags:
             return self.graph
-        silent = np.logical_or.reduce(flags)
+        silent = np.any(flags, axis=0)
         deaf = silent if self.mutual else np.zeros_like(silent) if self.absent is None else self.absent
         return keep_links(self.graph, ~silent[self.graph.indices] & ~deaf[hearers(self.graph)])
 

@@ -48,8 +48,9 @@ class RoomState:
     not said to one agent alone. `turn_probes` are the survey questions that every agent answers after every turn.
 
     In a deliberation, `mediator` writes the `statements` (draft, revision, revision 3, ...), and `proxies` holds the
-    representatives of members by id. In a network, `society` holds the links, `heard` lists the turns of this round that each
-    agent heard, and `posts` maps each turn that can still be shown to its name, text and form. `words` are the words of posts.
+    representatives of members by id. `heard` lists the turns that each agent heard, in a network those of this round. In a
+    network, `society` holds the links, and `posts` maps each turn that can still be shown to its name, text and form. `words`
+    are the words of posts.
     """
 
     id: str
@@ -90,14 +91,13 @@ class RoomState:
 
     def tell(self, turn: Turn, name: str, text: str, form: str, iteration: int) -> None:
         """Let the hearers of a turn remember its text, unless they are absent."""
-        members, heard = self.members, None if self.society is None else self.heard
+        members, heard = self.members, self.heard
         for hearer in turn.hearers:
             member = members.get(hearer)
             if member is not None:
                 if not member.absent:
                     member.hear(name, text, form)
-                    if heard is not None:
-                        heard[hearer].append(iteration)
+                    heard[hearer].append(iteration)
             elif self.mediator and hearer == MEDIATOR:
                 self.mediator.hear(turn.speaker, text, form)
 

@@ -125,6 +125,7 @@ RULES = (
     Rule(r"^run\.py audit --llm pocket", why=TORCH, how="parse"),
     Rule(r"--dry-run|^run\.py --list"),
     Rule(r"^run\.py branch(es)? "),
+    Rule(r"^run\.py show "),
     Rule(
         r"--scenario .*llm.*surrogate:",
         "--topic racism --dry-run",

@@ -58,7 +58,7 @@ DEBATING = [
     name for name, given in ASKING.items() if SMALL in given or name in ("intervene", "fine-tuned", "structured")
 ]
 SILENT = {
-    "population", "surrogate", "fit-law", "branches", "compare", "export", "export-network", "report", "analyse", "human",
+    "population", "surrogate", "fit-law", "branches", "compare", "export", "export-network", "show", "report", "analyse", "human",
     "completion", "new", "check",
     "representatives train", "representatives grid",
 }  # fmt: skip

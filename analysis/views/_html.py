@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 KINDS = {"svg": "image/svg+xml", "png": "image/png"}
 MOST = 1000
 """Rows of a table, and lines of a conversation, that the page shows. Export has all of them."""
-Line = dict[str, str]
+Line = dict[str, Any]
+Cell = str | dict[str, Any]
+Look = Callable[[Sequence[Any]], None]
+"""Opens the panel of an agent, given as a room and a number."""
 T = TypeVar("T")
 ONE_FIGURE_AT_A_TIME = threading.RLock()
 """All tabs and runs share Matplotlib's settings."""
@@ -49,34 +52,62 @@ def Select(label: str, values: Sequence[T], value: solara.Reactive[T] | T,
 
 
 @solara.component_vue("table.vue")
-def _Table(header: list[str], rows: list[list[str]], label: str) -> None:
-    """Every cell is text."""
+def _Table(header: list[str], rows: list[list[Cell]], label: str, event_look: Look) -> None:
+    """Every cell is text, or a name: text and person."""
 
 
 @solara.component_vue("lines.vue")
-def _Lines(lines: list[Line], label: str) -> None:
-    """Every line has a tag, a class, a speaker, a text and perhaps a colour."""
+def _Lines(lines: list[Line], label: str, mark: str, event_look: Look, event_room: Callable[[str], None]) -> None:
+    """Every line has a tag, a class, a name, a speaker, a text and perhaps a colour. mark: a word that is highlighted."""
 
 
-def table(header: Sequence[str], rows: list[list[str]], label: str) -> None:
+def named(text: str, person: Sequence[Any]) -> Cell:
+    """Return a cell of a table that opens the panel of an agent."""
+    return {"text": text, "person": list(person)}
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], label: str, look: Look = lambda person: None) -> None:
     """Show a table with a heading row; of a very long one the first rows."""
-    _Table(header=list(header), rows=rows[:MOST], label=label)
+    _Table(header=list(header), rows=[list(row) for row in rows[:MOST]], label=label, event_look=look)
     if len(rows) > MOST:
         from parley.analysis.formatting import count_phrase
 
         element("p", f"The first {MOST:,} of {count_phrase(len(rows), 'row')}; Export has all of them.", css="soft")
 
 
-def line(text: str, css: str = "", tag: str = "p", who: str = "", colour: str = "") -> Line:
-    """Return a line for `log`. colour: of its left edge."""
-    return {"tag": tag, "css": css, "who": who, "text": text, "colour": colour}
+def line(
+    text: str,
+    css: str = "",
+    tag: str = "p",
+    who: str = "",
+    colour: str = "",
+    name: str = "",
+    person: Sequence[Any] = (),
+    parts: Sequence[tuple[str, Sequence[Any]]] = (),
+    room: str = "",
+) -> Line:
+    """Return a line for `log`.
+
+    colour: of its left edge. name: of the speaker, a button that opens the panel of `person`; `who` follows it. parts: further
+    names, each a button, with the text behind it. room: a button that opens this room.
+    """
+    made = {"tag": tag, "css": css, "who": who, "text": text, "colour": colour, "name": name, "room": room}
+    return made | {"person": list(person), "parts": [[name, list(one)] for name, one in parts]}
 
 
-def log(lines: Sequence[Line], label: str) -> Any:
+def log(
+    lines: Sequence[Line],
+    label: str,
+    look: Look = lambda person: None,
+    mark: str = "",
+    to_room: Callable[[str], None] = lambda room: None,
+    empty: str = "no lines yet",
+) -> Any:
     """Show the lines of a conversation, of a very long one its end. The keyboard can scroll it."""
     earlier = f"({len(lines) - MOST:,} earlier lines: use Search or Export)"
     shown = list(lines) if len(lines) <= MOST else [line(earlier, "rated"), *lines[-MOST:]]
-    return _Lines(lines=shown or [line("no lines yet", "rated")], label=label)
+    shown = shown or [line(empty, "rated")]
+    return _Lines(lines=shown, label=label, mark=mark, event_look=look, event_room=to_room)
 
 
 def painted(make: Callable[[], Figure], kind: str = "svg") -> bytes:

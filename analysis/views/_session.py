@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from parley.model.events import Event
     from parley.model.interactive_run import InteractiveRun, Interview, SteppedIn
 
-__all__ = ["Draft", "Session", "Shown", "rooms", "runs", "surveyed"]
+__all__ = ["Draft", "Person", "Session", "Shown", "debates", "rooms", "runs", "surveyed"]
+Person = tuple[str, int]
+"""An agent of the run shown: its room and its number."""
+REFERENCE = "reference"
 _read: WeakKeyDictionary[InteractiveRun, tuple[int, Tables]] = WeakKeyDictionary()
 """The tables of each run under way, with the number of events they are of. All tabs share them."""
 
@@ -54,12 +57,14 @@ class Draft:
 class Session:
     """One tab. `seen` follows `version` a few times a second; a component that reads `seen` is then drawn again.
 
-    `error` is a line for the reader. `draft` is the form of the next run, which is not the run shown.
+    `error` is a line for the reader. `draft` is the form of the next run, which is not the run shown. `person` is the agent
+    whose panel is open, as a room and a number.
     """
 
     def __init__(self) -> None:
         self.seen: solara.Reactive[Any] = solara.reactive(None)
         self.draft: solara.Reactive[Draft | None] = solara.reactive(None)
+        self.person: solara.Reactive[Person | None] = solara.reactive(None)
         self.folder: Path | None = None
         self.loaded: Tables | None = None
         self.error, self.pace = "", 0.0
@@ -80,6 +85,7 @@ class Session:
     def open(self, folder: str) -> None:
         """Look at a run: at that of this server if it has one in the folder, else load the folder, read-only."""
         self.error = ""
+        self.person.set(None)
         self.folder, self.loaded, self._events = Path(folder), None, ()
         live = registry().get(self.folder)
         if live is None or (not live.events and not live.alive):
@@ -122,6 +128,10 @@ class Session:
         if self.live:
             self.live.stop()
 
+    def look_at(self, person: Sequence[Any] | None) -> None:
+        """Open the panel of an agent, or close it."""
+        self.person.set((str(person[0]), int(person[1])) if person else None)
+
     def interview(self, agent: int, question: str) -> None:
         """Ask an agent of a run under way."""
         self._try(lambda: self._running("cannot answer questions").interview(agent, question))
@@ -137,6 +147,11 @@ class Session:
     @property
     def interviews(self) -> list[Interview]:
         return self.live.interviews if self.live else []
+
+    @property
+    def pending(self) -> list[Interview]:
+        """The questions without an answer so far."""
+        return self.live.pending if self.live else []
 
     @property
     def interventions(self) -> list[SteppedIn]:
@@ -201,13 +216,26 @@ def surveyed(tables: Tables) -> bool:
 
 
 def rooms(tables: Tables) -> dict[str, str]:
-    """Return the title of each room, by its id."""
-    from parley.analysis.formatting import group_title
+    """Return a title for each room, by its id: its number, then what differs between rooms, so that nothing else can be cut."""
+    rows = tables.agents.drop_duplicates("room")
+    topics, groups = rows["topic"].nunique() > 1, rows.loc[rows["group"] != REFERENCE, "group"].nunique() > 1
+    return {str(row["room"]): _room_title(tables, row, topics, groups) for row in rows.to_dict("records")}
 
-    rows, several = tables.agents.drop_duplicates("room").to_dict("records"), tables.agents["group"].nunique() > 1
-    where = {
-        group: f", {group_title(group, tables.names)}" if several else "" for group in tables.agents["group"].unique()
-    }
-    return {
-        row["room"]: f"{tables.title(row['topic'])}{where[row['group']]}, room {row['repetition'] + 1}" for row in rows
-    }
+
+def debates(tables: Tables) -> dict[str, str]:
+    """Return the rooms with a debate first, then those in which one agent alone answers the survey."""
+    titles = rooms(tables)
+    return dict(sorted(titles.items(), key=lambda room: f"/{REFERENCE}" in room[0]))
+
+
+def _room_title(tables: Tables, row: Mapping[Any, Any], topics: bool, groups: bool) -> str:
+    parts = [f"Room {row['repetition'] + 1}"]
+    if topics:
+        parts.append(tables.title(row["topic"]))
+    if row["group"] == REFERENCE:
+        parts.append(f"one agent alone ({row['seat']})")
+    elif groups:
+        from parley.analysis.formatting import group_title
+
+        parts.append(group_title(row["group"], tables.names))
+    return ", ".join(parts)

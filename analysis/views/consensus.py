@@ -13,9 +13,9 @@ from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.position_change import measure_movement
 from parley.analysis.deliberation.run_episodes import episodes_of_events, position_before
 from parley.analysis.deliberation.session_transcript import HEADINGS, MOVED, moves
-from parley.analysis.views._html import Line, Select, element, line, log, painted, picture, table
+from parley.analysis.views._html import Line, Select, element, line, log, named, painted, picture, table
 from parley.analysis.views._session import Shown
-from parley.analysis.views.conversation import edges, turn
+from parley.analysis.views.conversation import edges, person_of, turn
 from parley.model.events import Header
 from parley.model.scenario import MEDIATOR
 
@@ -57,9 +57,13 @@ def Group(shown: Shown, episode: Episode) -> None:
     people = shown.tables.agents[shown.tables.agents["room"] == episode.id].to_dict("records")
     element("p", f"Rated from 1 (strongly disagree) to 7: {episode.question.statement}", css="soft")
     members = [row for row in people if row["party"] != MEDIATOR]
-    table(MOVED, moves(members, episode.voices), "Changes of position")
+    rows = [
+        [named(row[0], person_of(member)), *row[1:]]
+        for row, member in zip(moves(members, episode.voices), members, strict=True)
+    ]
+    table(MOVED, rows, "Changes of position", shown.session.look_at)
     represented = {iteration for room, iteration in position_before(shown.events) if room == episode.id}
-    log(_steps(shown, episode, people, represented), "Deliberation")
+    log(_steps(shown, episode, people, represented), "Deliberation", shown.session.look_at)
 
 
 def _steps(shown: Shown, episode: Episode, people: Sequence[dict[Any, Any]], represented: set[int]) -> list[Line]:

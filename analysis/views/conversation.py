@@ -1,7 +1,8 @@
-"""One room as a conversation: lines, interventions and the ratings after each round; with search."""
+"""One room as a conversation: lines, interventions and the ratings after each round; with a search over all rooms."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,10 +12,11 @@ from parley.agents.society import DEFAULT
 from parley.analysis import provenance
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.figures import styles_of_run
-from parley.analysis.formatting import format_number, seat_label
+from parley.analysis.formatting import count_phrase, format_number, seat_label
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import Line, Select, line, log
-from parley.analysis.views._session import Shown, rooms
+from parley.analysis.views._finder import finder
+from parley.analysis.views._html import Line, element, line, log
+from parley.analysis.views._session import Shown, debates
 
 ORDER = 2
 TITLE = "Conversation"
@@ -28,19 +30,65 @@ def shows(tables: Tables) -> bool:
 
 @solara.component
 def View(shown: Shown) -> None:
-    titles = rooms(shown.tables)
-    debated = [room for room in titles if "/reference" not in room] or list(titles)
-    room, search = solara.use_reactive(debated[0]), solara.use_reactive("")
+    titles = debates(shown.tables)
+    room, search = solara.use_reactive(next(iter(titles))), solara.use_reactive("")
     if room.value not in titles:
-        room.set(debated[0])
-    ids = {title: id_ for id_, title in reversed(titles.items())}
-    with solara.Columns([1, 1]):
-        Select("Room", list(titles.values()), titles[room.value], lambda title: room.set(ids[title]))
-        solara.InputText("Search", search, continuous_update=True)
-    log(room_lines(shown.tables, room.value, shown.round, search.value), "Conversation")
+        room.set(next(iter(titles)))
+    with solara.Columns([1, 1], classes=["choose"]):
+        finder("Room", titles, room.value, room.set, steps=len(titles) > 1)
+        Search(word=search.value, event_find=search.set)
+    look, word = shown.session.look_at, search.value.strip()
+    if not word:
+        log(room_lines(shown.tables, room.value, shown.round), "Conversation", look)
+        return
+
+    def go(to: str) -> None:
+        room.set(to)
+        search.set("")
+
+    hits = found(shown.tables, titles, shown.round, word)
+    element("p", hit_words(hits, word), css="soft", role="status")
+    if hits:
+        log(hit_lines(shown.tables, titles, hits), "Lines found", look, word, go)
 
 
-def room_lines(tables: Tables, room: str, last: int, search: str = "") -> list[Line]:
+@solara.component_vue("search.vue")
+def Search(word: str, event_find: Callable[[str], None]) -> None:
+    """A field for a word. It is looked for while it is typed."""
+
+
+Hit = tuple[str, dict[Any, Any]]
+
+
+def found(tables: Tables, titles: Mapping[str, str], last: int, word: str) -> list[Hit]:
+    """Return the lines of all rooms with a word in their text or the name of their speaker, each with its room."""
+    turns = tables.utterances[tables.utterances["round"] <= last]
+    texts = (turns["name"] + " " + turns["text"].fillna("")).str.lower()
+    rows = turns[texts.str.contains(word.lower(), regex=False)].to_dict("records")
+    place = {room: number for number, room in enumerate(titles)}
+    return [(row["room"], row) for row in sorted(rows, key=lambda row: place[row["room"]])]
+
+
+def hit_words(hits: Sequence[Hit], word: str) -> str:
+    """Return how many lines were found: `12 lines in 3 rooms contain “rent”.`"""
+    if not hits:
+        return f"Nothing found: no line in any room contains “{word}”."
+    lines, many = count_phrase(len(hits), "line"), len({room for room, _ in hits})
+    return f"{lines} in {count_phrase(many, 'room')} contain{'s' * (len(hits) == 1)} “{word}”."
+
+
+def hit_lines(tables: Tables, titles: Mapping[str, str], hits: Sequence[Hit]) -> list[Line]:
+    """Return a heading for each room, which opens it, and the lines that were found there."""
+    looks, lines, now = edges(tables), [], ""
+    for room, row in hits:
+        if room != now:
+            lines.append(line(f"{titles[room]} ", tag="h3", room=room))
+        now = room
+        lines.append(turn(row, looks[row["party"]], f", round {row['round']}"))
+    return lines
+
+
+def room_lines(tables: Tables, room: str, last: int) -> list[Line]:
     """Return for each round of a room its heading, interventions, lines, and the ratings after it."""
     turns, ratings, acts = (
         frame[(frame["room"] == room) & (frame["round"] <= last)]
@@ -55,8 +103,7 @@ def room_lines(tables: Tables, room: str, last: int, search: str = "") -> list[L
         for act in acts[acts["round"] == round_].to_dict("records"):
             lines.append(line(provenance.intervention_event(act, seated), "turn outside"))
         for row in turns[turns["round"] == round_].to_dict("records"):
-            if search.lower() in f"{row['name']} {row['text']}".lower():
-                lines.append(turn(row, looks[party[row["agent"]]]))
+            lines.append(turn(row, looks[party[row["agent"]]]))
         lines += _ratings(ratings[ratings["round"] == round_], round_)
     return lines
 
@@ -73,13 +120,22 @@ def turn(row: dict[Any, Any], edge: tuple[str, str], more: str = "") -> Line:
     """Return the line of an agent. edge: of its party, as `edges` has it; more: what follows the agent's name."""
     text = row["text"] if isinstance(row["text"], str) else f"(silent: {row['reason']})"
     kind, colour = edge
-    return line(text, f"turn {kind}", who=f"{row['name']} ({seat_label(row)}){more}: ", colour=colour)
+    who = f" ({seat_label(row)}){more}: "
+    return line(text, f"turn {kind}", who=who, colour=colour, name=str(row["name"]), person=person_of(row))
 
 
 def _ratings(rows: pd.DataFrame, round_: int) -> list[Line]:
-    ratings = [
-        f"{row['name']} {format_number(row['attitude'], 1) if pd.notna(row['attitude']) else row['reason']}"
+    parts = [
+        (
+            f"{row['name']} {format_number(row['attitude'], 1) if pd.notna(row['attitude']) else row['reason']}",
+            person_of(row),
+        )
         for row in rows.to_dict("records")
     ]
     when = f"After round {round_}" if round_ else "Before the debate"
-    return [line(f"{when}: {', '.join(ratings)}", "rated")] if ratings else []
+    return [line(f"{when}: ", "rated", parts=parts)] if parts else []
+
+
+def person_of(row: Mapping[Any, Any]) -> tuple[str, int]:
+    """Return the agent of a row of a table, as its panel is opened."""
+    return str(row["room"]), int(row["agent"])

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import solara
 
 from parley.analysis.formatting import seat_label
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import Select, element
-from parley.analysis.views._session import Shown, rooms
+from parley.analysis.views._finder import finder
+from parley.analysis.views._html import Look
+from parley.analysis.views._session import Session, Shown, debates
+
+if TYPE_CHECKING:
+    from parley.model.interactive_run import Interview
 
 ORDER = 7
 TITLE = "Interview"
@@ -17,6 +26,8 @@ REASONS = {
     "stand_in": "A surrogate plays this agent. It has no model that could answer.",
 }
 """Why an agent gives no answer, in words."""
+ABLE = "The agent answers between two rounds. It will not remember the question or its answer, and neither is recorded."
+UNABLE = "Agents of a run that was stopped, or loaded from a folder, cannot answer. Start a new run, or resume an unfinished one."
 
 
 def shows(tables: Tables) -> bool:
@@ -25,34 +36,54 @@ def shows(tables: Tables) -> bool:
 
 @solara.component
 def View(shown: Shown) -> None:
-    rows = shown.tables.agents.to_dict("records")
-    titles = rooms(shown.tables)
-    agents = {f"{row['name']}, {seat_label(row)}, {titles[row['room']]} ({row['agent']})": row["agent"] for row in rows}
-    names = {row["agent"]: row["name"] for row in rows}
-    title, question = solara.use_reactive(next(iter(agents))), solara.use_reactive("")
-    Select("Agent", list(agents), title)
-    solara.InputText("Question", question, continuous_update=True)
+    rows, titles = shown.tables.agents.to_dict("records"), debates(shown.tables)
+    place = {room: number for number, room in enumerate(titles)}
+    rows = sorted(rows, key=lambda row: place[row["room"]])
+    where = {room: f", {title}" if len(titles) > 1 else "" for room, title in titles.items()}
+    agents = {f"{row['agent']} {row['room']}": f"{row['name']}, {seat_label(row)}{where[row['room']]}" for row in rows}
+    chosen = solara.use_reactive(next(iter(agents)))
+    finder("Agent", agents, chosen.value, chosen.set)
+    number, _, room = chosen.value.partition(" ")
+    Ask(shown.session, shown.tables, room, int(number))
 
-    def ask() -> None:
-        shown.session.interview(agents[title.value], question.value)
 
-    live = shown.session.live
+@solara.component_vue("ask.vue")
+def _Ask(name: str, able: bool, note: str, questions: str, event_ask: Callable[[str], None], event_look: Look) -> None:
+    """questions: JSON of the questions with their answers or their state. able: whether agents can answer now."""
+
+
+@solara.component
+def Ask(session: Session, tables: Tables, room: str, agent: int, alone: bool = False) -> None:
+    """A field for a question to an agent, and the questions so far. alone: those to this agent only."""
+    session.seen.get()
+    live = session.live
     able = live is not None and live.alive
-    solara.Button("Ask", ask, disabled=not (able and question.value.strip()))
-    between = (
-        "The agent answers between two rounds. The agent will not remember the question or its answer, and "
-        "neither is recorded."
+    people = {row["agent"]: row for row in tables.agents.to_dict("records")}
+    asked = [
+        question_state(one, people, able)
+        for one in (*session.interviews, *session.pending)
+        if not alone or one.agent == agent
+    ]
+    _Ask(
+        name=str(people[agent]["name"]),
+        able=able,
+        note=ABLE if able else UNABLE,
+        questions=json.dumps(asked[::-1]),
+        event_ask=lambda question: session.interview(agent, question),
+        event_look=session.look_at,
     )
-    element(
-        "p",
-        between
-        if able
-        else "Agents of a run that was stopped, or loaded from a folder, cannot answer. Start a new run, or resume an "
-        "unfinished one.",
-    )
-    for interview in shown.session.interviews:
-        reason = REASONS.get(interview.reason or "", f"No answer: {interview.reason}.")
-        reply = interview.reply if interview.reply is not None else reason
-        agent = element("strong", f"To {names.get(interview.agent, interview.agent)}: ")
-        element("p", agent, element("span", interview.question))
-        element("p", element("span", reply), css="turn other")
+
+
+def question_state(one: Interview, people: dict[int, dict[Any, Any]], going: bool) -> dict[str, Any]:
+    """Return a question with its answer, or with what it waits for. waited: seconds since the model was asked."""
+    row = people.get(one.agent, {"name": f"agent {one.agent}", "room": ""})
+    state = {"name": str(row["name"]), "person": [row["room"], one.agent], "question": one.question}
+    if one.reply is not None:
+        return state | {"reply": one.reply}
+    if one.reason is not None:
+        return state | {"note": REASONS.get(one.reason, f"No answer: {one.reason}.")}
+    if not going:
+        return state | {"note": "Not answered: the run was stopped before."}
+    if one.sent is None:
+        return state | {"note": "Waits for the end of the round, and for the questions before it."}
+    return state | {"waited": round(time.monotonic() - one.sent, 1)}

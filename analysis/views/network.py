@@ -16,14 +16,13 @@ import solara
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from parley.agents.persona import all_personas
 from parley.analysis.formatting import seat_label
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.network_layout import Floats, layout
+from parley.analysis.sent_prompts import persona_texts
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import Select, element
+from parley.analysis.views._html import Look, Select, element
 from parley.analysis.views._session import Shown, rooms
-from parley.llm.errors import UserError
 
 ORDER = 4
 TITLE = "Network"
@@ -37,7 +36,7 @@ SCALE = [to_hex(colormaps["cividis"](place / 20)) for place in range(21)]
 
 
 @solara.component_vue("network.vue")
-def Drawing(people: str, state: str, size: float, label: str) -> None:
+def Drawing(people: str, state: str, size: float, label: str, event_look: Look) -> None:
     """people: JSON of `who`. state: JSON of `state`."""
 
 
@@ -58,7 +57,8 @@ def View(shown: Shown) -> None:
     people_json = solara.use_memo(lambda: json.dumps(people), [people])
     state_json = solara.use_memo(lambda: json.dumps(state(tables, network, shown.round)), [network, shown.round])
     Drawing(people=people_json, state=state_json, size=min(1.6, 22 / max(1, len(people)) ** 0.5),
-            label=f"Network of {len(people)} people after round {shown.round}")  # fmt: skip
+            label=f"Network of {len(people)} people after round {shown.round}",
+            event_look=shown.session.look_at)  # fmt: skip
     Legend(tuple(dict.fromkeys((person["party"], person["shape"]) for person in people)))
 
 
@@ -79,27 +79,17 @@ def who(tables: Tables, network: Population) -> list[dict[str, Any]]:
     They are in seating order. Places go by the links at the start.
     """
     rows = tables.agents[tables.agents["room"] == network.room.name].to_dict("records")
-    paths, texts = list(SHAPES.values()), _personas(tables)
+    paths, texts = list(SHAPES.values()), persona_texts(tables)
     parties = list(dict.fromkeys(row["party"] for row in rows))
     links = network.links(0)
     at = _places(len(network.room.parties), tuple(links.source.tolist()), tuple(links.target.tolist()))
     return [
-        {"name": str(row["name"]), "seat": seat_label(row), "party": str(row["party"])}
+        {"person": [row["room"], row["agent"]], "name": str(row["name"]), "seat": seat_label(row), "party": str(row["party"])}
         | {"shape": paths[parties.index(row["party"]) % len(paths)],
            "persona": texts.get(row["persona"], row["persona"]),
            "at": [round(float(x) * WIDE, 1), round(float(y) * HIGH, 1)]}
         for row, (x, y) in zip(rows, at, strict=True)
     ]  # fmt: skip
-
-
-def _personas(tables: Tables) -> dict[str, str]:
-    """Return the text of each persona by its name; empty where its set is not on this machine."""
-    try:
-        folder = tables.personas
-        parties = tables.agents["party"].unique()
-        return {person.id: person.backstory for party in parties for person in all_personas(party, folder)}
-    except UserError:
-        return {}
 
 
 def state(tables: Tables, network: Population, round_: int) -> dict[str, Any]:

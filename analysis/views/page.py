@@ -101,6 +101,7 @@ def Problem(session: Session) -> None:
 def Views(session: Session) -> None:
     from parley.analysis import disclaimers
     from parley.analysis.views import views
+    from parley.analysis.views._person import Person
 
     session.seen.get()
     tables = session.tables
@@ -123,6 +124,7 @@ def Views(session: Session) -> None:
             solara.lab.Tab(name)
     view = by_title[title].View(shown).key(title)
     element("div", view, css="view", role="tabpanel", **{"aria-label": title})
+    Person(shown)
 
 
 def _place(search: str) -> str:

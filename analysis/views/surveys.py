@@ -9,8 +9,10 @@ import solara
 
 from parley.analysis.formatting import format_number
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import Select, element, table
-from parley.analysis.views._session import Shown, rooms
+from parley.analysis.views._finder import finder
+from parley.analysis.views._html import Cell, element, named, table
+from parley.analysis.views._session import Shown, debates
+from parley.analysis.views.conversation import person_of
 
 ORDER = 5
 TITLE = "Surveys"
@@ -28,21 +30,20 @@ def shows(tables: Tables) -> bool:
 
 @solara.component
 def View(shown: Shown) -> None:
-    titles = {title: room for room, title in rooms(shown.tables).items()}
-    debated = [title for title, room in titles.items() if "/reference" not in room] or list(titles)
-    room = solara.use_reactive(debated[0])
-    Select("Room", list(titles), room)
+    titles = debates(shown.tables)
+    room = solara.use_reactive(next(iter(titles)))
+    finder("Room", titles, room.value, room.set, steps=len(titles) > 1)
     element("p", WORDS, css="soft")
     ratings = shown.tables.attitudes
-    rows = ratings[(ratings["room"] == titles[room.value]) & (ratings["round"] <= shown.round)].to_dict("records")
-    table(HEADER, [_row(row) for row in rows], "Ratings of this room")
+    rows = ratings[(ratings["room"] == room.value) & (ratings["round"] <= shown.round)].to_dict("records")
+    table(HEADER, [_row(row) for row in rows], "Ratings of this room", shown.session.look_at)
 
 
-def _row(row: dict[str, Any]) -> list[str]:
+def _row(row: dict[str, Any]) -> list[Cell]:
     numbers = format_number(row["attitude"], 1), format_number(row["expected"], 2), spark(row["probabilities"])
     return [
         str(row["round"]),
-        row["name"],
+        named(str(row["name"]), person_of(row)),
         str(row["probe"]).replace("_", " "),
         *numbers,
         row["how"],

@@ -36,6 +36,11 @@ class Replay:
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         return [self._reply(request) for request in requests]
 
+    def reply_to(self, key: str) -> Reply | None:
+        """Return the reply under a digest, as the record of a run has it; None where the recording has none."""
+        line = self._replies.get(bytes.fromhex(key))
+        return None if line is None else Reply.from_json(line)
+
     def _reply(self, request: Request) -> Reply:
         line = self._replies.get(request.key(self._text, self.seedless(request)))
         if line is None:

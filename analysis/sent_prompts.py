@@ -1,0 +1,117 @@
+"""The prompts of one agent as text: what each asked for, its messages, the reply, and the probabilities of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from parley.agents.persona import all_personas
+from parley.analysis.formatting import count_phrase, seat_label
+from parley.analysis.tables import Tables
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.request import Request
+from parley.model.events import Called
+from parley.model.sent_requests import Exchange, SentRequests
+
+KINDS = {
+    "speech": "line in the debate", "survey": "survey question", "questionnaire": "questionnaire", "summary": "summary of memory",
+    "bdi": "private note", "latent": "private note", "bounded": "private note", "reflection": "reflection",
+    "importance": "weight of a memory", "statement": "statement of the mediator", "ranking": "predicted ranking",
+    "critique": "critique", "check": "fact check",
+}  # fmt: skip
+"""What a request asks for, by its purpose."""
+DRAWN = "This answer was drawn from the answers of similar agents. No model was asked."
+LOST = (
+    "This prompt cannot be shown: prompts, personas or topics of this version of Parley differ from those of the run."
+)
+MOST_NAMED = 8
+Row = Mapping[Any, Any]
+
+
+def kind_of(call: Called) -> str:
+    """Return what a call asked for: `survey question`."""
+    kind = KINDS.get(call.purpose, call.purpose.replace("_", " "))
+    return f"{kind}, of the representative" if call.agent < 0 else kind
+
+
+def when(round_: int) -> str:
+    """Return the round in words."""
+    return f"round {round_}" if round_ else "before the debate"
+
+
+def sampling_words(request: Request) -> str:
+    """Return how the reply was drawn: `temperature 1, at most 120 tokens, seed 17`."""
+    temperature, most, top_p, stop = request.sampling
+    parts = [f"temperature {temperature:g}", f"at most {most} tokens", *([f"top_p {top_p:g}"] if top_p != 1 else [])]
+    return ", ".join([*parts, *([f"stops at {', '.join(map(repr, stop))}"] if stop else []), f"seed {request.seed}"])
+
+
+def missing_reply(exchange: Exchange) -> str:
+    """Return why there is no text of a reply; empty where there is one."""
+    if exchange.request is None:
+        return LOST
+    if exchange.reply is None:
+        return DRAWN if exchange.call.notes.get("drawn") else "The journal has no reply to this prompt."
+    if failure := exchange.reply.failure:
+        return f"No reply: {failure.name}{f' ({failure.detail})' if failure.detail else ''}"
+    return ""
+
+
+def persona_texts(tables: Tables) -> dict[str, str]:
+    """Return the text of each persona by its name; empty where its set is not on this machine."""
+    try:
+        folder = tables.personas
+        parties = tables.agents["party"].unique()
+        return {person.id: person.backstory for party in parties for person in all_personas(party, folder)}
+    except UserError:
+        return {}
+
+
+def find_agent(tables: Tables, who: str, room: str = "") -> dict[Any, Any]:
+    """Return the row of an agent, by its name or its number. Errors: UserError where there is none, or more than one."""
+    rows = tables.agents.to_dict("records")
+    rooms = {str(row["room"]) for row in rows}
+    if room and room not in rooms:
+        raise unknown_name("room", room, rooms)
+    here = [row for row in rows if not room or row["room"] == room]
+    fits = [row for row in here if who.lower() in (str(row["name"]).lower(), str(row["agent"]))]
+    if not fits:
+        raise unknown_name("agent", who, {str(row["name"]) for row in here})
+    if len(fits) > 1:
+        named = [f"--agent {row['agent']} ({seat_label(row)}, {row['room']})" for row in fits[:MOST_NAMED]]
+        more = f" and {len(fits) - MOST_NAMED} more" if len(fits) > MOST_NAMED else ""
+        raise UserError(
+            f"{count_phrase(len(fits), 'agent')} are called {who}: add --room NAME, or give a number: {', '.join(named)}{more}"
+        )
+    return dict(fits[0])
+
+
+def prompts_text(tables: Tables, sent: SentRequests, row: Row) -> Iterator[str]:
+    """Yield who an agent is, then every prompt that it was sent, its reply, and the probabilities of the answers."""
+    exchanges = sent.of(str(row["room"]), int(row["agent"]))
+    yield f"{row['name']}, {seat_label(row)}, agent {row['agent']} in {row['room']}, {row['llm']}"
+    if text := persona_texts(tables).get(row["persona"]):
+        yield text
+    yield count_phrase(len(exchanges), "prompt")
+    for number, exchange in enumerate(exchanges, 1):
+        yield f"\n=== {number} of {len(exchanges)}: {kind_of(exchange.call)}, {when(exchange.call.round)} ==="
+        yield from _exchange_lines(exchange)
+
+
+def _exchange_lines(exchange: Exchange) -> Iterator[str]:
+    if request := exchange.request:
+        yield f"({sampling_words(request)})"
+        for message in request.messages:
+            yield f"[{message.role}]\n{message.content}"
+        if request.answer_prefix:
+            yield f"[the reply begins with]\n{request.answer_prefix}"
+    reply = exchange.reply
+    if reply and reply.thinking:
+        yield f"[reasoning]\n{reply.thinking}"
+    yield f"[reply]\n{missing_reply(exchange) or (reply.text if reply else '')}"
+    if reply and reply.answers:
+        yield f"[probabilities of the answers]\n{', '.join(_shares(reply.answers))}"
+
+
+def _shares(answers: Mapping[str, float]) -> Sequence[str]:
+    return [f"{answer}: {share:.1%}" for answer, share in answers.items()]
