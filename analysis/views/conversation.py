@@ -34,7 +34,7 @@ def View(shown: Shown) -> None:
     room, search = solara.use_reactive(next(iter(titles))), solara.use_reactive("")
     if room.value not in titles:
         room.set(next(iter(titles)))
-    with solara.Columns([1, 1], classes=["choose"]):
+    with solara.Div(classes=["choose"]):
         finder("Room", titles, room.value, room.set, steps=len(titles) > 1)
         Search(word=search.value, event_find=search.set)
     look, word = shown.session.look_at, search.value.strip()

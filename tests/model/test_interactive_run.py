@@ -249,6 +249,34 @@ def test_an_interview_that_fails_is_no_failure_of_the_run(scenario: Scenario, tm
     assert (watched.live.phase, watched.live.error) == ("done", "")
 
 
+def test_questions_wait_in_order_and_say_which_one_the_model_has(scenario: Scenario, tmp_path: Path) -> None:
+    """A question without a sign of life is asked again and again."""
+    slow, over = threading.Event(), []
+
+    def answer(request: Request) -> str:
+        if over:
+            assert slow.wait(PATIENCE)
+        return request.answers[0] if request.answers else "I see."
+
+    watched = Watched(scenario, tmp_path / "run", answer)
+    live = watched.live
+    live.play(1)
+    watched.at("paused", 1)
+    over.append(True)
+    live.interview(1, "Why?")
+    live.interview(2, "And you?")
+    watched.until(lambda: len(live.pending) == 2 and live.pending[0].sent is not None)
+    assert [(one.agent, one.question, one.sent is None) for one in live.pending] == [
+        (1, "Why?", False),
+        (2, "And you?", True),
+    ]
+    slow.set()
+    watched.until(lambda: len(live.interviews) == 2)
+    assert live.pending == []
+    live.stop()
+    live.join(PATIENCE)
+
+
 def test_two_who_ask_at_once_are_both_heard(
     scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
