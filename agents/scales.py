@@ -170,6 +170,9 @@ _WORD_ANSWER = re.compile(
     rf"(?:i(?:'d| would) (?:say|rate it)(?: an?)? )?({'|'.join(_WORDS)})( out of (?:ten|eleven|twelve|\d+)|/\d+)?[.!]*"
 )
 _SPELT = re.compile(rf"\b(?!one(?! (?:in|or|out|to)\b|/))({'|'.join(_WORDS)})\b")  # "one" is mostly a pronoun
+_BRACKETED = re.compile(r"(?: [a-z]+){0,2} ?\((\d+)\)")
+"""The number of a label behind it, with at most two words between: "a serious problem (8)"."""
+_ANY_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _COMMA = re.compile(r"(?<![\w.,])(\d{1,2}),(\d{1,2})(?![\w.,%]| ?%)")
 _YEAR = re.compile(r"(?<![\w.,^#$€£/–-])(?:1[5-9]|20)\d\d(?![\w^+$€£%/–-]|[.,]\d| ?%)")
 _RAISED = str.maketrans(dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "^"))  # or NFKC would read 7² as 72
@@ -220,7 +223,7 @@ def _plain(text: str) -> str:
 def _read_labelled(text: str, scale: Scale) -> Reading:
     """Read one label, or one number, or both if they agree."""
     labels = list(scale.label_pattern.finditer(text))
-    number = _read_number(text, scale, anywhere=bool(labels))
+    number = _read_number(_without_numbers_of_the_topic(text, labels, scale), scale, anywhere=bool(labels))
     if not labels:
         return Reading(None, "no_label") if number.reason == "no_number" else number
     point, *others = {scale.by_label[label[0]] for label in labels}
@@ -230,6 +233,21 @@ def _read_labelled(text: str, scale: Scale) -> Reading:
         return Reading(None, "denied_label")
     agree = number.reason == "no_number" or number.value == point
     return Reading(float(point)) if agree else Reading(None, "label_and_number_disagree")
+
+
+def _without_numbers_of_the_topic(text: str, labels: Sequence[re.Match[str]], scale: Scale) -> str:
+    """Return a text without numbers above the scale before a label with its own number: "a poll by 2030 is a poor idea (3)".
+
+    If the label has no number in brackets, such a number may be an answer on another scale, and stays.
+    """
+    for label in labels:
+        own = _BRACKETED.match(text, label.end())
+        if own and int(own[1]) == scale.by_label[label[0]]:
+            before = _ANY_NUMBER.sub(
+                lambda one: one[0] if float(one[0].replace(",", ".")) <= scale.high else " ", text[: label.start()]
+            )
+            return before + text[label.start() :]
+    return text
 
 
 def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:

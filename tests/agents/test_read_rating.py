@@ -194,6 +194,10 @@ def test_other_numeric_scales(scale: Scale, text: str, expected: float | str) ->
         (MERIT, "fairly", "no_label"), (MERIT, "fair-minded", "no_label"), (MERIT, "goodness", "no_label"),
         (MERIT, "Good question! A bad idea (2).", "several_labels"), (MERIT, "a bad idea (3)", "label_and_number_disagree"),
         (MERIT, "not good", "denied_label"), (MERIT, "ｇｏｏｄ", 8),
+        (MERIT, "I think a border poll by 2030 is a poor idea (3).", 3), (MERIT, "A 30 km/h zone is a poor idea (3)", 3),
+        (MERIT, "A 30 zone is a poor idea (4)", "label_and_number_disagree"), (MERIT, "poor (30)", "label_and_number_disagree"),
+        (MERIT, "poor: 30 of 100", "label_and_number_disagree"), (MERIT, "2030: a poor idea, 4", "label_and_number_disagree"),
+        (MERIT, "poor (3), or 40 of 100", "label_and_number_disagree"),
     ],
 )  # fmt: skip
 def test_labelled_scales(scale: Scale, text: str, expected: float | str) -> None:
