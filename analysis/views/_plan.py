@@ -13,7 +13,7 @@ from parley.llm.backends import check_reached, open_spec, split_spec
 from parley.llm.budget import FREE, Price, load_prices
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario, load_preset
-from parley.model.validation import check_taught, check_topics
+from parley.model.validation import check_taught, check_topics, topics_to_know
 
 if TYPE_CHECKING:
     from parley.analysis.views._session import Draft
@@ -82,7 +82,7 @@ def model_problem(scenario: Scenario) -> str:
         for spec in dict.fromkeys([scenario.models.llm, *scenario.llm_by_party.values()]):
             check_reached(spec)
             check_local(spec)
-            check_topics(spec, () if scenario.subject.questions else scenario.subject.all_topics)
+            check_topics(spec, topics_to_know(scenario))
             if split_spec(spec).name == "oracle":
                 check_taught(scenario, open_spec(spec))
     except UserError as error:
