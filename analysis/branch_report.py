@@ -6,8 +6,7 @@ The rooms, people and seeds of both are the same, and so is every word before th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -67,6 +66,32 @@ def branch_effect(parent: Tables, branch: Tables) -> InterventionResult:
     return replace(result, names=NAMES, compared="in the branch than in its parent")
 
 
+@dataclass(frozen=True, eq=False)
+class ParentComparison:
+    """A branch compared with its parent. changed: as on a command line. same: whether all ratings of both are the same."""
+
+    parent: Tables
+    result: InterventionResult
+    changed: list[str]
+    same: bool
+
+    @property
+    def sentence(self) -> str:
+        """What came out, in Markdown."""
+        if self.result.effects["rooms"].sum() == 0:
+            return NOTHING.format(self.result.first)
+        return SAME.format(self.result.first) if self.same else headline(self.result)
+
+
+def compare_with_parent(tables: Tables, where: Path) -> ParentComparison:
+    """Return the comparison of a branch with its parent in the folder `where`. Errors: UserError."""
+    parent, first = load(where), int(tables.header.branch["round"])
+    result = branch_effect(parent, tables)
+    changed = what_changed(tables.header, parent.header, where)
+    same = (result.effects["effect"].fillna(0) == 0).all() and _unchanged(parent, tables, first)
+    return ParentComparison(parent, result, changed, bool(same))
+
+
 def add_branch(report: Report, tables: Tables, folder: Path) -> None:
     """Add the section on a branch to its summary, with the figure figures/branch and the table tables/branch.
 
@@ -78,20 +103,16 @@ def add_branch(report: Report, tables: Tables, folder: Path) -> None:
     first = tables.header.branch["round"]
     report.section("Compared with its parent")
     try:
-        parent = load(where)
-        result = branch_effect(parent, tables)
-        changed = what_changed(tables.header, parent.header, where)
+        found = compare_with_parent(tables, where)
     except UserError as error:
         report.add(f"This run is a branch of `{where.as_posix()}` from round {first} on.")
         report.plain(f"It cannot be compared with its parent: {error}.")
         return
-    told = "; ".join(changed) or "nothing"
+    parent, result, told = found.parent, found.result, "; ".join(found.changed) or "nothing"
     report.plain(f"This run is a branch of {where.resolve().name} from round {first} on. It changes: {told}.")
+    report.add(found.sentence)
     if result.effects["rooms"].sum() == 0:
-        report.add(NOTHING.format(first))
         return
-    same = (result.effects["effect"].fillna(0) == 0).all() and _unchanged(parent, tables, first)
-    report.add(SAME.format(first) if same else headline(result))
     report.figure(
         branch_figure(parent, tables, result), "figures/branch", "Attitudes in parent and branch, and their difference"
     )
@@ -99,7 +120,7 @@ def add_branch(report: Report, tables: Tables, folder: Path) -> None:
     report.add(HOW.format(first))
     if result.untouched:
         report.add(f"Rooms that no new intervention reached are left out: {result.untouched:,}.")
-    if not same:
+    if not found.same:
         report.table(*effects_table(result, result.effects))
     if missing := int(result.effects.loc[result.effects["measure"] == "attitude", "missing"].sum()):
         report.add(f"Pairs of ratings left out because one is missing: {missing:,}.")
@@ -130,72 +151,3 @@ def branch_figure(parent: Tables, branch: Tables, result: InterventionResult) ->
     table = pd.concat(means, ignore_index=True).reindex(columns=COLUMNS)
     caption = f"Branch from round {result.first} on. Bars are 95% intervals over rooms. {disclaimers.model_label(branch.header)}"
     return draw_runs(dict(zip(NAMES, (parent, branch), strict=True)), table, caption, result.first)
-
-
-def branch_tree(folders: Sequence[Path]) -> str:
-    """Return the tree of the runs to which these belong: a line per run, with the round at which it parts and what it changes.
-
-    Branches are found in the folders that hold a run of the tree. Errors: UserError where one of these is no run.
-    """
-    headers = {folder.resolve(): load(folder) for folder in folders}
-    roots = dict.fromkeys(_root(folder, headers) for folder in list(headers))
-    _find_branches(headers)
-    return "\n".join(line for root in roots for line in _branch_lines(root, headers, "", ""))
-
-
-def _root(folder: Path, known: dict[Path, Tables]) -> Path:
-    """Return the run without a parent (or whose parent is missing) from which a run descends, and load all on the way."""
-    while (parent := parent_folder(known[folder].header, folder)) is not None:
-        parent = parent.resolve()
-        try:
-            known.setdefault(parent, load(parent))
-        except UserError:
-            return folder
-        folder = parent
-    return folder
-
-
-def _find_branches(known: dict[Path, Tables]) -> None:
-    """Load every branch of a known run that lies in a folder with one of them."""
-    for place in dict.fromkeys(folder.parent for folder in list(known)):
-        for folder in sorted(path for path in place.iterdir() if path.is_dir() and path not in known):
-            try:
-                tables = load(folder)
-            except UserError:
-                continue
-            if tables.header.branch:
-                known[folder] = tables
-
-
-def _branch_lines(folder: Path, known: dict[Path, Tables], lead: str, below: str) -> list[str]:
-    lines = [f"{lead}{folder.name}{_described(folder, known)}"]
-    children = [path for path, each in known.items() if _is_child(path, each, folder)]
-    children.sort(key=lambda path: (known[path].header.branch["round"], path.name))
-    for place, child in enumerate(children, 1):
-        last = place == len(children)
-        lines += _branch_lines(child, known, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
-    return lines
-
-
-def _is_child(path: Path, tables: Tables, folder: Path) -> bool:
-    parent = parent_folder(tables.header, path)
-    return parent is not None and parent.resolve() == folder
-
-
-def _described(folder: Path, known: dict[Path, Tables]) -> str:
-    """Return what a line says of a run after its name."""
-    tables = known[folder]
-    header, rounds = tables.header, tables.header.scenario["rounds"]
-    reached = int(tables.utterances["round"].max()) if len(tables.utterances) else 0
-    state = f"{rounds} rounds" if tables.finished else f"unfinished, {reached} of {rounds} rounds"
-    where = parent_folder(header, folder)
-    if where is None:
-        return f"  {header.scenario['name']} on {header.scenario['llm']}, {state}"
-    parent = known.get(where.resolve())
-    if parent is None:
-        return f"  from round {header.branch['round']} of {where.name} (not on this machine), {state}"
-    try:
-        told = "; ".join(what_changed(header, parent.header, where)) or "nothing changed"
-    except UserError:
-        told = "of another version of Parley"
-    return f"  from round {header.branch['round']}: {told} ({state})"

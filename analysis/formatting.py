@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -145,11 +145,13 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def frame_table(rows: pd.DataFrame | Iterable[Mapping[Any, Any]], columns: Mapping[str, Column]) -> str:
     """Return a Markdown table with a line per row. columns: the headings, each with its column."""
     records = rows.to_dict("records") if isinstance(rows, pd.DataFrame) else rows
-    lines = [
-        [format_number(row[column] if isinstance(column, str) else column(row)) for column in columns.values()]
-        for row in records
-    ]
-    return markdown_table(list(columns), lines)
+    return markdown_table(list(columns), [list(frame_cells(row, columns)) for row in records])
+
+
+def frame_cells(row: Mapping[Any, Any], columns: Mapping[str, Column]) -> Iterator[str]:
+    """Yield the cells of a row for readers. columns: the headings, each with its column."""
+    for column in columns.values():
+        yield format_number(row[column] if isinstance(column, str) else column(row))
 
 
 def _is_number(cell: str) -> bool:

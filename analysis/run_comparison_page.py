@@ -15,7 +15,9 @@ from parley.analysis.formatting import (
     escape_markdown,
     estimate,
     format_span,
+    frame_cells,
     group_title,
+    join_phrases,
     numbered,
     seat_title,
 )
@@ -63,7 +65,7 @@ def sentences(runs: Runs, table: pd.DataFrame) -> list[str]:
 
 def _sentences(first: str, base: Tables, name: str, tables: Tables, last: pd.DataFrame) -> list[str]:
     if not shared_seats(base, tables):
-        return [f"{name} cannot be compared with {first}, because they have no topic and group in common."]
+        return [f"{name} cannot be compared with {first}, because {_nothing_shared(first, base, name, tables)}."]
     known = last[last["difference"].notna()]
     if known.empty:
         return [f"{name} cannot be compared with {first}, because they have no rating after the same round in common."]
@@ -73,6 +75,16 @@ def _sentences(first: str, base: Tables, name: str, tables: Tables, last: pd.Dat
     lines = [_difference(first, base, name, tables, row, known) for row in sure.head(MOST).to_dict("records")]
     rest = f"Of {count_phrase(len(known), 'difference')}, {len(sure)} can be told from chance after correction."
     return [*lines, rest] if len(known) > len(lines) else lines
+
+
+def _nothing_shared(first: str, base: Tables, name: str, tables: Tables) -> str:
+    """Return why two runs have nothing in common: their topics, or on the same topic their groups."""
+    topics = [topic for topic in base.topics if topic in tables.topics]
+    if not topics:
+        return "they have no topic in common"
+    on = join_phrases([base.title(topic) for topic in topics[:MOST]])
+    mine, theirs = (join_phrases([group_title(group, run.names) for group in run.groups]) for run in (base, tables))
+    return f"both are on {on}, but other groups debate: {mine} in {first}; {theirs} in {name}"
 
 
 def _none(first: str, base: Tables, name: str, known: pd.DataFrame) -> str:
@@ -149,7 +161,7 @@ def comparison_report(runs: Runs, folder: Path) -> tuple[Report, list[Chapter]]:
         )
     report.disclaim(*(tables.header for tables in runs.values()))
     last = last_differences(table)
-    pairs = [_pairing_sentence(first, runs[first], name, tables) for name, tables in others]
+    pairs = [pairing_sentence(first, runs[first], name, tables) for name, tables in others]
     tested = count_phrase(int(last["p"].notna().sum()), "test")
     report.add(HOW.format(escape_markdown(first), tested, escape_markdown(" ".join(pairs))))
     if missing := int(last["missing"].sum()):
@@ -161,7 +173,8 @@ def comparison_report(runs: Runs, folder: Path) -> tuple[Report, list[Chapter]]:
     ]
 
 
-def _pairing_sentence(first: str, base: Tables, name: str, tables: Tables) -> str:
+def pairing_sentence(first: str, base: Tables, name: str, tables: Tables) -> str:
+    """Return whether two runs are compared within rooms, and why (not)."""
     found = pairing(base, tables)
     if found.how == PAIRED:
         return f"{first} and {name} are compared room by room, because {found.reason}."
@@ -175,8 +188,9 @@ def _settings_text(runs: Runs) -> str:
     return part.text
 
 
-def _differences_text(runs: Runs, last: pd.DataFrame) -> str:
-    base, part = next(iter(runs.values())), Report(Path(), "differences")
+def difference_rows(runs: Runs, last: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and the rows of the table of differences. last: of `last_differences`."""
+    base = next(iter(runs.values()))
     columns: dict[str, Column] = {
         "run": "run",
         "topic": lambda row: base.title(row["topic"]),
@@ -189,7 +203,14 @@ def _differences_text(runs: Runs, last: pd.DataFrame) -> str:
         "reason if missing": lambda row: row["reason"] or "",
     }
     shown = [name for name in columns if name not in ("run", "topic", "group") or last[name].nunique() > 1]
-    part.table(last, {name: columns[name] for name in shown})
+    kinds = {name: columns[name] for name in shown}
+    return shown, [list(frame_cells(row, kinds)) for row in last.to_dict("records")]
+
+
+def _differences_text(runs: Runs, last: pd.DataFrame) -> str:
+    part = Report(Path(), "differences")
+    header, rows = difference_rows(runs, last)
+    part.table(rows, header)
     part.add("`compare.csv` has every round and the average attitudes.")
     return part.text if len(last) else "There is nothing to compare."
 

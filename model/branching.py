@@ -175,10 +175,18 @@ def _added(round_: int, interventions: Interventions) -> Iterator[Intervention]:
 
 def changes(base: Scenario, scenario: Scenario) -> Iterator[str]:
     """Yield what a branch changes, as on a command line."""
-    if scenario.rounds != base.rounds:
-        yield f"rounds={scenario.rounds}"
-    yield from [intervention_spec(one) for one in scenario.interventions if one not in base.interventions]
-    yield from [f"without {intervention_spec(one)}" for one in base.interventions if one not in scenario.interventions]
+    rounds, added, dropped = changed_parts(base, scenario)
+    if rounds is not None:
+        yield f"rounds={rounds}"
+    yield from map(intervention_spec, added)
+    yield from [f"without {intervention_spec(one)}" for one in dropped]
+
+
+def changed_parts(base: Scenario, scenario: Scenario) -> tuple[int | None, list[Intervention], list[Intervention]]:
+    """Return what a branch changes: the rounds (None: the same), the interventions that it adds, and those that it drops."""
+    added = [one for one in scenario.interventions if one not in base.interventions]
+    dropped = [one for one in base.interventions if one not in scenario.interventions]
+    return None if scenario.rounds == base.rounds else scenario.rounds, added, dropped
 
 
 def _read_parent(folder: Path) -> tuple[Header, list[Event]]:

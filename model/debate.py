@@ -225,6 +225,14 @@ class DebateModel(SteppedModel):
                 )
         self.setup = setup
 
+    def remove_intervention(self, intervention: Intervention) -> None:
+        """Take back an intervention that has not acted yet. Errors: UserError where its round has begun, or it is not planned."""
+        if intervention not in self.setup.interventions or intervention.round <= self.round:
+            raise UserError(f"{intervention.kind} before round {intervention.round} cannot be taken back: it has acted")
+        remaining = list(self.setup.interventions)
+        remaining.remove(intervention)
+        self.setup = self.setup.with_settings({"interventions": tuple(remaining)})
+
     def previous_attitude(self, agent: int) -> float | None:
         """Return the attitude of an agent in the last survey before this round; None if it is missing."""
         return self._previous_attitudes.get(agent)

@@ -29,7 +29,7 @@ from parley.model.debate import DebateModel
 from parley.model.events import Event
 from parley.model.interventions.base import Intervention
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import RunSpec, run_scenario
+from parley.model.scenario_run import Branch, RunSpec, run_scenario
 
 Phase = Literal["ready", "running", "paused", "stopped", "done", "failed"]
 
@@ -60,6 +60,13 @@ class SteppedIn:
     refused: str = ""
 
 
+@dataclass(frozen=True)
+class TakeBack:
+    """The wish that an intervention of the page does not happen."""
+
+    what: Intervention
+
+
 class InteractiveRun:
     """One run and its thread. `changed` is called in that thread whenever there is something new to show.
 
@@ -67,6 +74,7 @@ class InteractiveRun:
     are the fields that were set over the preset. `pace` is a pause between rounds in seconds. A request of the user ends it.
     `version` grows with everything new. `finish` gets the folder when the record is complete, and writes what a folder gets
     besides its record; where that fails, `problem` says why. `seconds` is the time in which the run did not wait for its user.
+    `branch` and `start`: as of `RunSpec`, where the run is a branch of another one.
     """
 
     def __init__(
@@ -79,6 +87,8 @@ class InteractiveRun:
         budget: Budget = NO_LIMIT,
         finish: Callable[[Path], object] = lambda folder: None,
         total: int = 0,
+        branch: Branch | None = None,
+        start: Path | None = None,
     ):
         self.scenario, self.folder = scenario, folder
         self.total = total or plan_run(scenario).calls
@@ -90,11 +100,12 @@ class InteractiveRun:
         self.interventions: list[SteppedIn] = []
         self.given, self.pace = given, 0.0
         self._watcher, self._backend, self._finish = changed, backend, finish
+        self._branch, self._start = branch, start
         self._began, self._idle, self._reported = 0.0, 0.0, 0.0
         self._lock = threading.Condition()
         self._rounds, self._paused, self._ended = 0.0, False, False
-        self._requests: list[Interview | Intervention] = []
-        self._taken: list[Interview | Intervention] = []
+        self._requests: list[Interview | Intervention | TakeBack] = []
+        self._taken: list[Interview | Intervention | TakeBack] = []
         self._thread = threading.Thread(target=self._run, name=f"live {folder.name}", daemon=True)
 
     def play(self, rounds: float = math.inf) -> None:
@@ -145,6 +156,12 @@ class InteractiveRun:
             raise UserError("this run has finished or was stopped, so it cannot be changed: start a new run")
         self._request(intervention)
 
+    def take_back(self, intervention: Intervention) -> None:
+        """Remove an intervention of the page before its round, and from `interventions`. Errors: UserError."""
+        if self.phase == "done" or not self._thread.is_alive():
+            raise UserError("this run has finished or was stopped, so it cannot be changed: start a new run")
+        self._request(TakeBack(intervention))
+
     def join(self, seconds: float | None = None) -> None:
         """Wait for the thread to end."""
         if self._thread.ident:
@@ -156,7 +173,8 @@ class InteractiveRun:
         self._changed()
 
     def _run(self) -> None:
-        spec, before = RunSpec(self.scenario, self.folder, self.given, self.budget), self._before_round
+        spec = RunSpec(self.scenario, self.folder, self.given, self.budget, start=self._start, branch=self._branch)
+        before = self._before_round
         try:
             outcome = run_scenario(spec, self._count_calls, before, self._backend, on_end=self._after_end, watcher=self)
             self.error = outcome.stopped or ""
@@ -180,7 +198,7 @@ class InteractiveRun:
                 setattr(self, f"_{name}", value)
             self._lock.notify_all()
 
-    def _request(self, request: Interview | Intervention) -> None:
+    def _request(self, request: Interview | Intervention | TakeBack) -> None:
         with self._lock:
             self._set(requests=[*self._requests, request])
             self.version += 1
@@ -242,8 +260,8 @@ class InteractiveRun:
             while self._taken:
                 self._answer_request(model, self._taken[0])
 
-    def _answer_request(self, model: DebateModel, request: Interview | Intervention) -> None:
-        """Interview the agent, or add the intervention. The request then waits no more."""
+    def _answer_request(self, model: DebateModel, request: Interview | Intervention | TakeBack) -> None:
+        """Interview the agent, add the intervention or take it back. The request then waits no more."""
         if isinstance(request, Interview):
             request = replace(request, sent=time.monotonic())
             self._taken = [request, *self._taken[1:]]
@@ -252,9 +270,18 @@ class InteractiveRun:
             with self._lock:
                 self.interviews, self._taken = [*self.interviews, answered], self._taken[1:]
         else:
-            self.interventions = [*self.interventions, _add_to_next_round(model, request)]
+            if isinstance(request, TakeBack):
+                self._remove(model, request.what)
+            else:
+                self.interventions = [*self.interventions, _add_to_next_round(model, request)]
             self.scenario, self._taken = model.setup, self._taken[1:]
         self._changed()
+
+    def _remove(self, model: DebateModel, intervention: Intervention) -> None:
+        """Take an intervention back; one whose round has begun stays where it is."""
+        with suppress(UserError):
+            model.remove_intervention(intervention)
+            self.interventions = [one for one in self.interventions if one.what is not intervention]
 
     def _wait(self, ready: Callable[[], bool], phase: Phase) -> None:
         """Wait until `ready`; `phase` is shown meanwhile. Errors: Stopped if the user stops the run."""

@@ -58,6 +58,15 @@ def list_runs(root: Path) -> list[RunRow]:
     return [row for row in rows if row]
 
 
+def read_progress(folder: Path) -> tuple[Header, int, bool]:
+    """Return the header of a run, the rounds that it has completed, and whether it has finished. Errors: UserError."""
+    record = folder / (RECORD if (folder / RECORD).exists() else PARTIAL)
+    try:
+        return _read(record, record.stat().st_mtime)
+    except OSError as error:
+        raise UserError(f"cannot read the run in {folder}: {error.strerror}") from error
+
+
 def read_header(folder: Path) -> Header:
     """Return the header of a run folder. Errors: UserError when it has no readable record."""
     path = folder / RECORD if (folder / RECORD).exists() else folder / PARTIAL

@@ -13,15 +13,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.errors import UserError
+from parley.model.branching import BranchPlan
 from parley.model.events import Event, Header
 from parley.model.interactive_run import InteractiveRun
 from parley.model.run_folder import LABEL
 from parley.model.run_listing import is_locked, read_header, save_prices, saved_prices, scenario_of
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import RECORD, is_complete
+from parley.model.scenario_run import RECORD, Branch, is_complete
 
 AWAKE = 3
 """Finished runs that keep their model, so that their agents can still be asked. Older ones give it back."""
@@ -54,6 +56,13 @@ class RunRegistry:
         name = folder or f"app-{time.strftime('%Y%m%d-%H%M%S')}-{next(self._number)}"
         return self._add(scenario, self.root / name, given, budget, total)
 
+    def start_branch(self, plan: BranchPlan, budget: Budget = NO_LIMIT) -> InteractiveRun:
+        """Return the branch of a plan, which waits for `play`. Errors: UserError where its folder is not under `root`."""
+        spec = plan.spec
+        if self.root.resolve() not in spec.folder.resolve().parents:
+            raise UserError(f"{spec.folder} is not in {self.root}: choose a folder there")
+        return self._add(spec.scenario, spec.folder, spec.given, budget, branch=spec.branch, start=spec.start)
+
     def resume(self, folder: Path, budget: Budget | None = None) -> InteractiveRun:
         """Return the unfinished run of a folder, which waits for `play`. Errors: UserError where it cannot go on here.
 
@@ -67,7 +76,8 @@ class RunRegistry:
             raise UserError(f"another process is running in {folder}: wait until it ends")
         header = read_header(folder)
         limits = (budget or NO_LIMIT)._replace(prices=saved_prices(folder))
-        return self._add(scenario_of(header), folder, header.given, limits)
+        branch = Branch(**header.branch) if header.branch else None
+        return self._add(scenario_of(header), folder, header.given, limits, branch=branch)
 
     def get(self, folder: Path) -> InteractiveRun | None:
         """Return the run that this process has in the folder; None where it has none."""
@@ -101,10 +111,25 @@ class RunRegistry:
         return "elsewhere" if otherwise == "unfinished" and is_locked(folder) else otherwise
 
     def _add(
-        self, scenario: Scenario, folder: Path, given: tuple[str, ...], budget: Budget, total: int = 0
+        self,
+        scenario: Scenario,
+        folder: Path,
+        given: tuple[str, ...],
+        budget: Budget,
+        total: int = 0,
+        branch: Branch | None = None,
+        start: Path | None = None,
     ) -> InteractiveRun:
+        more: dict[str, Any] = {
+            "budget": budget,
+            "finish": self._finish,
+            "total": total,
+            "branch": branch,
+            "start": start,
+        }
+
         def make() -> InteractiveRun:
-            return PageRun(scenario, folder, given=given, budget=budget, finish=self._finish, total=total)
+            return PageRun(scenario, folder, given=given, **more)
 
         run = self._maker.submit(make).result()
         with self._lock:

@@ -113,7 +113,7 @@ def branches_parser() -> Parser:
 def branches(words: Sequence[str]) -> int:
     """Run `run.py branches RUN ...`."""
     options = branches_parser().parse_args(words)
-    from parley.analysis.branch_report import branch_tree
+    from parley.analysis.branch_tree import branch_trees, draw_trees
 
-    print(branch_tree(options.runs))
+    print(draw_trees(branch_trees(options.runs)))
     return 0

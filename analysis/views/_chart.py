@@ -25,7 +25,8 @@ LIBRARY = "_solara/cdn/echarts@5.4.0/dist/echarts.esm.min.js"
 """The address of the library on the page's own server."""
 DASHES = {"-": [], "--": [3.7, 1.6], "-.": [6.4, 1.6, 1, 1.6], ":": [1, 1.65]}
 """Matplotlib's named dashes, in widths of the line."""
-OPEN_DASH = [4, 2]
+RUN_DASHES = ([4, 2], [1, 1.65], [6, 1, 1, 1])
+"""Dashes of the second, third and fourth run on the same axes."""
 PEN = dict(zip(map(int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)), "MLQCZ", strict=True))
 
 
@@ -118,11 +119,12 @@ def rounded(value: float | None) -> float | None:
     return None if value is None or pd.isna(value) else round(float(value), 3)
 
 
-def party_key(id_: str, name: str, look: Mapping[str, Any], is_open: bool = False) -> Key:
-    """Return the key of a party in the look of the report's figures; an open one has another dash and an empty marker."""
+def party_key(id_: str, name: str, look: Mapping[str, Any], run: int = 0) -> Key:
+    """Return the key of a party in the look of the report's figures. run: of several, which have other dashes and markers."""
     line = look["linestyle"]
-    dash = OPEN_DASH if is_open else DASHES[line] if isinstance(line, str) else list(line[1])
-    return Key(id_, name, look["color"], marker_path(look["markers"][0]), dash, is_open)
+    dash = RUN_DASHES[(run - 1) % len(RUN_DASHES)] if run else DASHES[line] if isinstance(line, str) else list(line[1])
+    marker = look["markers"][run // 2 % len(look["markers"])]
+    return Key(id_, name, look["color"], marker_path(marker), dash, run % 2 == 1)
 
 
 def marker_path(marker: str) -> str:

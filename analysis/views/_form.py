@@ -93,7 +93,7 @@ def NewRun(session: Session, go: Callable[[str], None]) -> None:
     labels = {field.name: field.label for field in controls} | {"llm": "Model"}
     Start(
         state=json.dumps(_start_state(draft, plan, task.pending, [labels.get(name, name) for name in differences])),
-        event_limit=lambda values: change(**_limits(values)),
+        event_limit=lambda values: change(**limits_of(values)),
         event_start=begin,
         event_reset=lambda _: change(given=draft.origin),
     )
@@ -188,7 +188,7 @@ def _start_state(draft: Draft, plan: Plan, pending: bool, labels: list[str]) -> 
     }  # fmt: skip
 
 
-def _limits(values: dict[str, Any]) -> dict[str, Any]:
+def limits_of(values: dict[str, Any]) -> dict[str, Any]:
     """Return the limits as a Draft has them. An empty or unreadable number is no limit."""
     limits: dict[str, Any] = {}
     for name, kind in (("most_calls", int), ("most_cost", float)):

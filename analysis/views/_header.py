@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import solara
 
+from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.views._address import branch_place
 from parley.analysis.views._fields import plain_value
 from parley.analysis.views._form import draft_of
 from parley.analysis.views._html import element
@@ -62,6 +64,9 @@ def RunHeader(session: Session, go: Callable[[str], None]) -> None:
                 session.draft.set(_draft(header, str(session.folder)))
                 go("?new")
             return
+        if name == "Branch":
+            go(branch_place(session.folder))
+            return
         buttons: dict[str, Callable[[], None]] = {
             "Play": session.play, "Step": session.step, "Pause": session.pause, "Stop": session.stop,
             "Resume": session.resume,
@@ -88,7 +93,11 @@ def buttons(session: Session) -> list[tuple[str, bool]]:
         own = [("Play", waiting), ("Step", waiting), ("Pause", phase == "running"), ("Stop", phase in GOING)]
     elif not (session.loaded and session.loaded.finished):
         own = [("Resume", True)]
-    return [*own, ("New run with these settings", session.tables is not None)]
+    return [
+        *own,
+        ("Branch", session.tables is not None and not deliberates(session.tables)),
+        ("New run with these settings", session.tables is not None),
+    ]
 
 
 def about(header: Header, tables: Tables) -> str:

@@ -18,7 +18,11 @@ import solara.alias as alias
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KINDS = {"svg": "image/svg+xml", "png": "image/png"}
+KINDS = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
+METADATA = {
+    "png": {"Software": None}, "svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None, "Producer": None},
+}  # fmt: skip
+"""Without a date and a version, the same run gives the same bytes."""
 MOST = 1000
 """Rows of a table, and lines of a conversation, that the page shows. Export has all of them."""
 Line = dict[str, Any]
@@ -115,9 +119,8 @@ def painted(make: Callable[[], Figure], kind: str = "svg") -> bytes:
     from parley.analysis.figures import style
 
     file = BytesIO()
-    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     with ONE_FIGURE_AT_A_TIME, style():
-        make().savefig(file, format=kind, metadata=metadata)
+        make().savefig(file, format=kind, metadata=METADATA[kind])
     return file.getvalue()
 
 

@@ -17,6 +17,7 @@ from parley.model.validation import check_taught, check_topics, topics_to_know
 
 if TYPE_CHECKING:
     from parley.analysis.views._session import Draft
+    from parley.model.cost_estimate import RunPlan
 
 MANY = 100_000
 """Replies above which a run asks before it starts."""
@@ -46,17 +47,30 @@ class Plan:
 
 def plan_of(draft: Draft) -> Plan:
     """Return the plan of the form. Whatever a user got wrong is its `problem`."""
-    from parley.model.cost_estimate import duration, measured_rate, plan_run
+    from parley.model.cost_estimate import plan_run
 
     try:
         scenario = scenario_of_draft(draft)
         if problem := model_problem(scenario):
             return Plan(problem=problem)
         plan = plan_run(scenario)
-        price = Price(*draft.price) if draft.price else None
-        known = load_prices(scenario.models.llm, scenario.llm_by_party, None, price)
+        size = f"{_number(plan.rooms, 'room')}, {_number(plan.agents, 'agent')}, {plan.calls:,} replies"
+        return priced(plan, draft.price, size)
     except UserError as error:
         return Plan(problem=str(error))
+
+
+def priced(
+    plan: RunPlan, given: tuple[float, float] | None, size: str, more: Mapping[str, Price] | None = None
+) -> Plan:
+    """Return the plan of a dry run with its time and cost. size: what the text says first. given: the price that the form has;
+    more: prices that are known from an earlier run, by voice. Errors: UserError.
+    """
+    from parley.model.cost_estimate import duration, measured_rate
+
+    scenario = plan.scenario
+    own = load_prices(scenario.models.llm, scenario.llm_by_party, None, Price(*given) if given else None)
+    known = own | {voice: price for voice, price in (more or {}).items() if own.get(voice, FREE) is None}
     missing = [voice for voice in plan.tokens if known.get(voice, FREE) is None]
     prices = {voice: one for voice, one in known.items() if one is not None}
     cost = None if missing else sum(prices.get(voice, FREE).of(used) for voice, used in plan.tokens.items())
@@ -64,8 +78,7 @@ def plan_of(draft: Draft) -> Plan:
     rate = measured_rate(scenario.models.llm) if len(specs) == 1 else None
     time = f"about {duration(plan.calls / rate[0])}" if rate else "time not known yet"
     amount = f"about {cost_words(cost)}" if cost else cost_words(cost)
-    text = f"{_number(plan.rooms, 'room')}, {_number(plan.agents, 'agent')}, {plan.calls:,} replies, {time}, {amount}"
-    return Plan(text, "", scenario, plan.calls, cost, prices)
+    return Plan(f"{size}, {time}, {amount}", "", scenario, plan.calls, cost, prices)
 
 
 def scenario_of_draft(draft: Draft) -> Scenario:

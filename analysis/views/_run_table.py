@@ -12,6 +12,7 @@ from typing import Any
 import solara
 import solara.lab
 
+from parley.analysis.views._address import branch_place, compare_place
 from parley.analysis.views._html import element
 from parley.analysis.views._runs import ROOT, registry
 from parley.analysis.views._session import Session
@@ -26,7 +27,7 @@ REFRESH = 2.0
 @solara.component_vue("runs.vue")
 def Table(
     rows: str, most: int, event_open: Callable[[str], None], event_resume: Callable[[str], None],
-    event_remove: Callable[[str], None],
+    event_remove: Callable[[str], None], event_branch: Callable[[str], None], event_compare: Callable[[list[str]], None],
 ) -> None:  # fmt: skip
     """rows: JSON of `row_of`. The browser sorts and filters them, and asks twice before it calls event_remove."""
 
@@ -72,6 +73,8 @@ def YourRuns(session: Session, go: Callable[[str], None]) -> None:
         event_open=lambda folder: go(f"?run={folder}"),
         event_resume=resume,
         event_remove=remove,
+        event_branch=lambda folder: go(branch_place(folder)),
+        event_compare=lambda folders: go(compare_place(folders)),
     )
 
 
@@ -88,5 +91,6 @@ def row_of(run: RunRow) -> dict[str, Any]:
         "state": STATES.get(state, state), "date": time.strftime("%Y-%m-%d %H:%M", time.localtime(run.changed)),
         "changed": run.changed, "calls": run.calls, "cost": cost_words(run.cost),
         "resumable": state in ("unfinished", "failed", "stopped"),
+        "branchable": run.calls > 0,
         "removable": state not in ("running", "paused", "ready", "elsewhere"),
     }  # fmt: skip

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from parley.analysis.tables import Tables
     from parley.model.events import Event
     from parley.model.interactive_run import InteractiveRun, Interview, SteppedIn
+    from parley.model.interventions.base import Intervention
 
 __all__ = ["Draft", "Person", "Session", "Shown", "debates", "rooms", "runs", "surveyed"]
 Person = tuple[str, int]
@@ -143,6 +144,10 @@ class Session:
         self._try(
             lambda: self._running("cannot be changed").add_intervention(parse_intervention({"round": 1, **values}))
         )
+
+    def take_back(self, intervention: Intervention) -> None:
+        """Remove an intervention of the page before its round."""
+        self._try(lambda: self._running("cannot be changed").take_back(intervention))
 
     @property
     def interviews(self) -> list[Interview]:

@@ -10,22 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import solara
-from matplotlib.figure import Figure
 
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.disclaimers import model_label
 from parley.analysis.figures import STYLES, styles_of_run
 from parley.analysis.formatting import count_phrase, format_number, group_title, seat_title
-from parley.analysis.metrics import trajectory
 from parley.analysis.metrics._cells import DEFAULT, default_level
-from parley.analysis.plots import SEATS, attitudes
+from parley.analysis.plots import SEATS
 from parley.analysis.provenance import intervention_event
-from parley.analysis.summary import caption
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Chart, Drawn, Key, Line, Panel, last_round, party_key, rounded, scale_ends
 from parley.analysis.views._session import Shown, surveyed
-from parley.analysis.views.consensus import consensus
 
 ORDER = 1
 TITLE = "Attitudes"
@@ -171,15 +166,6 @@ def _flag(tables: Tables, rows: Sequence[Mapping[Any, Any]]) -> str:
     everyone = [dict(seat, name=seat_title(seat["seat"], tables.names)) for seat in seated]
     text = intervention_event(dict(rows[0]), everyone).removeprefix("Intervention: ")
     return f"{text} (in {count_phrase(len(rows), 'room')})"
-
-
-def main(shown: Shown) -> Figure:
-    """Draw the main figure of the report, up to the round."""
-    if deliberates(shown.tables):
-        return consensus(shown)
-    points = trajectory.compute(shown.tables)
-    points = points[points["round"] <= shown.round]
-    return attitudes(shown.tables, points, shown.tables.groups, caption(shown.tables, points))
 
 
 def drawable(tables: Tables) -> bool:

@@ -1,25 +1,50 @@
-"""The run so far as files: the main figure, every table and the transcript, the same as those of a report."""
+"""The run as files: the report, the folder as a zip, every table, every figure, the transcript, and its command."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 import solara
+from matplotlib.figure import Figure
 
-from parley.analysis import transcript
+from parley.analysis import html_report, transcript
+from parley.analysis.branch_report import branch_figure, compare_with_parent, parent_folder
 from parley.analysis.deliberation import session_transcript
 from parley.analysis.deliberation.consensus_report import deliberates
-from parley.analysis.deliberation.run_episodes import candidate_table, episodes_of_events, position_before
-from parley.analysis.tables import Tables, table_csv
-from parley.analysis.views._html import KINDS, Select, element, painted
+from parley.analysis.deliberation.position_change import statements, voices
+from parley.analysis.deliberation.run_episodes import (
+    candidate_table,
+    episodes_of_events,
+    position_before,
+)
+from parley.analysis.metrics import applies, metrics
+from parley.analysis.provenance import rerun_command
+from parley.analysis.run_archive import write_archive
+from parley.analysis.run_report import figures
+from parley.analysis.summary import NO_COMMAND
+from parley.analysis.tables import Tables, write_table
+from parley.analysis.views._download import Download
+from parley.analysis.views._html import KINDS, ONE_FIGURE_AT_A_TIME, Select, element, painted
 from parley.analysis.views._session import Shown
-from parley.analysis.views.attitudes import drawable, main
+from parley.analysis.views.attitudes import drawable
+from parley.llm.errors import UserError
 
 ORDER = 12
 TITLE = "Export"
+TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+BIG = 300_000_000
+"""Bytes of a folder above which the page makes no zip: the browser would need all of it in memory."""
+LATER = "The report and the zip are there when the run has ended, or is stopped."
+
+
+@solara.component_vue("copy.vue")
+def Command(command: str) -> None:
+    """A command, and a button that copies it."""
 
 
 def shows(tables: Tables) -> bool:
@@ -28,34 +53,140 @@ def shows(tables: Tables) -> bool:
 
 @solara.component
 def View(shown: Shown) -> None:
-    frames = tables_of(shown.tables)
-    chosen = solara.use_reactive("attitudes")
-    frame = frames[chosen.value]
-    stem = shown.session.folder.name if shown.session.folder else "run"
-    now = [shown.tables, shown.round, chosen.value]
-    element("p", "The figure is up to the chosen round; tables and transcript have all rounds so far.", css="soft")
-    if drawable(shown.tables):
-        for kind, mime in KINDS.items():
-            draw = partial(painted, partial(main, shown), kind)
-            Download(draw, f"{stem}.{kind}", mime, f"Figure ({kind.upper()})", now)
-    Select("Table", list(frames), chosen)
-    csv = f"{stem}-{chosen.value}.csv"
-    Download(lambda: table_csv(frame).encode(), csv, "text/csv", f"Table (CSV, {len(frame):,} rows)", now)
-    Download(lambda: text(shown).encode(), f"{stem}-transcript.md", "text/markdown", "Transcript (Markdown)", now)
+    tables = shown.tables
+    folder = shown.session.folder or Path("run")
+    now = [str(folder), len(tables.attitudes), len(tables.utterances), tables.finished]
+    going = shown.session.phase in ("ready", "running", "paused")
+    with solara.Div(classes=["exports"]):
+        with solara.Column(classes=["files"], gap="6px"):
+            element("h2", "Everything")
+            Whole(folder, now, going)
+        with solara.Column(classes=["files"], gap="6px"):
+            element("h2", "Tables")
+            TableFiles(shown, folder, now)
+        if drawable(tables):
+            with solara.Column(classes=["files"], gap="6px"):
+                element("h2", "Figures")
+                FigureFiles(shown, folder, now)
+        with solara.Column(classes=["files"], gap="6px"):
+            element("h2", "Transcript")
+            label = "Transcript (Markdown)"
+            Download(lambda: text(shown).encode(), f"{folder.name}-transcript.md", "text/markdown", label, now)
+            element("p", "Every debate, line by line, all rounds so far.", css="soft")
+    element("h2", "Run it again")
+    command = rerun_command(tables.header)
+    if command:
+        Command(command=command)
+        element("p", "With the same model, this command gives the same record.", css="soft")
+    else:
+        element("p", NO_COMMAND.replace("`", ""))
 
 
 @solara.component
-def Download(make: Callable[[], bytes], name: str, mime: str, label: str, now: list[object]) -> None:
-    """A button that downloads a file."""
-    made = solara.use_memo(lambda: make(), now)  # a partial has no name, which use_memo wants
-    solara.FileDownload(made, name, label=label, mime_type=mime, icon_name=None)
+def Whole(folder: Path, now: list[object], going: bool) -> None:
+    """The report and the zip."""
+    with_journal = solara.use_reactive(False)
+    if going or not folder.is_dir():
+        element("p", LATER, css="soft")
+        return
+    Download(lambda: report_of(folder), f"{folder.name}.html", "text/html", "Report (one HTML file)", now)
+    element("p", "Findings, figures, tables and examples, to read without Parley.", css="soft")
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    if size > BIG:
+        element("p", f"This folder has {size / 1e6:,.0f} MB, too much for the browser: copy {folder}.", css="soft")
+        return
+    solara.Checkbox(label="With the journal (every prompt and reply)", value=with_journal)
+    journal = with_journal.value
+    Download(
+        lambda: zip_of(folder, journal), f"{folder.name}.zip", "application/zip", "Run folder (zip)", [*now, journal]
+    )
+    element("p", "Without the journal, the run can be read, but not resumed or branched.", css="soft")
 
 
-def tables_of(tables: Tables) -> dict[str, pd.DataFrame]:
-    """Return every table with rows, and the attitudes, by name."""
-    named = {field.name: getattr(tables, field.name) for field in fields(tables)}
-    frames = {name: frame for name, frame in named.items() if isinstance(frame, pd.DataFrame)}
-    return {name: frame for name, frame in frames.items() if len(frame) or name == "attitudes"}
+@solara.component
+def TableFiles(shown: Shown, folder: Path, now: list[object]) -> None:
+    """Every table, as CSV or Parquet."""
+    named = tables_of(shown)
+    chosen = solara.use_reactive("attitudes")
+    name = chosen.value if chosen.value in named else next(iter(named))
+    Select("Table", list(named), chosen)
+    with solara.Row(classes=["actions"], gap="6px"):
+        for kind, mime in TYPES.items():
+            label = f"Table ({'CSV' if kind == 'csv' else 'Parquet'})"
+            Download(table_maker(named[name], kind), f"{folder.name}-{name}.{kind}", mime, label, [*now, name])
+    element("p", f"{len(named)} tables, of all rounds so far. docs/tables.md explains their columns.", css="soft")
+
+
+@solara.component
+def FigureFiles(shown: Shown, folder: Path, now: list[object]) -> None:
+    """Every figure of the report, as PNG, SVG or PDF."""
+    drawn = figures_of(shown.tables, folder)
+    chosen = solara.use_reactive(next(iter(drawn)))
+    name = chosen.value if chosen.value in drawn else next(iter(drawn))
+    Select("Figure", list(drawn), chosen)
+    with solara.Row(classes=["actions"], gap="6px"):
+        for kind, mime in KINDS.items():
+            label = f"Figure ({kind.upper()})"
+            Download(figure_maker(drawn[name], kind), f"{folder.name}-{name}.{kind}", mime, label, [*now, name])
+    element("p", "As in the report. PDF and SVG stay sharp at every size.", css="soft")
+
+
+def table_maker(make: Callable[[], pd.DataFrame], kind: str) -> Callable[[], bytes]:
+    """Return what makes the file of a table."""
+    return lambda: table_file(make(), kind)
+
+
+def figure_maker(draw: Callable[[], Figure], kind: str) -> Callable[[], bytes]:
+    """Return what makes the file of a figure."""
+    return lambda: painted(draw, kind)
+
+
+def table_file(frame: pd.DataFrame, kind: str) -> bytes:
+    """Return a table as the bytes of a CSV or Parquet file, as in the folder of the run."""
+    with TemporaryDirectory() as place:
+        paths = write_table(frame, Path(place) / "table")
+        return next(path for path in paths if path.suffix == f".{kind}").read_bytes()
+
+
+def tables_of(shown: Shown) -> dict[str, Callable[[], pd.DataFrame]]:
+    """Return every table of a run by name: those of the record with rows, then those of the metrics. Made when called."""
+    tables = shown.tables
+    frames = {field.name: getattr(tables, field.name) for field in fields(tables)}
+    named: dict[str, Callable[[], pd.DataFrame]] = {
+        name: frame.copy
+        for name, frame in frames.items()
+        if isinstance(frame, pd.DataFrame) and (len(frame) or name == "attitudes")
+    }
+    if deliberates(tables):
+        episodes = episodes_of_events(shown.events)
+        return named | {"voices": partial(voices, episodes), "episodes": partial(statements, episodes)}
+    measured = {name: metric for name, metric in metrics().items() if applies(metric, tables)}
+    return named | {name: partial(metric.compute, tables) for name, metric in measured.items()}
+
+
+def figures_of(tables: Tables, folder: Path) -> dict[str, Callable[[], Figure]]:
+    """Return the figures of a run by name, the main one first; of a branch also that of its effect."""
+    drawn = figures(tables, folder)
+    where = parent_folder(tables.header, folder)
+    if where is None:
+        return drawn
+    try:
+        found = compare_with_parent(tables, where)
+    except UserError:
+        return drawn
+    return drawn | {"branch": lambda: branch_figure(found.parent, tables, found.result)}
+
+
+def report_of(folder: Path) -> bytes:
+    """Return the report of a run as one HTML file."""
+    with ONE_FIGURE_AT_A_TIME, TemporaryDirectory() as place:
+        return html_report.write([folder], Path(place) / "report.html").read_bytes()
+
+
+def zip_of(folder: Path, journal: bool) -> bytes:
+    """Return the folder of a run as a zip file."""
+    with TemporaryDirectory() as place:
+        return write_archive(folder, Path(place) / "run.zip", journal).read_bytes()
 
 
 def text(shown: Shown) -> str:

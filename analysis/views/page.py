@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlencode
+from urllib.parse import parse_qs
 
 import solara
 import solara.lab
 
+from parley.analysis.views._address import encoded
 from parley.analysis.views._form import NewRun, draft_of, start, wanted
 from parley.analysis.views._gallery import FirstScreen
 from parley.analysis.views._header import RunHeader
@@ -26,6 +27,8 @@ STYLE = Path(__file__).with_name("style.css")
 REFRESH = 0.25
 """Seconds between two looks at a run under way."""
 START = "three_way"
+OUTCOME = "What came out"
+"""The first view of a finished run, and the last one of others."""
 PLACES = {"": "Start", "?new": "New run", "?runs": "Your runs"}
 
 
@@ -52,7 +55,7 @@ def Page() -> None:
 
     def go(place: str) -> None:
         session.error = ""
-        router.push(f"/{_encoded(place)}")
+        router.push(f"/{encoded(place)}")
 
     async def refresh() -> None:
         while True:
@@ -76,6 +79,7 @@ def Page() -> None:
 @solara.component
 def Body(session: Session, here: str, go: Callable[[str], None]) -> None:
     """The place that the address names."""
+    router = solara.use_router()
     if here == "?run":
         RunHeader(session, go)
         Views(session)
@@ -85,6 +89,14 @@ def Body(session: Session, here: str, go: Callable[[str], None]) -> None:
         YourRuns(session, go)
     elif here == "?new":
         NewRun(session, go)
+    elif here == "?branch":
+        from parley.analysis.views._branch import NewBranch
+
+        NewBranch(session, router.search or "", go)
+    elif here == "?compare":
+        from parley.analysis.views._comparison import ComparedRuns
+
+        ComparedRuns(router.search or "")
     else:
         FirstScreen(session, go, lambda name: _start_at_once(session, name, go))
 
@@ -117,7 +129,7 @@ def Views(session: Session) -> None:
                          on_value=lambda to: last.set(-1 if to == rounds else to))  # fmt: skip
     shown = Shown(tables, round_, session, session.events)
     by_title = {view.TITLE: view for view in views() if view.shows(tables)}
-    titles = list(by_title)
+    titles = sorted(by_title, key=lambda title: not tables.finished and title == OUTCOME)
     title = chosen.value if chosen.value in titles else titles[0]
     with solara.lab.Tabs(titles.index(title), lambda number: chosen.set(titles[number])).key(" ".join(titles)):
         for name in titles:
@@ -128,10 +140,11 @@ def Views(session: Session) -> None:
 
 
 def _place(search: str) -> str:
-    """Return the place of an address: ?run, ?runs, ?new or the first screen."""
+    """Return the place of an address: ?run, ?branch, ?compare, ?runs, ?new or the first screen."""
     named = parse_qs(search, keep_blank_values=True)
-    if "run" in named:
-        return "?run"
+    for place in ("run", "branch", "compare"):
+        if place in named:
+            return f"?{place}"
     return "?new" if "scenario" in named or "new" in named else "?runs" if "runs" in named else ""
 
 
@@ -161,9 +174,3 @@ def _start_at_once(session: Session, name: str, go: Callable[[str], None]) -> No
         go(f"?scenario={name}")
     else:
         start(session, draft, plan, go)
-
-
-def _encoded(place: str) -> str:
-    """Return a place as the end of an address. A folder may have any name."""
-    key, _, value = place.removeprefix("?").partition("=")
-    return "" if not place else f"?{urlencode({key: value}, quote_via=quote, safe='/')}" if value else place

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from typing import Any
+
 import solara
 
 from parley.analysis.tables import Tables
-from parley.analysis.views._html import Select, element
-from parley.analysis.views._session import Shown, rooms
-from parley.model.interventions import intervention_spec
-from parley.model.scenario import MEDIATOR
+from parley.analysis.views._html import element
+from parley.analysis.views._intervene import InterventionFields, rooms_of_debates
+from parley.analysis.views._session import Session, Shown
+from parley.analysis.views._timetable import in_words
+from parley.model.interactive_run import SteppedIn
 
 ORDER = 11
 TITLE = "Step in"
-KINDS = {"Send a message": "message", "Mute agents": "mute", "Unmute agents": "unmute", "Remove agents": "leave",
-         "Bring agents back": "join"}  # fmt: skip
-ALL, ALL_ROOMS = "all", "all rooms"
+RECORDED = "This intervention is saved in the record and in the command of the run, so that the run can be repeated."
+OVER = "This run has finished or was stopped, so it cannot be changed. Branch from a round of it, or start a new run."
+
+
+@solara.component_vue("lines_with_button.vue")
+def Lines(rows: str, button: str, event_press: Callable[[int], None]) -> None:
+    """rows: JSON of lines with their text, and whether each has the button."""
 
 
 def shows(tables: Tables) -> bool:
@@ -23,33 +32,29 @@ def shows(tables: Tables) -> bool:
 
 @solara.component
 def View(shown: Shown) -> None:
-    session, people = shown.session, shown.tables.agents
-    people = people[people["group"].isin(shown.tables.groups) & (people["party"] != MEDIATOR)]
-    titles = {title: room for room, title in rooms(shown.tables).items() if room in set(people["room"])}
-    label, to, where = solara.use_reactive(next(iter(KINDS))), solara.use_reactive(ALL), solara.use_reactive(ALL_ROOMS)
-    by, text = solara.use_reactive("Ann"), solara.use_reactive("")
-    Select("What", list(KINDS), label)
-    with solara.Columns([1, 1]):
-        Select("To", [ALL, *dict.fromkeys([*people["party"], *people["seat"]])], to)
-        Select("Where", [ALL_ROOMS, *titles], where)
-    kind = KINDS[label.value]
-    if kind == "message":
-        solara.InputText("By", by, continuous_update=True)
-        solara.InputText("Text", text, continuous_update=True)
-
-    def act() -> None:
-        message = {"by": by.value, "text": text.value} if kind == "message" else {}
-        room = {} if where.value == ALL_ROOMS else {"rooms": [titles[where.value]]}
-        session.step_in({"kind": kind, "to": to.value, **message, **room})
-
+    session = shown.session
     going = session.phase in ("ready", "running", "paused")
-    ready = going and (kind != "message" or bool(text.value.strip()))
-    solara.Button("Send before the next round", act, disabled=not ready, color="primary")
-    recorded = (
-        "This intervention is saved in the record and in the command of the run, so that the run can be repeated."
+    InterventionFields(shown.tables, "Send before the next round", going, session.step_in)
+    element("p", RECORDED if going else OVER)
+    steps = session.interventions
+    if steps:
+        rows = [row_of(step, shown, going) for step in steps]
+        Lines(
+            rows=json.dumps(rows), button="Take back", event_press=lambda place: take_back(session, steps, int(place))
+        )
+
+
+def row_of(step: SteppedIn, shown: Shown, going: bool) -> dict[str, Any]:
+    """Return an intervention of the page as a line: in words, and whether it can still be taken back."""
+    words = in_words(step.what, shown.tables.names, rooms_of_debates(shown.tables))
+    live = shown.session.live
+    pending = (
+        going and live is not None and not step.refused and live.phase == "paused" and step.what.round > live.round
     )
-    over = "This run has finished or was stopped, so it cannot be changed. Start a new run with these settings."
-    element("p", recorded if going else over)
-    for step in session.interventions:
-        state = f"Refused: {step.refused}" if step.refused else f"On the timetable: {intervention_spec(step.what)}"
-        element("p", state, css="turn outside")
+    text = f"Refused: {step.refused}." if step.refused else words
+    return {"text": text, "able": pending, "name": f"Take back: {words}"}
+
+
+def take_back(session: Session, steps: list[SteppedIn], place: int) -> None:
+    if place < len(steps):
+        session.take_back(steps[place].what)

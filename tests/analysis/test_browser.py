@@ -32,7 +32,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "representatives": {"repetitions": 1, "episodes": 2},
     "intervention": {"topics": "racism", "repetitions": 1, "rounds": 4},
 }
-ALWAYS = {"Surveys", "Calls", "Interview", "Step in", "Export"}
+ALWAYS = {"What came out", "Surveys", "Calls", "Interview", "Step in", "Export"}
 DEBATE = ALWAYS | {"Attitudes", "Conversation", "Distribution", "Compare"}
 SHOWN = {
     "three_way": DEBATE,
@@ -108,7 +108,7 @@ def test_a_run_under_way_in_every_view_and_stepped_into(visits: Callable[..., Vi
     visit.view("Step in")
     page.get_by_label("Text").fill("<b>Think</b> of the cost.")
     page.get_by_role("button", name="Send before the next round").click()
-    page.get_by_text("On the timetable").wait_for()
+    page.get_by_text("Before round 2: Ann says to all agents: “<b>Think</b> of the cost.”").wait_for()
     visit.view("Interview")
     page.get_by_label("Question").fill("What do you think?")
     page.get_by_role("button", name="Ask").click()
@@ -138,7 +138,7 @@ def test_two_runs_on_the_same_axes(visits: Callable[..., Visit]) -> None:
     visit = visits()
     visit.load("three_way")
     panel = visit.view("Compare")
-    visit.choose("Compare with", "runs/intervention")
+    panel.get_by_label("Compare with runs/intervention").check()
     panel.get_by_role("img").first.wait_for()
     told = panel.get_by_role("region", name="What differs").inner_text()
     assert "fine-tuned adapters" in told
@@ -149,7 +149,7 @@ def test_files_are_handed_out(visits: Callable[..., Visit]) -> None:
     visit = visits()
     visit.load("three_way")
     panel = visit.view("Export")
-    for button, head in (("Figure (SVG)", b"<?xml"), ("Table (CSV", b'"room"'), ("Transcript", b"# three")):
+    for button, head in (("Figure (SVG)", b"<?xml"), ("Table (CSV)", b'"room"'), ("Transcript", b"# three")):
         with visit.page.expect_download() as caught:
             panel.get_by_role("button", name=button).click()
         assert caught.value.path().read_bytes().startswith(head), button

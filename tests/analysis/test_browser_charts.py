@@ -165,8 +165,7 @@ def chart(browser: Browser, address: str) -> Iterator[Callable[..., Locator]]:
         page.route("**/*", asked)
         page.goto(f"{address}?run=runs/{run}&view={view}{query}")
         if view == "Compare":
-            page.get_by_role("button", name="Compare with").locator("visible=true").click()
-            page.get_by_role("option", name="runs/attack").click()
+            page.get_by_label("Compare with runs/attack").check()
         page.locator(".chart .canvas[data-round] svg").wait_for()
         return page.locator(".chart")
 

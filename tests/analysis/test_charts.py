@@ -112,11 +112,11 @@ def test_text_of_a_user_is_one_line_without_invisible_characters(held: Callable[
 
 
 def test_two_runs_share_a_panel_and_differ_in_marker_and_dash(five: Tables, ran: Callable[..., Path]) -> None:
-    chart = comparison_chart(five, five, ("a", "a"))
+    chart = comparison_chart({"a (1)": five, "a (2)": five})
     assert [line.key for line in chart.panels[0].lines] == [
         f"a ({run})|{party}" for run in (1, 2) for party in ("republican", "democrat")]  # fmt: skip
     assert [key.open for key in chart.keys] == [False, False, True, True]
-    assert comparison_chart(five, load(ran("two_way", topics="gun_violence")), ("a", "b")).panels == []
+    assert comparison_chart({"a": five, "b": load(ran("two_way", topics="gun_violence"))}).panels == []
 
 
 def test_a_party_looks_as_in_the_figures_of_the_report() -> None:

@@ -7,7 +7,6 @@ import shlex
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "network": {"size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2"},
     "consensus": {"repetitions": 1, "episodes": 1},
 }
-COMMON = {"Surveys", "Calls", "Interview", "Step in", "Export"}
+COMMON = {"What came out", "Surveys", "Calls", "Interview", "Step in", "Export"}
 DEBATES = COMMON | {"Attitudes", "Conversation", "Distribution", "Compare"}
 SHOWN = {
     "three_way": DEBATES,
@@ -256,10 +255,14 @@ def test_exports_are_those_of_a_report(held: Callable[[str], Path]) -> None:
         shown = seen(opened(folder))
         write_report(folder)
         assert export.text(shown) == (folder / "transcript.md").read_text(encoding="utf-8")
-        frame = export.tables_of(shown.tables)["attitudes"]
-        assert export.table_csv(frame) == (folder / "tables" / "attitudes.csv").read_bytes().decode()
-        figure = folder / "figures" / ("attitudes.png" if preset == "three_way" else "consensus.png")
-        assert export.painted(partial(export.main, shown), "png") == figure.read_bytes()
+        for kind in ("csv", "parquet"):
+            for name, make in export.tables_of(shown).items():
+                path = folder / "tables" / f"{name}.{kind}"
+                assert not path.exists() or export.table_file(make(), kind) == path.read_bytes(), name
+        written = {path.stem for path in (folder / "tables").glob("*.csv")}
+        assert written - set(export.tables_of(shown)) == {"summaries"}, "a table without rows"
+        main, draw = next(iter(export.figures_of(shown.tables, folder).items()))
+        assert export.painted(draw, "png") == (folder / "figures" / f"{main}.png").read_bytes()
 
 
 def luminance(color: str) -> float:

@@ -1,0 +1,143 @@
+"""Several runs compared on the page, as `run.py compare` compares them: a sentence, the chart, differences, settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import solara
+import solara.lab
+
+from parley.analysis.formatting import numbered
+from parley.analysis.run_comparison import compare_runs, last_differences
+from parley.analysis.run_comparison_page import (
+    difference_rows,
+    pairing_sentence,
+    run_name,
+    sentences,
+)
+from parley.analysis.run_settings import settings_table
+from parley.analysis.tables import Tables, load
+from parley.analysis.views._address import named_in
+from parley.analysis.views._chart import Chart, Drawn
+from parley.analysis.views._download import Download
+from parley.analysis.views._html import ONE_FIGURE_AT_A_TIME, element, table
+from parley.analysis.views._runs import ROOT
+from parley.analysis.views._session import surveyed
+from parley.analysis.views._words import model_of, run_title, size_words
+from parley.analysis.views.compare import comparison_chart
+from parley.llm.errors import UserError
+from parley.model.run_listing import RunRow, list_runs
+
+HOW = (
+    "A difference is how much further agents moved since the survey before the debate than in {}, in points of the axis from 0 "
+    "to 10. Brackets are 95% intervals over rooms; p is corrected for all rows (Holm)."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A comparison: its sentences, chart, the table of differences, the settings that differ, and the runs."""
+
+    sentences: list[str]
+    chart: Chart
+    pairing: list[str]
+    differences: tuple[list[str], list[list[str]]]
+    settings: list[list[str]]
+    names: list[str]
+
+
+@solara.component_vue("choice.vue")
+def Choice(rows: str, chosen: list[str], event_put: Callable[[list[str]], None]) -> None:
+    """rows: JSON of runs, each with folder, title and facts. Each has a check box."""
+
+
+@solara.component
+def Chooser(mine: str, chosen: list[str], put: Callable[[list[str]], None]) -> None:
+    """The list of runs to choose from, without `mine`."""
+    rows = solara.use_memo(lambda: [choice(row) for row in list_runs(ROOT) if str(row.folder) != mine], [mine])
+    if not rows:
+        element("p", f"There is no other run in {ROOT}/ yet.")
+        return
+    Choice(rows=json.dumps(rows), chosen=chosen, event_put=lambda folders: put([str(one) for one in folders]))
+
+
+def choice(run: RunRow) -> dict[str, str]:
+    """Return a run as a line of the list."""
+    facts = " · ".join([model_of(run.header), size_words(run.header.scenario), f"seed {run.header.scenario['seed']}"])
+    return {"folder": str(run.folder), "title": run_title(run.header), "facts": facts}
+
+
+@solara.component
+def ComparedRuns(search: str) -> None:
+    """The place `/?compare=runs/a&compare=runs/b`. Only runs in the folder of runs are opened."""
+    folders = named_in(search, "compare")
+    element("h1", "Compare runs")
+    outside = [one for one in folders if not Path(one).resolve().is_relative_to(ROOT.resolve())]
+    if outside:
+        element("p", element("bdi", f"{outside[0]} is not in {ROOT}/: choose runs there."), css="wrong", role="alert")
+    elif len(folders) < 2:
+        element("p", "Tick two or more runs in Your runs, and choose Compare.")
+    else:
+        Comparison(folders, {}, None)
+
+
+@solara.component
+def Comparison(folders: Sequence[str], known: Mapping[str, Tables], upto: int | None) -> None:
+    """Compare runs with the first one. known: tables that are there already. upto: the last round of the chart."""
+    state = [(folder, len(known[folder].attitudes) if folder in known else -1) for folder in folders]
+    task = solara.lab.use_task(lambda: compared(folders, known), dependencies=[state], raise_error=False)
+    found = task.value if task.finished else None
+    if found is None or isinstance(found, str):
+        text = found or (str(task.exception) if task.error else "Comparing the runs…")
+        element("p", element("bdi", text), css="wrong" if found or task.error else "", role="status")
+        return
+    first, *rest = found.sentences
+    element("p", element("bdi", first), css="lead")
+    if rest:
+        element("ul", *[element("li", element("bdi", text)) for text in rest])
+    if found.chart.panels:
+        label = f"Mean attitudes by round of {', '.join(found.names)}, by party"
+        Drawn(found.chart, found.chart.last if upto is None else upto, label)
+    header, rows = found.differences
+    if rows:
+        element("h2", "Differences")
+        element("p", element("bdi", " ".join([HOW.format(found.names[0]), *found.pairing])), css="soft")
+        table(header, rows, "Differences")
+    element("h2", "What was set differently")
+    table(["setting", *found.names], found.settings, "What differs")
+    stem = "-".join(Path(folder).name for folder in folders)
+    Download(lambda: report_of(folders), f"{stem}.html", "text/html", "Report of the comparison (HTML)", [state])
+
+
+def compared(folders: Sequence[str], known: Mapping[str, Tables]) -> Compared | str:
+    """Return the comparison of runs, or a line that says why there is none."""
+    names = numbered([run_name(Path(folder)) for folder in folders])
+    try:
+        runs = {
+            name: known[folder] if folder in known else load(Path(folder))
+            for name, folder in zip(names, folders, strict=True)
+        }
+    except UserError as error:
+        return str(error)
+    for name, tables in runs.items():
+        if not surveyed(tables):
+            return f"{name} has no survey of opinions by round, so there is nothing to compare."
+    differences = compare_runs(runs)
+    base = runs[names[0]]
+    pairing = [pairing_sentence(names[0], base, name, runs[name]) for name in names[1:]]
+    frame = settings_table(names, [tables.header for tables in runs.values()])
+    settings = [[str(setting), *map(str, row)] for setting, *row in frame.itertuples()]
+    rows = difference_rows(runs, last_differences(differences))
+    return Compared(sentences(runs, differences), comparison_chart(runs), pairing, rows, settings, names)
+
+
+def report_of(folders: Sequence[str]) -> bytes:
+    """Return the report of runs as one HTML file, which opens with their comparison."""
+    from parley.analysis import html_report
+
+    with ONE_FIGURE_AT_A_TIME, TemporaryDirectory() as place:
+        return html_report.write([Path(folder) for folder in folders], Path(place) / "report.html").read_bytes()

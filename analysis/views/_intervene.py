@@ -1,0 +1,49 @@
+"""The fields of an intervention: what, to whom, in which rooms, and the words of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import solara
+
+from parley.analysis.tables import Tables
+from parley.analysis.views._html import Select
+from parley.analysis.views._session import rooms
+from parley.model.scenario import MEDIATOR
+
+KINDS = {"Send a message": "message", "Mute agents": "mute", "Unmute agents": "unmute", "Remove agents": "leave",
+         "Bring agents back": "join"}  # fmt: skip
+ALL, ALL_ROOMS = "all", "all rooms"
+
+
+def rooms_of_debates(tables: Tables) -> dict[str, str]:
+    """Return the title of each room that debates, by its id."""
+    debating = set(tables.agents.loc[tables.agents["group"].isin(tables.groups), "room"])
+    return {room: title for room, title in rooms(tables).items() if room in debating}
+
+
+@solara.component
+def InterventionFields(tables: Tables, button: str, able: bool, act: Callable[[dict[str, Any]], None]) -> None:
+    """act gets the keys of an intervention as in a preset, without its round. able: whether the button can be used now."""
+    people = tables.agents
+    people = people[people["group"].isin(tables.groups) & (people["party"] != MEDIATOR)]
+    titles = {title: room for room, title in rooms_of_debates(tables).items()}
+    label, to, where = solara.use_reactive(next(iter(KINDS))), solara.use_reactive(ALL), solara.use_reactive(ALL_ROOMS)
+    by, text = solara.use_reactive("Ann"), solara.use_reactive("")
+    Select("What", list(KINDS), label)
+    with solara.Columns([1, 1]):
+        Select("To", [ALL, *dict.fromkeys([*people["party"], *people["seat"]])], to)
+        Select("Where", [ALL_ROOMS, *titles], where)
+    kind = KINDS[label.value]
+    if kind == "message":
+        solara.InputText("By", by, continuous_update=True)
+        solara.InputText("Text", text, continuous_update=True)
+
+    def send() -> None:
+        message = {"by": by.value, "text": text.value} if kind == "message" else {}
+        room = {} if where.value == ALL_ROOMS else {"rooms": [titles[where.value]]}
+        act({"kind": kind, "to": to.value, **message, **room})
+
+    ready = able and (kind != "message" or bool(text.value.strip()))
+    solara.Button(button, send, disabled=not ready, color="primary")

@@ -1,0 +1,225 @@
+"""What came out of a run: the findings in plain sentences, the chart of attitudes, and of a branch its effect.
+
+The sentences are those of summary.md. A run that has not ended says what is known so far, and after which round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import solara
+import solara.lab
+from markdown_it import MarkdownIt
+
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.branch_report import ParentComparison, compare_with_parent, parent_folder
+from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.deliberation.position_change import measure_movement
+from parley.analysis.deliberation.run_episodes import episodes_of_events
+from parley.analysis.findings import findings
+from parley.analysis.formatting import count_phrase, count_table, format_estimate
+from parley.analysis.metrics import metrics
+from parley.analysis.studies.intervention import effects_table
+from parley.analysis.tables import Tables
+from parley.analysis.views._chart import Drawn
+from parley.analysis.views._html import element, painted, picture, table
+from parley.analysis.views._session import Shown, surveyed
+from parley.analysis.views._timetable import changes_in_words
+from parley.analysis.views._tree import BranchTree
+from parley.analysis.views.attitudes import attitude_chart, spoken
+from parley.analysis.views.compare import comparison_chart
+from parley.analysis.views.consensus import consensus
+from parley.llm.errors import UserError
+from parley.model.branching import scenario_of
+
+ORDER = 0
+TITLE = "What came out"
+NO_SURVEY = "This run had no survey, so nothing can be said about opinions. The view Conversation has what was said."
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came out. known: whether there is something to draw. branch: of a branch, how it differs from its parent."""
+
+    sentences: list[str]
+    known: bool = True
+    measures: list[list[str]] = field(default_factory=list)
+    branch: ParentComparison | None = None
+    changed: list[str] = field(default_factory=list)
+    problem: str = ""
+
+
+def shows(tables: Tables) -> bool:
+    return bool(tables.groups)
+
+
+@solara.component
+def View(shown: Shown) -> None:
+    tables, folder = shown.tables, shown.session.folder or Path("run")
+    live = None if tables.finished else shown.session.live
+    rounds = live.round if live else int(tables.utterances["round"].max()) if len(tables.utterances) else 0
+    key = [str(folder), tables.finished, rounds, 0 if live else len(tables.attitudes)]
+    seen = replace(shown, tables=up_to(tables, rounds)) if live else shown
+    task = solara.lab.use_task(lambda: outcome_of(seen, folder), dependencies=key, raise_error=False)
+    found = task.value if task.finished else None
+    if not tables.finished:
+        element("p", so_far(rounds, int(tables.header.scenario["rounds"])), css="soft")
+    if found is None:
+        failed = f"The findings could not be computed: {task.exception}" if task.error else "Computing the findings…"
+        element("p", failed, role="status").key("status")  # without a key its <p> would become the tag of the heading
+        return
+    if found.branch or found.problem:
+        Effect(shown, found, folder)
+    element("h2", "Findings").key("findings")
+    element("ul", *[element("li", element("bdi", text)) for text in found.sentences], css="findings")
+    if found.measures:
+        table(["what", "mean (95% interval)", "groups", "episodes"], found.measures, "Agreement and movement")
+    if found.known:
+        AgreementFigure(shown, key) if deliberates(tables) else AttitudeChart(shown)
+    BranchTree(folder, str(folder))
+
+
+@solara.component
+def AgreementFigure(shown: Shown, key: list[object]) -> None:
+    """The figure of private deliberations."""
+    svg = solara.use_memo(lambda: painted(lambda: consensus(shown)), [*key, shown.round])
+    picture(svg, "Agreement with the statements, change of position and group agreement over all groups")
+
+
+@solara.component
+def AttitudeChart(shown: Shown) -> None:
+    """The chart of the view Attitudes."""
+    stem = shown.session.folder.name if shown.session.folder else "run"
+    chart = solara.use_memo(lambda: attitude_chart(shown.tables, f"{stem}-attitudes"), [shown.tables, stem])
+    Drawn(chart, shown.round, spoken(chart, shown.round))
+
+
+@solara.component
+def Effect(shown: Shown, found: Outcome, folder: Path) -> None:
+    """How a branch differs from its parent: what it changes, the effect with its interval, and both on the same axes."""
+    origin = shown.tables.header.branch
+    element("h2", "Compared with its parent")
+    element(
+        "p",
+        "This run is a branch of ",
+        element("bdi", f"“{Path(origin['parent']).name}”"),
+        f" from round {origin['round']} on.",
+    )
+    if found.problem or found.branch is None:
+        element("p", element("bdi", found.problem), css="wrong")
+        return
+    element("ul", *[element("li", element("bdi", text)) for text in found.changed or ["No change"]], css="changes")
+    for sentence in plain_lines(found.branch.sentence):
+        element("p", element("bdi", sentence), css="lead")
+    result = found.branch.result
+    if result.effects["rooms"].sum() == 0:
+        return
+    BranchChart(shown, found.branch.parent, folder)
+    rows, header = effects_table(result, result.effects)
+    table(header, rows, "Effects of the branch")
+    element("p", "Branch minus parent, in the same room: intervals are 95% intervals over rooms.", css="soft")
+
+
+@solara.component
+def BranchChart(shown: Shown, parent: Tables, folder: Path) -> None:
+    """Parent and branch on the same axes."""
+    runs = {"parent": parent, "branch": shown.tables}
+    chart = solara.use_memo(lambda: comparison_chart(runs), [str(folder), len(shown.tables.attitudes)])
+    if chart.panels:
+        Drawn(chart, shown.round, "Mean attitudes by round of the parent (filled) and the branch (open), by party")
+
+
+def so_far(rounds: int, all_rounds: int) -> str:
+    """Return how far an unfinished run is."""
+    if not rounds:
+        return f"No round of {all_rounds} is finished yet, so this is only the survey before the debate."
+    return f"So far, up to round {rounds} of {all_rounds}. The findings may still change."
+
+
+def up_to(tables: Tables, rounds: int) -> Tables:
+    """Return the tables without the ratings of a round that is not finished, of which some are still to come."""
+    return replace(tables, attitudes=tables.attitudes[tables.attitudes["round"] <= rounds])
+
+
+def outcome_of(shown: Shown, folder: Path) -> Outcome:
+    """Return what came out of a run so far."""
+    tables = shown.tables
+    if deliberates(tables):
+        return _agreement(shown)
+    if not surveyed(tables):
+        return Outcome([NO_SURVEY], known=False)
+    if nothing := unreadable(tables):
+        return Outcome([nothing], known=False)
+    sentences = [*caution(tables), *finding_sentences(tables)]
+    where = parent_folder(tables.header, folder)
+    if where is None:
+        return Outcome(sentences)
+    try:
+        compared = compare_with_parent(tables, where)
+        base, own = scenario_of(compared.parent.header, where), scenario_of(tables.header, folder)
+        changed = list(changes_in_words(base, own, tables.names))
+    except UserError as error:
+        return Outcome(sentences, problem=f"It cannot be compared with its parent: {error}")
+    return Outcome(sentences, branch=compared, changed=changed)
+
+
+def unreadable(tables: Tables) -> str:
+    """Return that no rating could be read, and why; "" where some could."""
+    ratings = tables.attitudes
+    if ratings.empty:
+        return "There are no ratings yet, so nothing can be said about opinions."
+    if ratings["rating"].notna().any():
+        return ""
+    reasons = count_table(ratings["reason"].dropna())
+    return f"All {len(ratings):,} ratings are missing, so nothing can be said about opinions. Reasons: {reasons}."
+
+
+def caution(tables: Tables) -> Iterator[str]:
+    """Yield why nothing can be concluded from a run with few rooms."""
+    rooms = int(tables.header.scenario["repetitions"])
+    if rooms < FEWEST:
+        yield (
+            f"This run has {count_phrase(rooms, 'room')} per topic and group. With fewer than {FEWEST} rooms there is no "
+            "interval, so what you see may be chance. Choose more repetitions for a result."
+        )
+
+
+def finding_sentences(tables: Tables) -> list[str]:
+    """Return the findings of summary.md as plain text."""
+    measured = {name: one for name, one in metrics().items() if hasattr(one, "headline") or name == "drift"}
+    results = {name: one.compute(tables) for name, one in measured.items()}
+    return plain_lines(findings(tables, results, measured))
+
+
+def plain_lines(markdown: str) -> list[str]:
+    """Return the lines of a text or a list in Markdown as plain texts."""
+    return [plain(line.removeprefix("- ")) for line in markdown.split("\n") if line]
+
+
+def plain(markdown: str) -> str:
+    """Return the text of a line of Markdown. What was escaped comes out as it was.
+
+    >>> plain(r"**Ann** said \\*no\\* &lt;b&gt; `x`")
+    'Ann said *no* <b> x'
+    """
+    (line,) = MarkdownIt("commonmark", {"html": False}).parseInline(markdown)
+    return "".join(" " if part.type.endswith("break") else part.content for part in line.children or [])
+
+
+def _agreement(shown: Shown) -> Outcome:
+    """Return the measures of private deliberations."""
+    episodes = episodes_of_events(shown.events)
+    results = [one for one in measure_movement(episodes) if one.value is not None] if episodes else []
+    rows = [
+        [one.label, format_estimate(one.value, one.low, one.high), f"{one.groups}", f"{one.episodes}"]
+        for one in results
+    ]
+    groups = max((one.groups for one in results), default=0)
+    if not rows:
+        return Outcome(
+            ["No deliberation has readable ratings yet, so nothing can be said about agreement."], known=False
+        )
+    few = f" With fewer than {FEWEST} groups there is no interval, so this may be chance." if groups < FEWEST else ""
+    return Outcome([f"The numbers are means over {count_phrase(groups, 'group')}.{few}"], measures=rows)
