@@ -16,7 +16,7 @@ from parley.agents.persona_generator import names_party
 from parley.agents.question import questionnaire
 from parley.agents.scales import LABELLED
 from parley.agents.society import DEFAULT, FILE, PARTIES, Society, load_society, society_folder
-from parley.agents.topic import Topic, load_topic, society_topics
+from parley.agents.topic import Topic, load_topic, news_names, society_topics
 from parley.llm.backends.oracle.phrases import Banks, TopicBank, banks, topic_bank
 from parley.llm.errors import UserError
 
@@ -184,9 +184,11 @@ def check_oracle(society: Society) -> Problems:
 
 
 def _check_parties(society: Society, speaker: Banks) -> Problems:
-    """Yield what a party's file says of topics and answers that the society does not have."""
+    """Yield what parameters and files of parties say of topics and answers that the society does not have."""
     items = {item.name: item.answers for item in questionnaire(society)}
     topics = {slug.rpartition("/")[2] for slug in society_topics(society)}
+    for slug in sorted(set(speaker.data("parameters")["topics"]) - {*topics, *news_names(society.folder / "topics")}):
+        yield f"oracle/parameters.toml has [topics.{slug}], which topics/ does not have"
     for party, one in society.parties.items():
         for slug in sorted(set(one.positions) - topics):
             yield f"{_file(party)}: positions names {slug}, which topics/ does not have"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from parley.agents.datafiles import read_toml
 from parley.agents.society import PARTIES, PEOPLE_TABLE, SETS, Society, load_society
 from parley.agents.society_check import society_path
+from parley.agents.topic import news_names, topic_names
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 
@@ -43,7 +44,9 @@ def _speech(society: Society) -> Iterator[str]:
         yield "no folder oracle/, so --llm oracle cannot speak here; any other model can"
         return
     speaker = banks(society.name)
-    biases = {slug.rpartition("/")[2]: float(table["bias"]) for slug, table in speaker.parameters.items()}
+    planted = {slug.rpartition("/")[2]: float(table["bias"]) for slug, table in speaker.parameters.items()}
+    topics = {*topic_names(society.folder / "topics"), *news_names(society.folder / "topics")}
+    biases = {slug: bias for slug, bias in planted.items() if slug in topics}
     for party in speaker.parties.speakers:
         for topic in speaker.parties.without_start(party, biases):
             start = speaker.parties.start(party, topic, biases[topic])

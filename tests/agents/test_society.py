@@ -135,7 +135,7 @@ FAULTS = {
     "a position on no topic": ("parties/left.toml", "library = \"strongly", "bridge = \"strongly", "positions names bridge"),
     "an unknown part": ("parties/left.toml", "[oracle.start]", "[oracle.begin]", "begin"),
     "parties in society.toml": ("society.toml", "debaters", "[parties.up]\n[more]\ndebaters", "parties have files of their own"),
-    "no sentences for nobody": ("oracle/common.toml", "none = [", "up = [", "none"),
+    "numbers on no topic": ("oracle/parameters.toml", "[topics.library]", "[topics.old]", "has [topics.old], which"),
     "broken TOML": ("questionnaire.toml", "[items.gender]", "[items.gender", "is not valid TOML"),
 }  # fmt: skip
 

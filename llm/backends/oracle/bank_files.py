@@ -104,7 +104,7 @@ class TopicParameters(BankFile):
 
 
 class ParametersFile(BankFile):
-    """oracle/parameters.toml."""
+    """oracle/parameters.toml, with the levels of the language."""
 
     quirk: float
     levels: dict[str, float]

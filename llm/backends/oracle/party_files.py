@@ -58,7 +58,9 @@ class PartyFiles:
 
     def _identity(self, bank: Bank, generic: Bank) -> Bank:
         own = self._own(lambda one: one.oracle.identity, generic.get("identity", ()))
-        return {**bank, "identity": _before_nobody(own, bank.get("identity", {}))}
+        known = bank.get("identity", {})
+        nobody = known.get(NOBODY) or generic.get("nobody", [])
+        return {**bank, "identity": _before_nobody(own, {**known, NOBODY: nobody})}
 
     def _votes(self, bank: Bank, generic: Bank) -> Bank:
         known = bank.get("party", {})
