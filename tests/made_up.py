@@ -32,13 +32,14 @@ def made_up_society(folder: Path) -> str:
     )
     for path in sorted(folder.rglob("*.toml")):
         values = _renamed(tomllib.loads(path.read_text(encoding="utf-8")))
-        if path.name == "society.toml":
-            values["parties"][THIRD] |= {"side": SIDE, "words": [THIRD, f"{THIRD}s"]}
         path.write_text("".join(f"{json.dumps(key)} = {_toml(one)}\n" for key, one in values.items()), encoding="utf-8")
         if path.stem in WORDS:
             path = path.rename(path.with_stem(WORDS[path.stem]))
         if path.stem == WORDS["republican"]:
             third = path.read_text(encoding="utf-8").replace("Heron", THIRD.title()).replace("heron", THIRD)
+            if path.parent.name == "parties":
+                third = re.sub(r'(?m)^"side" = .*\n', f'"side" = {SIDE}\n', third)
+                third = re.sub(r'(?m)^"words" = .*\n', f'"words" = ["{THIRD}", "{THIRD}s"]\n', third)
             path.with_stem(THIRD).write_text(third, encoding="utf-8")
     return str(folder)
 

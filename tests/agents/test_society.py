@@ -113,6 +113,7 @@ def test_a_new_society_has_no_fault_and_may_bring_its_language(tmp_path: Path) -
         load_language("yy", folder)
 
 
+OLD_TOPIC = "[topics.old]\nbias = 5.0\nkappa = 0.05\nmu = 0.06\nsigma = 0.15\nepsilon = 10.0\n\n[topics.library]"
 FAULTS = {
     "two parties of one colour": ("parties/right.toml", "#c1272d", "#1f5fa8", "2 parties have the colour #1f5fa8"),
     "a party without words": ("parties/left.toml", 'words = ["left party", "left voter"]', "words = []", "has no words"),
@@ -135,7 +136,7 @@ FAULTS = {
     "a position on no topic": ("parties/left.toml", "library = \"strongly", "bridge = \"strongly", "positions names bridge"),
     "an unknown part": ("parties/left.toml", "[oracle.start]", "[oracle.begin]", "begin"),
     "parties in society.toml": ("society.toml", "debaters", "[parties.up]\n[more]\ndebaters", "parties have files of their own"),
-    "numbers on no topic": ("oracle/parameters.toml", "[topics.library]", "[topics.old]", "has [topics.old], which"),
+    "numbers on no topic": ("oracle/parameters.toml", "[topics.library]", OLD_TOPIC, "has [topics.old], which"),
     "broken TOML": ("questionnaire.toml", "[items.gender]", "[items.gender", "is not valid TOML"),
 }  # fmt: skip
 

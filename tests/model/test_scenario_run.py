@@ -291,7 +291,8 @@ def test_other_personas_are_another_experiment_and_unused_files_are_not(
     run_scenario(task, backend=fake)
     (home / "topics" / "new.toml").write_text("title = 'x'")
     assert run_scenario(task, backend=fake).already
-    (home / "personas" / "voters" / "default.toml").write_text("changed")
+    with (home / "parties" / "default.toml").open("a") as file:
+        file.write("# changed")
     with pytest.raises(UserError, match="other personas, topics or code"):
         run_scenario(task, backend=fake)
 

@@ -185,7 +185,7 @@ def test_the_whole_way_for_the_third_party(land: Society, tmp_path: Path) -> Non
     assert sorted(path.stem for path in (out / "data").glob("*.jsonl")) == ["badger", "otter"]
     card = (out / "data" / "card.md").read_text()
     assert f"by oracle,society={land.name}" in card
-    folder = land.folder / "personas" / "voters"
+    folder = land.folder / "parties"
     assert any(f"badger: {one.name}" in card for one in load_personas("badger", folder))
     assert (out / "adapters" / "badger-dpo-r2" / "README.md").is_file()
     assert run.main(["train", *common, "--party", "heron", "--r", "2", "--out", str(out)]) == 0
