@@ -44,7 +44,7 @@ from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import MissingTally
 from parley.model.network_round import build_social_graph, initial_link_events, network_grid, run_network_round
 from parley.model.platform_round import run_platform_round
-from parley.model.recorder import NullRecorder, Recorder
+from parley.model.recorder import NullRecorder, Preview, Recorder
 from parley.model.reporters import AGENT_REPORTERS, attitudes_by_party, reporters
 from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
@@ -166,6 +166,7 @@ class DebateModel(SteppedModel):
         self._identity = identity_text(self.backend)
         key = None if isinstance(self.recorder, NullRecorder) else self._journal_key
         self.context = RunContext(self.setup.seed, key, self.setup.surveys.asks)
+        self.context.preview = self.recorder if isinstance(self.recorder, Preview) else None
         self._previous_attitudes: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
         self.surrogate_files, self.responses = self.setup.surrogate_by_party, load_surrogates(self.setup)

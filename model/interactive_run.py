@@ -22,11 +22,12 @@ from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import ask, drive
 from parley.llm.errors import UserError
 from parley.llm.journal import Journal
+from parley.llm.pending import Pending
 from parley.llm.request import Backend, Wrapper
 from parley.llm.seeding import derive
 from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
-from parley.model.events import Event
+from parley.model.events import Event, Utterance
 from parley.model.interventions.base import Intervention
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import Branch, RunSpec, run_scenario
@@ -67,6 +68,16 @@ class TakeBack:
     what: Intervention
 
 
+@dataclass(frozen=True)
+class WaitingFor:
+    """A request that the model has not answered yet: its number, its agent (None: not of an agent), purpose, seconds so far."""
+
+    id: int
+    agent: int | None
+    purpose: str
+    seconds: float
+
+
 class InteractiveRun:
     """One run and its thread. `changed` is called in that thread whenever there is something new to show.
 
@@ -101,6 +112,9 @@ class InteractiveRun:
         self.given, self.pace = given, 0.0
         self._watcher, self._backend, self._finish = changed, backend, finish
         self._branch, self._start = branch, start
+        self._early: dict[int, Utterance] = {}
+        self._askers: dict[int, int] = {}
+        self._pending: Pending | None = None
         self._began, self._idle, self._reported = 0.0, 0.0, 0.0
         self._lock = threading.Condition()
         self._rounds, self._paused, self._ended = 0.0, False, False
@@ -169,14 +183,45 @@ class InteractiveRun:
 
     def write(self, events: Iterable[Event]) -> None:
         """Keep events, as a recorder."""
+        events = list(events)
         self.events = [*self.events, *events]
+        for event in events:
+            self._early.pop(id(event), None)
+        self._askers.clear()  # a part is written when all its requests are answered
         self._changed()
+
+    def preview(self, event: Event) -> None:
+        """Keep a line that is in the record only when all rooms have spoken."""
+        if isinstance(event, Utterance):
+            self._early[id(event)] = event
+            self._changed()
+
+    def asks(self, agent: int, seed: int) -> None:
+        """Note for which agent a request with this seed is."""
+        self._askers[seed] = agent
+
+    def early(self) -> list[Utterance]:
+        """Return the lines of the round under way that are not in the record yet."""
+        return list(self._early.values())
+
+    def waiting(self) -> list[WaitingFor]:
+        """Return the requests that the model has not answered yet, the first sent first."""
+        sent = self._pending.waiting() if self._pending else []
+        return [
+            WaitingFor(number, self._askers.get(request.seed), request.purpose, seconds)
+            for number, request, seconds in sent
+        ]
+
+    def _watched(self, backend: Backend) -> Backend:
+        self._pending = Pending(backend)
+        return self._pending
 
     def _run(self) -> None:
         spec = RunSpec(self.scenario, self.folder, self.given, self.budget, start=self._start, branch=self._branch)
         before = self._before_round
         try:
-            outcome = run_scenario(spec, self._count_calls, before, self._backend, on_end=self._after_end, watcher=self)
+            hooks: dict[str, Any] = {"on_end": self._after_end, "watcher": self, "wrap": self._watched}
+            outcome = run_scenario(spec, self._count_calls, before, self._backend, **hooks)
             self.error = outcome.stopped or ""
             if outcome.already:
                 self._finish_folder()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from parley.llm.errors import UserError
 from parley.model.events import KINDS, SCHEMA, Event
@@ -18,6 +18,20 @@ from parley.model.files import file_errors
 class Recorder(Protocol):
     def write(self, events: Iterable[Event]) -> None:
         """Keep the events, in order."""
+
+
+@runtime_checkable
+class Preview(Protocol):
+    """A recorder that is also told what a room does before the other rooms have done theirs, for a page that shows it at once.
+
+    Neither changes the record.
+    """
+
+    def preview(self, event: Event) -> None:
+        """An event that will be written later."""
+
+    def asks(self, agent: int, seed: int) -> None:
+        """A request with this seed is about to be made for an agent."""
 
 
 class NullRecorder:
@@ -55,6 +69,14 @@ class FileRecorder:
             self._file.flush()
         self.count += len(events)
         self.watcher.write(events)
+
+    def preview(self, event: Event) -> None:
+        if isinstance(self.watcher, Preview):
+            self.watcher.preview(event)
+
+    def asks(self, agent: int, seed: int) -> None:
+        if isinstance(self.watcher, Preview):
+            self.watcher.asks(agent, seed)
 
     def replace_first(self, event: Event) -> None:
         """Put another event in place of the first one."""

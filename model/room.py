@@ -19,6 +19,7 @@ from parley.environments.base import MEDIATOR, Turn
 from parley.llm.request import Message, Reply, Request
 from parley.llm.seeding import seed_deriver
 from parley.model.events import Called, Event, Thought
+from parley.model.recorder import Preview
 from parley.model.word_index import WordIndex
 
 LATEST = 64
@@ -32,12 +33,14 @@ class RunContext:
     `seed` is the seed of the run. `key` returns the journal key of a request; without it calls are not recorded.
     `asks` is how often a survey question is asked until the reply can be read.
     `failure_details` holds the message of the first failed call, by the name of the failure.
+    `preview` is told of lines and requests at once (model/recorder.py).
     """
 
     seed: int
     key: Callable[[Request], bytes] | None = None
     asks: int = 1
     failure_details: dict[str, str] = field(default_factory=dict)
+    preview: Preview | None = None
 
 
 @dataclass(slots=True)
@@ -87,7 +90,10 @@ class RoomState:
         derive = self._seeds.get(agent)
         if derive is None:
             derive = self._seeds[agent] = seed_deriver(self.context.seed, self.id, self.seats[agent])
-        return derive(self.iteration if iteration is None else iteration, purpose, attempt)
+        seed = derive(self.iteration if iteration is None else iteration, purpose, attempt)
+        if self.context.preview:
+            self.context.preview.asks(agent, seed)
+        return seed
 
     def tell(self, turn: Turn, name: str, text: str, form: str, iteration: int) -> None:
         """Let the hearers of a turn remember its text, unless they are absent."""

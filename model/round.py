@@ -99,6 +99,8 @@ def _speak(
             events.append(Represented(room.id, room.round, iteration, speaker, proxy.knows, proxy.told))
         raw = _raw_of(reply, speech.text) if reply else None
         events.append(Utterance(room.id, room.round, iteration, speaker, speech.text, speech.reason, raw, form))
+        if room.context.preview:
+            room.context.preview.preview(events[-1])
         if reply and isinstance(question, Request):
             record_call(events, room, -speaker if proxy else speaker, question, reply)
 

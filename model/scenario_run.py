@@ -118,12 +118,14 @@ def run_scenario(
     on_open: Callable[[Backend], object] | None = None,
     on_end: Step | None = None,
     watcher: Recorder | None = None,
+    wrap: Callable[[Backend], Backend] = lambda backend: backend,
 ) -> RunOutcome:
     """Run or resume a scenario in its folder. `on_step` is called before each round, `on_end` when the record is complete.
 
     A spent budget and unreadable replies are no errors: the outcome says why the run `stopped`, and the record holds all events
-    so far. `watcher` gets every event after it is recorded. Errors: UserError for the folder of another run, for a full disk, and
-    when another process runs in the folder.
+    so far. `watcher` gets every event after it is recorded. `wrap` may put something around the model that sees
+    its requests and replies. Errors: UserError for the folder of another run, for a full disk, and when another process runs in
+    the folder.
     """
     check_folder(spec.folder, spec.scenario, spec.classes)
     record, partial = spec.folder / RECORD, spec.folder / PARTIAL
@@ -146,7 +148,7 @@ def run_scenario(
         if spec.start and not (spec.folder / JOURNAL).exists():
             copy_journal(spec.start / JOURNAL, spec.folder / JOURNAL)
         started = time.monotonic()
-        limits = Limits(Retry(backend), spec.budget, spec.ledger)
+        limits = Limits(Retry(wrap(backend)), spec.budget, spec.ledger)
         with (
             _rare_garbage_collection(),
             closing(Journal(spec.folder / JOURNAL, limits, spec.retry_failures)) as journal,

@@ -48,7 +48,7 @@ class Line:
     """What is drawn of one key in a panel. Lists begin with round 0; None: missing.
 
     means: by round the mean and the ends of its interval. middle: by round the quartiles. thin: by room or
-    agent its values. counts: by round one count per bin (of a histogram).
+    agent its values. counts: by round one count per bin (of a histogram). missing: by round the missing ratings.
     """
 
     key: str
@@ -56,6 +56,7 @@ class Line:
     middle: Sequence[Sequence[float | None]] = ()
     thin: Sequence[Sequence[float | None]] = ()
     counts: Sequence[Sequence[int]] = ()
+    missing: Sequence[int] = ()
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ METADATA = {
 """Without a date and a version, the same run gives the same bytes."""
 MOST = 1000
 """Rows of a table, and lines of a conversation, that the page shows. Export has all of them."""
+SENT = 20 * MOST
+"""Lines of a conversation that go to the browser, so that it can replay them."""
 Line = dict[str, Any]
 Cell = str | dict[str, Any]
 Look = Callable[[Sequence[Any]], None]
@@ -61,8 +63,12 @@ def _Table(header: list[str], rows: list[list[Cell]], label: str, event_look: Lo
 
 
 @solara.component_vue("lines.vue")
-def _Lines(lines: list[Line], label: str, mark: str, event_look: Look, event_room: Callable[[str], None]) -> None:
-    """Every line has a tag, a class, a name, a speaker, a text and perhaps a colour. mark: a word that is highlighted."""
+def _Lines(lines: list[Line], label: str, upto: float, most: int, mark: str, empty: str, event_look: Look,
+           event_room: Callable[[str], None]) -> None:  # fmt: skip
+    """Every line has a tag, a class, a name, a speaker, a text and perhaps a colour, and a moment from which it is shown.
+
+    mark: a word that is highlighted. empty: what is shown while there is no line.
+    """
 
 
 def named(text: str, person: Sequence[Any]) -> Cell:
@@ -89,29 +95,33 @@ def line(
     person: Sequence[Any] = (),
     parts: Sequence[tuple[str, Sequence[Any]]] = (),
     room: str = "",
+    at: float | None = None,
 ) -> Line:
     """Return a line for `log`.
 
     colour: of its left edge. name: of the speaker, a button that opens the panel of `person`; `who` follows it. parts: further
-    names, each a button, with the text behind it. room: a button that opens this room.
+    names, each a button, with the text behind it. room: a button that opens this room. at: the moment from which the line is
+    shown (`_replay.moment`).
     """
-    made = {"tag": tag, "css": css, "who": who, "text": text, "colour": colour, "name": name, "room": room}
+    made = {"tag": tag, "css": css, "who": who, "text": text, "colour": colour, "name": name, "room": room, "at": at}
     return made | {"person": list(person), "parts": [[name, list(one)] for name, one in parts]}
 
 
 def log(
     lines: Sequence[Line],
     label: str,
+    upto: float = 0.0,
     look: Look = lambda person: None,
     mark: str = "",
     to_room: Callable[[str], None] = lambda room: None,
     empty: str = "no lines yet",
 ) -> Any:
-    """Show the lines of a conversation, of a very long one its end. The keyboard can scroll it."""
-    earlier = f"({len(lines) - MOST:,} earlier lines: use Search or Export)"
-    shown = list(lines) if len(lines) <= MOST else [line(earlier, "rated"), *lines[-MOST:]]
-    shown = shown or [line(empty, "rated")]
-    return _Lines(lines=shown, label=label, mark=mark, event_look=look, event_room=to_room)
+    """Show the lines of a conversation up to the moment of the page's clock, of a very long one the last `MOST` of these.
+
+    upto: the moment where the page has no clock. Lines with a moment are in its order. The keyboard can scroll the lines.
+    """
+    return _Lines(lines=list(lines[-SENT:]), label=label, upto=upto, most=MOST, mark=mark, empty=empty, event_look=look,
+                  event_room=to_room)  # fmt: skip
 
 
 def painted(make: Callable[[], Figure], kind: str = "svg") -> bytes:

@@ -168,7 +168,7 @@ def _heard(shown: Shown, row: Mapping[Any, Any], prompts: Prompts | None) -> Non
     many = sum("turn" in one["css"] for one in lines)
     title = f"Heard by {row['name']}: {many:,} line{'s' * (many != 1)}"
     summary = element("summary", element("span", title))
-    element("details", summary, log(lines, title, shown.session.look_at, empty="No lines so far."), css="heard")
+    element("details", summary, log(lines, title, look=shown.session.look_at, empty="No lines so far."), css="heard")
 
 
 def heard_lines(tables: Tables, row: Mapping[Any, Any], last: int, sent: SentRequests | None) -> list[Said]:

@@ -63,7 +63,7 @@ def Group(shown: Shown, episode: Episode) -> None:
     ]
     table(MOVED, rows, "Changes of position", shown.session.look_at)
     represented = {iteration for room, iteration in position_before(shown.events) if room == episode.id}
-    log(_steps(shown, episode, people, represented), "Deliberation", shown.session.look_at)
+    log(_steps(shown, episode, people, represented), "Deliberation", look=shown.session.look_at)
 
 
 def _steps(shown: Shown, episode: Episode, people: Sequence[dict[Any, Any]], represented: set[int]) -> list[Line]:

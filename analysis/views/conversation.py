@@ -16,6 +16,7 @@ from parley.analysis.formatting import count_phrase, format_number, seat_label
 from parley.analysis.tables import Tables
 from parley.analysis.views._finder import finder
 from parley.analysis.views._html import Line, element, line, log
+from parley.analysis.views._replay import moment
 from parley.analysis.views._session import Shown, debates
 
 ORDER = 2
@@ -34,12 +35,14 @@ def View(shown: Shown) -> None:
     room, search = solara.use_reactive(next(iter(titles))), solara.use_reactive("")
     if room.value not in titles:
         room.set(next(iter(titles)))
+    early = early_lines(shown, room.value)
+    lines = solara.use_memo(lambda: room_lines(shown.tables, room.value), [shown.tables, room.value])
     with solara.Div(classes=["choose"]):
         finder("Room", titles, room.value, room.set, steps=len(titles) > 1)
         Search(word=search.value, event_find=search.set)
     look, word = shown.session.look_at, search.value.strip()
     if not word:
-        log(room_lines(shown.tables, room.value, shown.round), "Conversation", look)
+        log([*lines, *early], "Conversation", shown.round, look)
         return
 
     def go(to: str) -> None:
@@ -49,7 +52,7 @@ def View(shown: Shown) -> None:
     hits = found(shown.tables, titles, shown.round, word)
     element("p", hit_words(hits, word), css="soft", role="status")
     if hits:
-        log(hit_lines(shown.tables, titles, hits), "Lines found", look, word, go)
+        log(hit_lines(shown.tables, titles, hits), "Lines found", shown.round, look, word, go)
 
 
 @solara.component_vue("search.vue")
@@ -88,23 +91,40 @@ def hit_lines(tables: Tables, titles: Mapping[str, str], hits: Sequence[Hit]) ->
     return lines
 
 
-def room_lines(tables: Tables, room: str, last: int) -> list[Line]:
-    """Return for each round of a room its heading, interventions, lines, and the ratings after it."""
+def room_lines(tables: Tables, room: str) -> list[Line]:
+    """Return for each round of a room its heading, interventions, lines, and the ratings after it, each with its moment."""
     turns, ratings, acts = (
-        frame[(frame["room"] == room) & (frame["round"] <= last)]
-        for frame in (tables.utterances, tables.attitudes, tables.interventions)
+        frame[frame["room"] == room] for frame in (tables.utterances, tables.attitudes, tables.interventions)
     )
     seated = tables.agents[tables.agents["room"] == room].to_dict("records")
     party, looks = {row["agent"]: str(row["party"]) for row in seated}, edges(tables)
     lines: list[Line] = []
     for round_ in sorted({*turns["round"], *ratings["round"], *acts["round"]}):
+        here = turns[turns["round"] == round_].to_dict("records")
+        began = moment(round_, 1, 2 * len(here) + 1) if here else moment(round_)
         if round_:
-            lines.append(line(f"Round {round_}", tag="h3"))
+            lines.append(line(f"Round {round_}", tag="h3", at=began))
         for act in acts[acts["round"] == round_].to_dict("records"):
-            lines.append(line(provenance.intervention_event(act, seated), "turn outside"))
-        for row in turns[turns["round"] == round_].to_dict("records"):
-            lines.append(turn(row, looks[party[row["agent"]]]))
-        lines += _ratings(ratings[ratings["round"] == round_], round_)
+            lines.append(line(provenance.intervention_event(act, seated), "turn outside", at=began))
+        for place, row in enumerate(here, 1):
+            lines.append(turn(row, looks[party[row["agent"]]]) | {"at": moment(round_, place, len(here))})
+        lines += [one | {"at": moment(round_)} for one in _ratings(ratings[ratings["round"] == round_], round_)]
+    return lines
+
+
+def early_lines(shown: Shown, room: str) -> list[Line]:
+    """Return what was said in a room in the round under way, and is in the record only when all rooms have spoken."""
+    live = shown.session.live
+    said = [one for one in live.early() if one.room == room] if live else []
+    if not said:
+        return []
+    seated = {row["agent"]: row for row in shown.tables.agents[shown.tables.agents["room"] == room].to_dict("records")}
+    looks = edges(shown.tables)
+    lines = [line(f"Round {said[0].round}, under way", tag="h3", at=said[0].round - 1)]
+    for one in said:
+        seat = seated[one.agent]
+        row = {**seat, "text": one.text, "reason": one.reason}
+        lines.append(turn(row, looks[str(seat["party"])]) | {"at": one.round - 1})
     return lines
 
 

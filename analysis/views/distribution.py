@@ -48,18 +48,20 @@ def View(shown: Shown) -> None:
 def histograms(tables: Tables, topic: str, file: str) -> Chart:
     """Return the number of ratings in each bin, by party and round."""
     ratings = tables.attitudes
-    ratings = ratings[(ratings["topic"] == topic) & (ratings["group"] != REFERENCE)].dropna(subset="attitude")
+    ratings = ratings[(ratings["topic"] == topic) & (ratings["group"] != REFERENCE)]
+    if ratings["attitude"].isna().all():
+        ratings = ratings.iloc[:0]
     looks, lines, rows = styles_of_run(tables), [], list[tuple[str, int, Sequence[Any]]]()
     parties = [str(party) for party in ratings["party"].unique()]
     for party in parties:
         own, name = ratings[ratings["party"] == party], seat_title(party, tables.names)
-        by_round = (
-            own.loc[own["round"] == round_, "attitude"].to_numpy() for round_ in range(int(own["round"].max()) + 1)
-        )
-        counts = [bin_counts(values) for values in by_round]
-        lines.append(Line(party, counts=counts))
-        rows += [(party, round_, [name, round_, value, count]) for round_, binned in enumerate(counts)
-                 for value, count in zip(BINS.tolist(), binned, strict=True) if count]  # fmt: skip
+        by_round = [own.loc[own["round"] == round_, "attitude"] for round_ in range(int(own["round"].max()) + 1)]
+        counts = [bin_counts(values.dropna().to_numpy()) for values in by_round]
+        missing = [int(values.isna().sum()) for values in by_round]
+        lines.append(Line(party, counts=counts, missing=missing))
+        for round_, binned in enumerate(counts):
+            cells = [*zip(BINS.tolist(), binned, strict=True), ("missing", missing[round_])]
+            rows += [(party, round_, [name, round_, value, count]) for value, count in cells if count]
     keys = [party_key(party, seat_title(party, tables.names), looks[party]) for party in parties]
     panel = Panel(tables.title(topic), lines, *scale_ends(tables, topic))
     caption = f"{tables.title(topic)}. {chart_caption(tables).partition('. ')[0]}."

@@ -39,7 +39,7 @@ def View(shown: Shown) -> None:
 def _group(shown: Shown, group: str, room: str) -> object:
     name = group_title(group, shown.tables.names)
     means = element("p", mean_change(shown.tables, room, shown.round), css="soft")
-    lines = log(room_lines(shown.tables, room, shown.round), name, shown.session.look_at)
+    lines = log(room_lines(shown.tables, room), name, shown.round, shown.session.look_at)
     return element("section", element("h3", name), means, lines, **{"aria-label": name})
 
 

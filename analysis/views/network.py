@@ -1,7 +1,7 @@
 """One network after a round: attitudes as colours, parties as shapes, the links that were used, and who is who.
 
-The browser draws it (network.vue). It gets the agents once, and of every round only what changed. Mesa's own drawing needs a live
-model in the thread of the page, is a picture without names, and takes seconds for 1,000 agents (docs/app.md).
+The browser draws it (network.vue). It gets the agents and all rounds once, and then follows the clock of the page. Mesa's own
+drawing needs a live model in the thread of the page, is a picture without names, and takes seconds for 1,000 agents.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from parley.analysis.metrics._network import Population, populations
 from parley.analysis.network_layout import Floats, layout
 from parley.analysis.sent_prompts import persona_texts
 from parley.analysis.tables import Tables
+from parley.analysis.views._chart import rounded
 from parley.analysis.views._html import Look, Select, element
+from parley.analysis.views._layouts import kept_layout
+from parley.analysis.views._replay import moment
 from parley.analysis.views._session import Shown, rooms
 
 ORDER = 4
@@ -36,8 +39,8 @@ SCALE = [to_hex(colormaps["cividis"](place / 20)) for place in range(21)]
 
 
 @solara.component_vue("network.vue")
-def Drawing(people: str, state: str, size: float, label: str, event_look: Look) -> None:
-    """people: JSON of `who`. state: JSON of `state`."""
+def Drawing(people: str, rounds: str, upto: int, scale: list[str], size: float, label: str, event_look: Look) -> None:
+    """people: JSON of `who`. rounds: JSON of `history`. upto: the round where there is no clock. scale: colours of 0 to 10."""
 
 
 def shows(tables: Tables) -> bool:
@@ -55,10 +58,9 @@ def View(shown: Shown) -> None:
         Select("Network", list(networks), chosen)
     people = solara.use_memo(lambda: who(tables, network), [network.room.name, tables.header])
     people_json = solara.use_memo(lambda: json.dumps(people), [people])
-    state_json = solara.use_memo(lambda: json.dumps(state(tables, network, shown.round)), [network, shown.round])
-    Drawing(people=people_json, state=state_json, size=min(1.6, 22 / max(1, len(people)) ** 0.5),
-            label=f"Network of {len(people)} people after round {shown.round}",
-            event_look=shown.session.look_at)  # fmt: skip
+    rounds = solara.use_memo(lambda: json.dumps(history(tables, network), separators=(",", ":")), [network])
+    Drawing(people=people_json, rounds=rounds, upto=shown.round, scale=SCALE, size=min(1.6, 22 / max(1, len(people)) ** 0.5),
+            label=f"Network of {len(people)} people", event_look=shown.session.look_at)  # fmt: skip
     Legend(tuple(dict.fromkeys((person["party"], person["shape"]) for person in people)))
 
 
@@ -69,7 +71,8 @@ def Legend(parties: Sequence[tuple[str, str]]) -> None:
     boxes = [element("span", css="swatch", style=f"background: {color}") for color in SCALE[::2]]
     label = "Colours from attitude 0, dark, to 10, light"
     scale = element("span", "0 ", *boxes, " 10", role="img", **{"aria-label": label})
-    links = "no filling: no rating. Strong lines: links that were used in this round; thin lines: all other links."
+    links = "no filling: no rating. Strong lines: links that were used in this round; thin lines: all other links. In a replay, "
+    links += "heavy lines are those of the latest turn."
     element("p", "Attitude ", scale, f". {shapes}; {links}", css="soft legend")
 
 
@@ -92,35 +95,46 @@ def who(tables: Tables, network: Population) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def state(tables: Tables, network: Population, round_: int) -> dict[str, Any]:
-    """Return what changes from round to round: links, links that were used, colours, and attitudes by round."""
-    links, attitudes = network.links(round_), network.room.attitudes
-    place = {agent: number for number, agent in enumerate(network.room.parties.index)}
-    rounds = [int(column) for column in attitudes.columns if column <= round_]
-    values = attitudes[rounds].to_numpy(dtype=float)
+def history(tables: Tables, network: Population) -> dict[str, Any]:
+    """Return what changes in a run: the links, the links that were used, and the attitudes.
+
+    links: by round, the pairs of places (one hears the other); None where they are those of the round before. used: by round, the
+    place of the reader, the place of the author and the moment of the turn. surveys: their rounds. attitudes: by agent its values
+    at the surveys; None where one is missing.
+    """
+    attitudes = network.room.attitudes
+    links, before = list[list[list[int]] | None](), None
+    for round_ in range(network.last + 1):
+        now = np.stack(network.links(round_), axis=1).tolist()
+        links.append(None if now == before else now)
+        before = now
     return {
-        "links": np.stack([links.source, links.target], axis=1).tolist(),
-        "used": [[place[reader], place[author]] for reader, author in _heard(tables, network.room.name, round_)],
-        "fills": [_fill(row[-1]) if len(row) else None for row in values],
-        "trajectories": [
-            [[at, None if np.isnan(value) else float(value)] for at, value in zip(rounds, row, strict=True)]
-            for row in values
-        ],
+        "links": links,
+        "used": used_links(tables, network),
+        "surveys": [int(round_) for round_ in attitudes.columns],
+        "attitudes": [[rounded(value) for value in row] for row in attitudes.to_numpy(dtype=float)],
     }
 
 
-def _heard(tables: Tables, room: str, round_: int) -> list[tuple[int, int]]:
-    """Return the agents who heard another in a round, as pairs of reader and author, each once."""
-    heard = tables.heard[(tables.heard["room"] == room) & (tables.heard["round"] == round_)]
-    authors = tables.utterances[tables.utterances["room"] == room].set_index("iteration")["agent"]
-    return list(dict.fromkeys(zip(heard["agent"].tolist(), heard["iteration"].map(authors).tolist(), strict=True)))
-
-
-def _fill(value: float) -> str | None:
-    return None if np.isnan(value) else SCALE[round(2 * min(max(value, 0), 10))]
+def used_links(tables: Tables, network: Population) -> list[list[list[float]]]:
+    """Return by round the links through which a line was heard, each once: reader, author and moment, in the order of turns."""
+    heard, turns = (frame[frame["room"] == network.room.name] for frame in (tables.heard, tables.utterances))
+    place = {agent: number for number, agent in enumerate(network.room.parties.index)}
+    author = dict(zip(turns["iteration"].tolist(), turns["agent"].map(place).tolist(), strict=True))
+    rounds: list[list[list[float]]] = []
+    for round_ in range(network.last + 1):
+        own = turns.loc[turns["round"] == round_, "iteration"].tolist()
+        when = {turn: round(moment(round_, number, len(own)), 4) for number, turn in enumerate(own, 1)}
+        here = heard[heard["round"] == round_].sort_values("iteration", kind="stable")
+        pairs: dict[tuple[int, int], float] = {}
+        for reader, turn in zip(here["agent"].map(place).tolist(), here["iteration"].tolist(), strict=True):
+            pairs.setdefault((reader, author[turn]), when.get(turn, float(round_)))  # an older post is shown at the end
+        rounds.append(sorted(([*pair, at] for pair, at in pairs.items()), key=lambda one: one[2]))
+    return rounds
 
 
 @lru_cache(maxsize=8)
 def _places(people: int, source: tuple[int, ...], target: tuple[int, ...]) -> Floats:
     """Return the layout of a network, computed once however often its view is opened."""
-    return layout(people, np.array(source, np.int64), np.array(target, np.int64))
+    ends = np.array(source, np.int64), np.array(target, np.int64)
+    return kept_layout(people, *ends, lambda: layout(people, *ends))

@@ -20,6 +20,7 @@ from parley.analysis.views._gallery import FirstScreen
 from parley.analysis.views._header import RunHeader
 from parley.analysis.views._html import element
 from parley.analysis.views._plan import plan_of
+from parley.analysis.views._replay import Clock, Waiting
 from parley.analysis.views._runs import ROOT
 from parley.analysis.views._session import Session, Shown
 
@@ -82,6 +83,7 @@ def Body(session: Session, here: str, go: Callable[[str], None]) -> None:
     router = solara.use_router()
     if here == "?run":
         RunHeader(session, go)
+        Waiting(session)
         Views(session)
     elif here == "?runs":
         from parley.analysis.views._run_table import YourRuns
@@ -125,8 +127,7 @@ def Views(session: Session) -> None:
     if note := disclaimers.disclaimer(tables.header):
         element("blockquote", note.replace("**", "").replace("`", ""), css="soft")
     if rounds:
-        solara.SliderInt(f"Up to round {round_}", value=round_, min=0, max=rounds,
-                         on_value=lambda to: last.set(-1 if to == rounds else to))  # fmt: skip
+        Clock(session, tables, rounds, lambda to: last.set(-1 if to >= rounds else to))
     shown = Shown(tables, round_, session, session.events)
     by_title = {view.TITLE: view for view in views() if view.shows(tables)}
     titles = sorted(by_title, key=lambda title: not tables.finished and title == OUTCOME)

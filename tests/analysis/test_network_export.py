@@ -138,7 +138,7 @@ def test_tables_transcript_and_page_name_the_nodes(own: Path) -> None:
     assert "| signs of links | recorded; debates ignore them |" in (own / "summary.md").read_text(encoding="utf-8")
     (network, *_) = populations(tables)
     assert [one["seat"].rpartition(" ")[2] for one in who(tables, network)] == list(friends())
-    spoken = [line["who"] for line in room_lines(tables, seat["room"], 1) if line["who"]]
+    spoken = [line["name"] + line["who"] for line in room_lines(tables, seat["room"]) if line["who"]]
     assert f"{seat['name']} {label}: " in spoken
 
 

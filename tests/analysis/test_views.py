@@ -20,7 +20,7 @@ import run  # noqa: E402
 from parley.agents.society import load_society, society_names  # noqa: E402
 from parley.analysis.network_layout import layout  # noqa: E402
 from parley.analysis.provenance import rerun_command  # noqa: E402
-from parley.analysis.views import _runs, export, network, views  # noqa: E402
+from parley.analysis.views import _layouts, _runs, export, network, views  # noqa: E402
 from parley.analysis.views._fields import changed, field_comments, fields_of, matters  # noqa: E402
 from parley.analysis.views._form import draft_of, settings_of, wanted  # noqa: E402
 from parley.analysis.views._header import RunHeader, status  # noqa: E402
@@ -224,13 +224,35 @@ def test_a_network_shows_who_was_heard_and_who_has_no_rating(held: Callable[[str
     """On a ring everybody hears its two neighbours; before the debate nobody has heard anybody."""
     shown = seen(opened(held("network")))
     (one,) = network.populations(shown.tables)
-    before, after = (network.state(shown.tables, one, round_) for round_ in (0, 2))
-    assert before["used"] == []
-    assert sorted(map(tuple, after["used"])) == sorted(map(tuple, after["links"]))
-    assert len(after["links"]) == 16
-    assert [len(line) for line in after["trajectories"]] == [3] * 8
-    assert network._fill(float("nan")) is None
-    assert (network._fill(0.0), network._fill(10.0)) == (network.SCALE[0], network.SCALE[-1])
+    told = network.history(shown.tables, one)
+    assert [len(used) for used in told["used"]] == [0, 16, 16]
+    assert sorted([reader, author] for reader, author, _ in told["used"][2]) == sorted(told["links"][0])
+    assert told["links"][1:] == [None, None]
+    assert told["surveys"] == [0, 1, 2]
+    assert [len(values) for values in told["attitudes"]] == [3] * 8
+    moments = [at for _, _, at in told["used"][1]]
+    assert moments == sorted(moments)
+    assert set(moments) == {round(place / 9, 4) for place in range(1, 9)}
+
+
+def test_a_layout_is_kept_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second server does not compute the layout of the same links again; a damaged file is no layout."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made: list[int] = []
+
+    def make() -> Any:
+        made.append(1)
+        return network.np.full((100, 2), len(made), network.np.float32)
+
+    ends = network.np.arange(99), network.np.arange(1, 100)
+    first = _layouts.kept_layout(100, *ends, make)
+    assert (_layouts.kept_layout(100, *ends, make) == first).all()
+    _layouts.kept_layout(100, ends[1], ends[0], make)
+    assert len(made) == 2
+    for file in _layouts.folder().iterdir():
+        file.write_bytes(b"no layout")
+    _layouts.kept_layout(100, *ends, make)
+    assert len(made) == 3
 
 
 def test_linked_people_are_drawn_near_each_other() -> None:

@@ -1,0 +1,64 @@
+"""Layouts of networks, kept on the disk: that of 1,000 agents takes a second. A layout depends on the links alone."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEPT, FEWEST = 200, 100
+"""Layouts that are kept, and the fewest agents for which one is kept: of fewer it takes no time."""
+RULE = "1"
+"""Another number for another way to lay out a network."""
+
+
+def kept_layout(
+    people: int,
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    make: Callable[[], NDArray[np.float32]],
+) -> NDArray[np.float32]:
+    """Return the layout of a network from the user's cache; where it has none, make it and keep it.
+
+    A cache that cannot be read or written changes nothing but the time.
+    """
+    if people < FEWEST:
+        return make()
+    path = folder() / f"{digest(people, source, target)}.npy"
+    with suppress(OSError, ValueError):
+        known = np.load(path, allow_pickle=False)
+        if known.shape == (people, 2) and known.dtype == np.float32 and np.isfinite(known).all():
+            return np.asarray(known, np.float32)
+    places = make()
+    with suppress(OSError):
+        _keep(path, places)
+    return places
+
+
+def folder() -> Path:
+    """Return the folder of the layouts in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "parley" / "layouts"
+
+
+def digest(people: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> str:
+    """Return what names the layout of a network: the number of agents and the links, in their order."""
+    made = hashlib.sha256(f"{RULE} {people} ".encode())
+    made.update(np.ascontiguousarray(source, np.int64).tobytes() + np.ascontiguousarray(target, np.int64).tobytes())
+    return made.hexdigest()[:32]
+
+
+def _keep(path: Path, places: NDArray[np.float32]) -> None:
+    """Write a layout completely or not at all, and drop the oldest ones."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+        np.save(file, places)
+    os.replace(file.name, path)
+    by_age = sorted(path.parent.glob("*.npy"), key=lambda one: one.stat().st_mtime)
+    for old in by_age[:-KEPT]:
+        old.unlink(missing_ok=True)

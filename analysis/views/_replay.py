@@ -1,0 +1,99 @@
+"""The clock of the page: a bar with play, speed and rounds (transport.vue), and what a live run is waiting for (waiting.vue).
+
+The clock runs in the browser, in `window.parleyClock`. A moment is a number: 2 is after round 2, and 2.5 is in the middle of
+round 3. Charts, networks and conversations get the whole run once and follow the clock without the server. The server gets the
+round when the clock has come to rest, for the views that are tables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import solara
+import solara.lab
+
+from parley.analysis.tables import Tables
+from parley.analysis.views._session import Session
+
+LINE, SHORTEST, LONGEST = 1.2, 2.0, 8.0
+"""Seconds of a line in a replay at speed 1, and the least and most seconds of a round."""
+LOOK = 0.3
+"""Seconds between two looks at the requests under way."""
+LISTED = 50
+"""Requests under way that the page lists."""
+PURPOSES = {"speech": "a line", "survey": "a survey question"}
+
+
+@solara.component_vue("transport.vue")
+def _Transport(run: str, rounds: int, seconds: float, event_settle: Callable[[int], None]) -> None:
+    """run: the run shown. rounds: the rounds that it has so far. seconds: of a round at speed 1. settle: gets the round."""
+
+
+@solara.component
+def Clock(session: Session, tables: Tables, rounds: int, on_round: Callable[[int], None]) -> None:
+    """The bar with play, speed and rounds. on_round gets the round when the reader has come to rest."""
+    seconds = solara.use_memo(lambda: seconds_of_a_round(tables), [str(session.folder), rounds])
+    _Transport(run=str(session.folder), rounds=rounds, seconds=seconds, event_settle=on_round)
+
+
+@solara.component_vue("waiting.vue")
+def _Waiting(pending: str) -> None:
+    """pending: JSON of what is waited for, each with a name, what it is, and the seconds so far."""
+
+
+@solara.component
+def Waiting(session: Session) -> None:
+    """Show which agents a live run is waiting for, and since when."""
+    pending, known = solara.use_reactive("[]"), solara.use_memo(list[Any], [])
+
+    async def look() -> None:
+        while True:
+            now, what = waited_for(session)
+            if now != known:
+                known[:] = now
+                pending.set(json.dumps(what))
+            await asyncio.sleep(LOOK)
+
+    solara.lab.use_task(look, dependencies=[])
+    _Waiting(pending=pending.value)
+
+
+def waited_for(session: Session) -> tuple[list[Any], list[dict[str, Any]]]:
+    """Return what the run is waiting for, longest first: what tells one list from another, and the list."""
+    live = session.live
+    if live is None or live.phase != "running":
+        return [], []
+    if not live.events:
+        what = {"id": 0, "name": "the model to say what it can do", "what": "test", "seconds": live.seconds}
+        return ["opening"], [what]
+    tables = session.tables
+    names = dict(zip(tables.agents["agent"], tables.agents["name"], strict=True)) if tables is not None else {}
+    pending = sorted(live.waiting(), key=lambda one: -one.seconds)[:LISTED]
+    return [one.id for one in pending], [
+        {
+            "id": one.id,
+            "name": str(names.get(one.agent, "a reply")),
+            "what": PURPOSES.get(one.purpose, one.purpose),
+            "seconds": round(one.seconds, 1),
+        }
+        for one in pending
+    ]
+
+
+def moment(round_: int, place: int = 1, count: int = 0) -> float:
+    """Return when something happens that has this place among the `count` turns of a round; without turns, at its end.
+
+    >>> moment(3), moment(1, 1, 3)
+    (3.0, 0.25)
+    """
+    return round_ - 1 + place / (count + 1)
+
+
+def seconds_of_a_round(tables: Tables) -> float:
+    """Return how long a round lasts at speed 1, by the lines that a room has in a round."""
+    turns = tables.utterances[tables.utterances["round"] > 0].groupby(["room", "round"]).size()
+    return min(LONGEST, max(SHORTEST, LINE * median(turns))) if len(turns) else SHORTEST
