@@ -105,7 +105,7 @@ def test_every_place_for_everyone(visits: Callable[..., Visit], scheme: str, wid
         for title in sorted(visit.titles() if only is None else only):
             visit.view(title)
             if title == "Compare":
-                visit.choose("Compare with", "runs/intervention")
+                page.get_by_label("Compare with runs/intervention").check()
                 page.get_by_role("region", name="What differs").wait_for()
             if page.locator(".view .canvas").count():
                 page.locator(".view .canvas > *").first.wait_for()

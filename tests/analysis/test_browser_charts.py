@@ -76,7 +76,7 @@ def Page():
     solara.SliderInt("Up to round", value=round_, min=0, max=rounds, on_value=last.set)
     solara.Button("More", lambda: part.set(1.0))
     view = next(view for view in views() if view.TITLE == title)
-    view.View(Shown(shown, round_, SimpleNamespace(folder=folder, phase=""), events))
+    view.View(Shown(shown, round_, SimpleNamespace(folder=folder, phase="", look_at=print), events))
 """
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (Debian: apt install chromium)")
 

@@ -70,7 +70,7 @@ def test_a_population_has_a_line_a_party_not_a_line_a_seat(ran: Callable) -> Non
     axis = drawn(tables)
     handles, labels = axis.get_legend_handles_labels()
     assert sorted(set(labels)) == ["Democrat", HALF, "Republican"]
-    assert len(labels) == len(handles) == 2 + 4
+    assert len(labels) == len(handles) == 2 + 2
     ratings = tables.attitudes[(tables.attitudes["party"] == "democrat") & (tables.attitudes["round"] == 2)]
     row = points[(points["party"] == "democrat") & (points["round"] == 2)].iloc[0]
     assert row["mean"] == pytest.approx(ratings.groupby("room")["attitude"].mean().mean())
