@@ -356,7 +356,7 @@ def stepped(page: Page, key: str, to: int) -> float:
 def test_a_network_is_searched_zoomed_and_shows_neighbours(network: Page) -> None:
     """On a ring of eight everybody has two neighbours; the search goes to an agent and says when there is none."""
     panel = network.locator(".network")
-    names = panel.locator(".about strong")
+    names = panel.locator(".about .name")
     panel.locator("g .person").nth(3).hover()
     first = names.inner_text()
     assert (panel.locator(".near").get_attribute("d") or "").count("M") == 2
