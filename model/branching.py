@@ -217,9 +217,12 @@ def _shared_rounds(
     ended = any(isinstance(event, Ended) for event in recorded)
     reached = max(map(_round_of, recorded), default=0)
     if backend.unknown and not ended and reached < round_:
-        last = f"up to round {model.round - 1}" if model.round else "with not even its first survey"
+        if not model.round:
+            raise UserError(
+                f"{folder} has not finished its first survey, so there is nothing to share: resume this run first"
+            )
         raise UserError(
-            f"{folder} is finished {last}, so a branch can begin with round {max(model.round, 1)} or earlier"
+            f"{folder} is finished up to round {model.round - 1}, so a branch can begin with round {model.round} or earlier"
         )
     if backend.unknown or lines[: len(before)] != before or (ended and len(lines) > len(before)):
         raise UserError(

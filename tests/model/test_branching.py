@@ -134,13 +134,17 @@ def test_planned_interventions_stay_unless_dropped(parent: Path, tmp_path: Path)
 def test_an_unfinished_run_branches_up_to_its_last_finished_round(
     small: Callable[..., Scenario], tmp_path: Path
 ) -> None:
-    """30 calls are the first survey and two rounds: a branch can begin with round 3. With one call less it is round 2."""
-    for calls, last in ((30, 3), (29, 2), (5, 1)):
+    """30 calls are the first survey and two rounds: a branch can begin with round 3. With one call less it is round 2.
+
+    5 calls are not even the first survey, so that no round can begin a branch, and the message must not offer one.
+    """
+    early = "has not finished its first survey, so there is nothing to share: resume this run first"
+    for calls, last in ((30, 3), (29, 2), (5, 0)):
         folder = tmp_path / str(calls)
         spec = RunSpec(small(rounds=4), folder, budget=Budget(calls=calls))
         assert run_scenario(spec, backend=Fake(opinionated)).stopped
         assert (folder / PARTIAL).exists()
-        with pytest.raises(UserError, match=f"so a branch can begin with round {last} or earlier"):
+        with pytest.raises(UserError, match=f"so a branch can begin with round {last} or earlier" if last else early):
             plan_branch(folder, last + 1, tmp_path / "b")
         if calls > 5:
             plan = plan_branch(folder, last, tmp_path / f"b{calls}", {}, [f"{WORD} to=default"])
