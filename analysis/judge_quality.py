@@ -17,11 +17,20 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.stats import rankdata
 
+from parley.agents.society import PartyNames
 from parley.agents.topic import load_topic, scales
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
 from parley.analysis.figures import ESTIMATE, new_figure
-from parley.analysis.formatting import Column, count_phrase, count_table, estimate, group_title, markdown_table
+from parley.analysis.formatting import (
+    Column,
+    count_phrase,
+    count_table,
+    estimate,
+    group_title,
+    markdown_table,
+    seat_title,
+)
 from parley.analysis.report import Report
 from parley.analysis.statement_judge import SCALE, Judging
 from parley.analysis.tables import Tables
@@ -206,7 +215,7 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
     )
     report.lines(f"- {load_topic(slug).heading}: {load_topic(slug).claim}" for slug in verdicts["topic"].unique())
     report.section("Scores", "Mean score (1-7, 7: agrees strongly with the claim) of the first and the last statement.")
-    ends = _first_and_last(verdicts)
+    ends = first_and_last(verdicts, tables.names)
     report.figure(_figure(ends, spec), "judge", "Mean scores of the first and the last statement")
     report.table(ends, {name: name for name in ends})
     if len(checked):
@@ -222,13 +231,14 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
     return report.write()
 
 
-def _first_and_last(verdicts: pd.DataFrame) -> pd.DataFrame:
+def first_and_last(verdicts: pd.DataFrame, parties: PartyNames) -> pd.DataFrame:
     """One row per topic, group and seat: mean score of the first and the last statement, and the rooms."""
     rows = []
     for (topic, group, seat), part in verdicts.groupby(["topic", "group", "seat"], sort=False):
         means = part.groupby("statement")["score"].mean()
-        names = {"topic": load_topic(str(topic)).heading, "group": group_title(str(group)), "seat": str(seat).title()}
-        rows.append(names | {"first": means.iloc[0], "last": means.iloc[-1], "rooms": part["room"].nunique()})
+        names = {"group": group_title(str(group), parties), "seat": seat_title(str(seat), parties)}
+        ends = {"first": means.iloc[0], "last": means.iloc[-1], "rooms": part["room"].nunique()}
+        rows.append({"topic": load_topic(str(topic)).heading} | names | ends)
     return pd.DataFrame(rows)
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, interval, mean_interval
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate
+from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, seat_title
 from parley.analysis.human.rooms import each_turn
 from parley.analysis.judging import Item, Judge, load_rubric, one_line, open_judge
 from parley.analysis.report import Report
@@ -41,7 +41,7 @@ CAUTION = (
     "association, not an effect of the appeal."
 )
 SHARES: Mapping[str, Column] = {
-    "party": lambda row: row["party"].title(), "appeal": "appeal", "utterances": "utterances", "missing": "missing",
+    "party": "party", "appeal": "appeal", "utterances": "utterances", "missing": "missing",
     "rooms": "rooms", "share": estimate("share"),
 }  # fmt: skip
 STEPS: Mapping[str, Column] = {
@@ -115,6 +115,7 @@ def _difference(drawn: Floats) -> Floats:
 def write_rhetoric(tags: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
     """Write rhetoric.md, its tables (shares, steps) and the figure; return the path of the first."""
     parts, steps = shares(tags), effects(tags, hearer_moves(tables))
+    shown = parts.assign(party=[seat_title(party, tables.names) for party in parts["party"]])
     report = Report(folder, "rhetoric", "Appeals to reason, emotion and character")
     report.data(shares=parts, steps=steps)
     report.add(
@@ -128,9 +129,9 @@ def write_rhetoric(tags: pd.DataFrame, tables: Tables, folder: Path, spec: str) 
     )
     report.missing(int(unread.sum()), len(tags), "utterances have no tag for at least one appeal", reasons)
     report.lines(f"- **{appeal}**: {meaning}" for appeal, meaning in APPEALS.items())
-    drawn = dot_plot(parts, ["party", "appeal"], "share", "share of utterances", disclaimers.model_label(tables.header))
+    drawn = dot_plot(shown, ["party", "appeal"], "share", "share of utterances", disclaimers.model_label(tables.header))
     report.figure(drawn, "rhetoric", "Shares of utterances with each appeal")
-    report.table(parts, SHARES)
+    report.table(shown, SHARES)
     report.section("How far readers move after each appeal")
     if steps[["with", "without"]].to_numpy().any():
         report.add(f"{TOWARD} {CAUTION} A dash ({DASH}) means that no turn had this appeal.")

@@ -16,7 +16,7 @@ import solara
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from parley.analysis.formatting import seat_label
+from parley.analysis.formatting import seat_label, seat_title
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.network_layout import Floats, layout
 from parley.analysis.sent_prompts import persona_texts
@@ -61,13 +61,13 @@ def View(shown: Shown) -> None:
     rounds = solara.use_memo(lambda: json.dumps(history(tables, network), separators=(",", ":")), [network])
     Drawing(people=people_json, rounds=rounds, upto=shown.round, scale=SCALE, size=min(1.6, 22 / max(1, len(people)) ** 0.5),
             label=f"Network of {len(people)} people", event_look=shown.session.look_at)  # fmt: skip
-    Legend(tuple(dict.fromkeys((person["party"], person["shape"]) for person in people)))
+    Legend(tuple(dict.fromkeys((seat_title(person["party"], tables.names), person["shape"]) for person in people)))
 
 
 @solara.component
 def Legend(parties: Sequence[tuple[str, str]]) -> None:
     names = {path: name for name, path in SHAPES.items()}
-    shapes = "; ".join(f"{names[path]}: {party.title()}" for party, path in parties)
+    shapes = "; ".join(f"{names[path]}: {party}" for party, path in parties)
     boxes = [element("span", css="swatch", style=f"background: {color}") for color in SCALE[::2]]
     label = "Colours from attitude 0, dark, to 10, light"
     scale = element("span", "0 ", *boxes, " 10", role="img", **{"aria-label": label})

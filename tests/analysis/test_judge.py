@@ -16,6 +16,7 @@ import pytest
 from data_checks import check_each
 
 import run
+from parley.agents.society import PartyNames
 from parley.agents.topic import load_topic, scales, topic_names
 from parley.analysis.judge_quality import (
     _on_scale,
@@ -25,6 +26,7 @@ from parley.analysis.judge_quality import (
     confusion,
     correlation,
     faults,
+    first_and_last,
     on_axis,
     truth,
     warning,
@@ -384,3 +386,15 @@ def test_a_scale_that_is_turned_round_is_read_so(monkeypatch: pytest.MonkeyPatch
     assert found[:2].tolist() == ([10, 0] if sides[0] == 1 else [0, 10])
     assert np.isnan(found[0])
     assert _on_scale(found, of)[:3].tolist() == [0.0, 10.0, 2.5]
+
+
+def test_parties_have_their_names_and_not_their_codes() -> None:
+    """A party of two words was shown as Fine_Gael, by the code of its file."""
+    names = PartyNames({"fine_gael": "Fine Gael voter"}, {"fine_gael": "Fine Gael voters"})
+    verdicts = pd.DataFrame(
+        {"topic": "racism", "group": "fine_gael+fine_gael", "seat": "fine_gael 1", "room": "a", "statement": [1, 2],
+         "score": [2.0, 5.0]}
+    )  # fmt: skip
+    (row,) = first_and_last(verdicts, names).to_dict("records")
+    assert (row["group"], row["seat"]) == ("Two Fine Gael voters", "Fine Gael voter 1")
+    assert (row["first"], row["last"], row["rooms"]) == (2.0, 5.0, 1)
