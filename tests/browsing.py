@@ -107,6 +107,18 @@ class Visit:
         self.press("Start a new run")
         return self.folder()
 
+    def first_round(self, query: str, rounds: int = 3) -> None:
+        """Start the run of an address of the form paused, and run its first round."""
+        self.open(query)
+        self.page.get_by_text("Limits and options").click()
+        self.page.get_by_label("Start paused").check()
+        self.planned()
+        self.press("Start a new run")
+        self.folder()
+        self.status("Ready.")
+        self.press("Step")
+        self.status(f"Paused after round 1 of {rounds}")
+
     def planned(self) -> None:
         """Wait until the form knows what its run needs."""
         self.page.locator(".plan", has_text=re.compile(r"\d rooms?, ")).wait_for()
@@ -157,6 +169,23 @@ class Visit:
     def _dialog(self, dialog: Any) -> None:
         self.wrong.append(f"dialog: {dialog.message}")
         dialog.dismiss()
+
+
+def stepped(page: Page, key: str, to: int) -> float:
+    """Press a key on the slider; return the milliseconds until the chart of that round is drawn, by the browser's clock."""
+    page.evaluate(
+        """to => { window.taken = new Promise(done => {
+          const box = document.querySelector('.chart .canvas');
+          let start = 0;
+          addEventListener('keydown', () => { start = performance.now(); }, {once: true, capture: true});
+          new MutationObserver((_, watcher) => {
+            if (box.dataset.round === to) { watcher.disconnect(); requestAnimationFrame(() => done(performance.now() - start)); }
+          }).observe(box, {attributes: true});
+        }); }""",
+        str(to),
+    )
+    page.keyboard.press(key)
+    return float(page.evaluate("window.taken"))
 
 
 @pytest.fixture(scope="module")

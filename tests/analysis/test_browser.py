@@ -94,14 +94,7 @@ def test_a_deliberation_step_by_step(visits: Callable[..., Visit]) -> None:
 def test_a_run_under_way_in_every_view_and_stepped_into(visits: Callable[..., Visit]) -> None:
     visit = visits()
     page = visit.page
-    visit.open("?scenario=network&size=8&graph=ring,degree%3D2&repetitions=1&rounds=3&llm=oracle&reference=")
-    page.get_by_text("Limits and options").click()
-    page.get_by_label("Start paused").check()
-    visit.planned()
-    visit.press("Start a new run")
-    visit.status("Ready.")
-    visit.press("Step")
-    visit.status("Paused after round 1 of 3")
+    visit.first_round("?scenario=network&size=8&graph=ring,degree%3D2&repetitions=1&rounds=3&llm=oracle&reference=")
     assert visit.titles() == SHOWN["network"]
     for title in sorted(SHOWN["network"]):
         assert visit.view(title).inner_text(), title

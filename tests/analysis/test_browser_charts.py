@@ -6,7 +6,6 @@ A small page of the test's own shows one view of a run whose texts are attacks; 
 from __future__ import annotations
 
 import itertools
-import shutil
 import socket
 import statistics
 import subprocess
@@ -17,13 +16,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
-from urllib.parse import urlparse
 
 import pytest
 
 pytest.importorskip("solara", reason="the [app] extra is not installed")
 pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from browsing import PATIENCE, Visit, browser, needs_chromium, stepped, visits  # noqa: F401
+from playwright.sync_api import Locator, Page
 
 from parley.analysis.tables import load
 from parley.analysis.views.attitudes import attitude_chart
@@ -32,10 +31,7 @@ from parley.llm.request import Request
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 ROOT = Path(__file__).parents[2]
-PATIENCE = 120_000
 TURN = "\u202e"
 ATTACK = f'<img src="http://evil.example/x.png" onerror="alert(1)">{TURN}evil <script>alert(1)</script>'
 APP = """
@@ -78,7 +74,7 @@ def Page():
     view = next(view for view in views() if view.TITLE == title)
     view.View(Shown(shown, round_, SimpleNamespace(folder=folder, phase="", look_at=print), events))
 """
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (Debian: apt install chromium)")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -133,55 +129,27 @@ def wait_for(address: str) -> None:
     raise AssertionError("the server does not answer")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
-
-
 @pytest.fixture
-def chart(browser: Browser, address: str) -> Iterator[Callable[..., Locator]]:
-    """Open a view of a run and wait for its chart; an error, a dialog or a request to another machine fails the test."""
-    pages: list[Page] = []
-    wrong: list[str] = []
+def chart(visits: Callable[..., Visit], address: str) -> Callable[..., Locator]:  # noqa: F811
+    """Open a view of a run and wait for its chart."""
 
-    def asked(route: Any) -> None:
-        if urlparse(route.request.url).hostname == "127.0.0.1":
-            route.continue_()
-        else:
-            wrong.append(f"asked: {route.request.url}")
-            route.abort()
-
-    def open_(run: str, view: str, width: int = 1280, **options: Any) -> Locator:
-        query = options.pop("query", "")
-        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
-        pages.append(page)
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: (wrong.append("dialog"), dialog.dismiss()))
-        page.route("**/*", asked)
+    def open_(run: str, view: str, width: int = 1280, query: str = "", **options: Any) -> Locator:
+        page: Page = visits(viewport={"width": width, "height": 900}, **options).page
         page.goto(f"{address}?run=runs/{run}&view={view}{query}")
         if view == "Compare":
             page.get_by_label("Compare with runs/attack").check()
         page.locator(".chart .canvas[data-round] svg").wait_for()
         return page.locator(".chart")
 
-    yield open_
-    for page in pages:
-        page.context.close()
-    assert wrong == []
+    return open_
 
 
 @pytest.fixture
-def network(browser: Browser, address: str) -> Iterator[Page]:
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+def network(visits: Callable[..., Visit], address: str) -> Page:  # noqa: F811
+    page: Page = visits().page
     page.goto(f"{address}?run=runs/ring&view=Network")
     page.locator(".network g .person").nth(7).wait_for()
-    yield page
-    page.context.close()
+    return page
 
 
 def point(chart: Locator, round_: float, value: float, panel: int = 0) -> None:
@@ -334,23 +302,6 @@ def test_the_slider_moves_the_chart_without_sending_it_again(chart: Callable[...
         times.append(stepped(page, key, to))
     sys.stdout.write(f"slider: median {statistics.median(times):.0f} ms, worst {max(times):.0f} ms\n")
     assert sum(sent) / len(times) < 20_000
-
-
-def stepped(page: Page, key: str, to: int) -> float:
-    """Press a key on the slider; return the milliseconds until the chart of that round is drawn, by the browser's clock."""
-    page.evaluate(
-        """to => { window.taken = new Promise(done => {
-          const box = document.querySelector('.chart .canvas');
-          let start = 0;
-          addEventListener('keydown', () => { start = performance.now(); }, {once: true, capture: true});
-          new MutationObserver((_, watcher) => {
-            if (box.dataset.round === to) { watcher.disconnect(); requestAnimationFrame(() => done(performance.now() - start)); }
-          }).observe(box, {attributes: true});
-        }); }""",
-        str(to),
-    )
-    page.keyboard.press(key)
-    return float(page.evaluate("window.taken"))
 
 
 def test_a_network_is_searched_zoomed_and_shows_neighbours(network: Page) -> None:

@@ -72,19 +72,6 @@ def findings(visit: Visit) -> list[str]:
     return visit.page.locator(".findings li").all_inner_texts()
 
 
-def paused(visit: Visit) -> None:
-    """Start a small run paused, and run its first round."""
-    visit.open(SMALL)
-    visit.page.get_by_text("Limits and options").click()
-    visit.page.get_by_label("Start paused").check()
-    visit.planned()
-    visit.press("Start a new run")
-    visit.folder()
-    visit.status("Ready.")
-    visit.press("Step")
-    visit.status("Paused after round 1 of 3")
-
-
 def test_a_finished_run_opens_with_its_findings(visits: Callable[..., Visit], home: Path) -> None:
     """The first thing that a reader sees is a sentence of summary.md and the chart, not a form or a table."""
     visit = visits()
@@ -119,7 +106,7 @@ def test_a_run_that_shows_nothing_says_so(visits: Callable[..., Visit], name: st
 def test_a_run_under_way_says_what_is_known_so_far(visits: Callable[..., Visit]) -> None:
     """Findings of a run that goes on are marked, and are not its first view."""
     visit = visits()
-    paused(visit)
+    visit.first_round(SMALL)
     assert visit.page.get_by_role("tab").first.inner_text() == "Attitudes"
     visit.view("What came out")
     visit.page.get_by_text("So far, up to round 1 of 3. The findings may still change.").wait_for()
@@ -133,7 +120,7 @@ def test_a_run_under_way_says_what_is_known_so_far(visits: Callable[..., Visit])
 def test_a_planned_intervention_is_in_words_and_can_be_taken_back(visits: Callable[..., Visit], home: Path) -> None:
     """What was sent by mistake must not reach the agents."""
     visit = visits()
-    paused(visit)
+    visit.first_round(SMALL)
     visit.view("Step in")
     for text in ("Think of the cost.", "Think of the cause."):
         visit.page.get_by_label("Text").fill(text)

@@ -242,14 +242,7 @@ def test_questions_are_listed_at_once_with_what_they_wait_for(visits: Callable[.
     """A reader who sees nothing clicks again."""
     visit = visits()
     page = visit.page
-    visit.open("?scenario=three_way&topics=racism&repetitions=1&rounds=3&llm=oracle")
-    page.get_by_text("Limits and options").click()
-    page.get_by_label("Start paused").check()
-    visit.planned()
-    visit.press("Start a new run")
-    visit.status("Ready.")
-    visit.press("Step")
-    visit.status("Paused after round 1 of 3")
+    visit.first_round("?scenario=three_way&topics=racism&repetitions=1&rounds=3&llm=oracle")
     names(visit.view("Conversation")).first.click()
     about = panel(page)
     about.get_by_role("combobox", name="Prompt").wait_for()

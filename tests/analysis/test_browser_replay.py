@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("solara", reason="the [app] extra is not installed")
 pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
-from browsing import PAYLOADS, Server, Visit, browser, needs_chromium, visits  # noqa: F401
+from browsing import PAYLOADS, Server, Visit, browser, needs_chromium, stepped, visits  # noqa: F401
 from loopback import Act, Body, Loopback, echo
 from playwright.sync_api import Page, expect
 
@@ -156,23 +156,6 @@ def test_a_replay_asks_the_server_for_nothing_but_the_round(visits: Callable[...
     assert sum(received) / len(times) < 20_000
     page.wait_for_function("document.querySelector('.chart').getAttribute('aria-label').includes('after round 6')")
     assert page.get_by_role("slider", name="Up to round").get_attribute("aria-valuetext") == "After round 6 of 6"
-
-
-def stepped(page: Page, key: str, to: int) -> float:
-    """Press a key on the slider; return the milliseconds until the chart of that round is drawn, by the browser's clock."""
-    page.evaluate(
-        """to => { window.taken = new Promise(done => {
-          const box = document.querySelector('.chart .canvas');
-          let start = 0;
-          addEventListener('keydown', () => { start = performance.now(); }, {once: true, capture: true});
-          new MutationObserver((_, watcher) => {
-            if (box.dataset.round === to) { watcher.disconnect(); requestAnimationFrame(() => done(performance.now() - start)); }
-          }).observe(box, {attributes: true});
-        }); }""",
-        str(to),
-    )
-    page.keyboard.press(key)
-    return float(page.evaluate("window.taken"))
 
 
 def test_the_round_reaches_the_tables_when_the_reader_rests(visits: Callable[..., Visit]) -> None:
