@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from parley.environments.sparse_links import TABLE, contains, draw_unlinked, hea
 from parley.llm.errors import UserError
 from parley.llm.registry import Registry
 from parley.model.interventions import INTERVENTIONS, intervention_spec, parse_interventions
-from parley.model.interventions.base import ALL, HEARD, Scheduled, names_phrase
+from parley.model.interventions.base import ALL, HEARD, LinkChange, Scheduled
 
 if TYPE_CHECKING:
     from parley.model.population import PopulationModel
@@ -191,29 +191,8 @@ class Leave(_Switch):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Links(PopulationIntervention):
-    """People stop hearing others, or begin to hear them. Nobody is informed.
-
-    change  remove, or add (links of weight 1)
-    hear    parties or names of nodes whom they stop or begin to hear (default: all)
-    number  how many for each, drawn at random (0: all of them)
-    both    whether the links in the other direction change too
-    """
-
-    reaches_absent = True
-    change: Literal["remove", "add"]
-    hear: tuple[str, ...] = (ALL,)
-    number: int = 0
-    both: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "hear", names_phrase(self.kind, "hear", self.hear))
-        if self.number < 0:
-            raise UserError("links: number must be at least 0")
-
-    def whom(self) -> tuple[str, ...]:
-        return (*self.to, *self.hear)
+class Links(LinkChange, PopulationIntervention):
+    """People stop hearing others, or begin to hear them. Nothing is said to them."""
 
     def check(self, population: PopulationModel) -> None:
         super().check(population)

@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from parley.llm.driver import Conversation
 from parley.llm.errors import UserError
@@ -65,6 +65,34 @@ class Scheduled:
     def whom(self) -> tuple[str, ...]:
         """Return every party and seat that it names."""
         return self.to
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkChange(Scheduled):
+    """Which links change: what the interventions on links of a debate and of a population share.
+
+    change  remove, or add (links of weight 1)
+    hear    parties, seats or nodes whom the addressed people stop or begin to hear (default: all)
+    number  how many for each, drawn at random (0: all of them)
+    both    whether the links in the other direction change too
+
+    Errors: UserError for a negative number.
+    """
+
+    reaches_absent = True
+    change: Literal["remove", "add"]
+    hear: tuple[str, ...] = (ALL,)
+    number: int = 0
+    both: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "hear", names_phrase(self.kind, "hear", self.hear))
+        if self.number < 0:
+            raise UserError("links: number must be at least 0")
+
+    def whom(self) -> tuple[str, ...]:
+        return (*self.to, *self.hear)
 
 
 @dataclass(frozen=True, kw_only=True)

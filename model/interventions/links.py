@@ -13,35 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from parley.environments._social_graph import Links as Ties
 from parley.environments._social_graph import Pairs
-from parley.llm.errors import UserError
 from parley.model.events import Linked, Unlinked
-from parley.model.interventions.base import ALL, HEARD, Act, Intervention, View, names_phrase
+from parley.model.interventions.base import HEARD, Act, Intervention, LinkChange, View
 from parley.model.room import RoomState
 
 
 @dataclass(frozen=True, kw_only=True)
-class Links(Intervention):
+class Links(LinkChange, Intervention):
     """Links removed or added; see the module's manual page."""
 
-    reaches_absent = True
     networked: ClassVar[bool] = True
-    change: Literal["remove", "add"]
-    hear: tuple[str, ...] = (ALL,)
-    number: int = 0
-    both: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "hear", names_phrase(self.kind, "hear", self.hear))
-        if self.number < 0:
-            raise UserError("links: number must be at least 0")
-
-    def whom(self) -> tuple[str, ...]:
-        return (*self.to, *self.hear)
 
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
         assert room.society is not None
