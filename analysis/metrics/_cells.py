@@ -17,7 +17,7 @@ from parley.environments.base import UNDER
 DEFAULT, REFERENCE = "default", "reference"
 KEYS = ("topic", "group", "party")
 NO_AGENT = "no agent rated first and last"
-NO_DEFAULT = "no Default was asked"
+NO_DEFAULT = "no Default agent was surveyed"
 UNREAD_DEFAULT = "no rating of the Default could be read"
 NO_GAP = "starts at the Default's level"
 UNSURE = "whether it starts above or below the Default's level cannot be told"
@@ -93,7 +93,7 @@ class Level(NamedTuple):
 
 
 def default_level(tables: Tables, topic: str, group: str) -> Level | None:
-    """Return the Default's level before the debates; None where no Default was asked, or none could be read.
+    """Return the Default's level before the debates; None where no Default agent was surveyed, or none could be read.
 
     It comes from the group itself where that seats a Default; else from a debating group with the same partisans
     (labour+labour takes it from labour+labour+default); else from the reference group, which does not

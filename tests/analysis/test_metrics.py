@@ -117,7 +117,7 @@ def test_without_any_default_start_and_end_are_there_and_drift_is_not(held: Call
     found = row(drift.compute(held({"republican": [2, 5]}, {"republican": [4, 5]})))
     assert found[["start", "end"]].to_list() == [3, 5]
     assert found[["default", "drift", "closed", "rate"]].isna().all()
-    assert found["reason"] == "no Default was asked"
+    assert found["reason"] == "no Default agent was surveyed"
 
 
 def test_a_default_that_was_asked_and_not_read_is_told_from_one_that_was_not_asked(held: Callable) -> None:
