@@ -171,17 +171,37 @@ def new_figure(
         _add_note(figure, note, size)
 
 
+PLACES = 6
+"""Digits of the place of a panel, in shares of the figure."""
+
+
 def save(figure: Figure, stem: Path, kinds: Iterable[str] = WRITTEN) -> Path:
     """Write the figure as stem.KIND, and its caption as stem.txt, the same bytes for the same data; return the path of the PNG.
 
     kinds: some of `KINDS`.
     """
     with style():
+        _settle(figure)
         for kind in kinds:
             figure.savefig(stem.with_name(f"{stem.name}.{kind}"), metadata=KINDS[kind])
     if caption := getattr(figure, "caption", ""):
         stem.with_name(f"{stem.name}.txt").write_text(f"{caption}\n", encoding="utf-8")
     return stem.with_name(f"{stem.name}.png")
+
+
+def _settle(figure: Figure) -> None:
+    """Lay the panels out once, and round their places.
+
+    The solver of Matplotlib's layout orders its variables by their addresses in memory, so that the last digits of a place differ
+    from process to process, and with them the names of clip paths in an SVG file.
+    """
+    if figure.get_layout_engine() is None:
+        return
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axis in figure.axes:
+        left, bottom, width, height = axis.get_position(original=True).bounds
+        axis.set_position((round(left, PLACES), round(bottom, PLACES), round(width, PLACES), round(height, PLACES)))
 
 
 def _wrap_labels(figure: Figure) -> None:
