@@ -214,19 +214,19 @@ def test_a_recommender_of_near_opinions_keeps_people_apart_where_posts_move_them
 
 @pytest.mark.thorough
 def test_where_nobody_looks_at_scores_no_herd_is_found() -> None:
-    """40 seeds with herd=0: at the level of 5%, 2 of 40 intervals exclude 0; more than 6 have a probability of 1%."""
-    found = pd.concat([herd(seed, "oracle") for seed in range(40)])
+    """12 seeds with herd=0: at the level of 5%, one of 12 intervals excludes 0; more than 3 have a probability of .2%."""
+    found = pd.concat([herd(seed, "oracle") for seed in range(12)])
     for name in ("up", "down", "up_rate", "down_rate"):
-        assert excluded(found, name) <= 6, name
+        assert excluded(found, name) <= 3, name
 
 
 @pytest.mark.thorough
 def test_where_posts_move_nobody_no_recommender_differs() -> None:
-    """40 seeds with kappa=0, two recommenders each."""
-    found = pd.concat([apart(seed, "oracle,kappa=0") for seed in range(40)])
+    """12 seeds with kappa=0, two recommenders each; the bar is that of the test above."""
+    found = pd.concat([apart(seed, "oracle,kappa=0") for seed in range(12)])
     for _, part in found.groupby("group"):
         for name in ("variance", "distance"):
-            assert excluded(part, name) <= 6, name
+            assert excluded(part, name) <= 3, name
 
 
 def test_a_run_without_votes_from_outside_or_conditions_has_no_such_tables() -> None:
