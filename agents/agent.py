@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import mesa
 
-from parley.agents.inner_thoughts import InnerThoughts
+from parley.agents.inner_thoughts import InnerThoughts, State
 from parley.agents.memory import Summary, make_memory
 from parley.agents.persona import Persona
 from parley.agents.reasoning import Note, open_ability
@@ -44,6 +44,8 @@ class DebateStyle(NamedTuple):
     reminder    whether an agent is told who it is before every utterance, survey and private thought (not before
                 summaries,
                 reflections, ratings of importance, interviews and the questionnaire)
+    chain       survey questions of whose last answers the agent is reminded before it speaks or acts, and in a survey of
+                those before the question asked
     """
 
     frame: str
@@ -59,6 +61,7 @@ class DebateStyle(NamedTuple):
     reflect: int = 0
     listing: str = "given"
     reminder: bool = False
+    chain: tuple[str, ...] = ()
 
 
 class Speech(NamedTuple):
@@ -147,6 +150,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self.hearers: tuple[str, ...] = ()
         self.ratings: dict[str, Rating] = {}
         self.character = PLAIN
+        self.states: dict[str, State] = {}
         self._last_attitudes: dict[str, float | None] = {}
         self._surveys = Counter[str]()
         self._others, self._instruction = tuple(others), ""
@@ -249,10 +253,10 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
             question = self.topic.language.prompt("reask").fill(survey=question)
         return self._request(
             "survey",
-            self._chat(self._reminded(question)),
+            self._chat(self._reminded(self._stated(question, probe.name))),
             Sampling(self.style.survey_temperature, SURVEY_TOKENS),
             seed,
-            probe.facts,
+            self._state_facts(probe.name) | probe.facts,
             answers=probe.scale.answers,
             answer_prefix=probe.prefix,
             archetype="" if again else self.archetype_key(probe),
@@ -282,6 +286,8 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
             expected = probe.attitude(probe.scale.expected(reply.answers)) if probe.on_axis else None
         rating = Rating(probe.name, value, reason, attitude, expected, shares, reply.text, how, reply.covered)
         self.ratings[probe.name], self._last_attitudes[probe.name] = rating, attitude
+        if probe.name in self.style.chain:
+            self._keep_state(probe, value)
         return rating
 
     def compose_interview(self, question: str, seed: int) -> Request:

@@ -5,13 +5,13 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parley.agents.memory import LEAST, MOST, Memory, Retrieval, Trace
 from parley.agents.persona import persona_reminder
 from parley.agents.reasoning import INSIGHTS, Ability, Note, read_insights
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
-from parley.agents.topic import Topic
+from parley.agents.topic import Probe, Topic
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
@@ -24,6 +24,23 @@ WEIGHTS = Scale(
 )
 
 
+UNSTATED = frozenset({"summary", "importance", "reflection", "interview"})
+"""Purposes of requests that remind the agent of no state."""
+
+
+class State(NamedTuple):
+    """A readable last answer to a survey question of the chain.
+
+    sentence  the sentence that reminds the agent of it
+    construct what the question measures
+    share     the answer as a share of its scale, 0 to 1
+    """
+
+    sentence: str
+    construct: str
+    share: float
+
+
 class InnerThoughts:
     """The part of `parley.agents.agent.DebateAgent` that asks the agent in private, with the attributes that it needs."""
 
@@ -32,6 +49,7 @@ class InnerThoughts:
     topic: Topic
     ability: Ability | None
     note: Note
+    states: dict[str, State]
     adapter: str
     voice: str
     _system: Message
@@ -51,7 +69,8 @@ class InnerThoughts:
         **closed: Any,
     ) -> Request:
         """Return a request to the model of this agent. closed: answers, answer_prefix, archetype of a closed question."""
-        all_facts: Facts = {**self._facts, **(facts or {})}
+        state: Facts = {} if purpose in UNSTATED else self._state_facts()
+        all_facts: Facts = {**self._facts, **state, **(facts or {})}
         return Request(
             messages,
             sampling,
@@ -68,8 +87,34 @@ class InnerThoughts:
         """Return the persona, all that the agent remembers, and an instruction."""
         return (self._system, *self.memory.messages(instruction))
 
+    def _chained(self, probe: str = "") -> list[State]:
+        """Return the readable last answers of the chain in its order; with a question of a survey those before it.
+
+        A question outside the chain has none before it.
+        """
+        names = self.style.chain
+        if probe:
+            names = names[: names.index(probe)] if probe in names else ()
+        return [self.states[name] for name in names if name in self.states]
+
+    def _state_facts(self, probe: str = "") -> Facts:
+        return Facts(state={state.construct: state.share for state in self._chained(probe)}) if self.style.chain else {}
+
+    def _stated(self, instruction: str, probe: str = "") -> str:
+        """Return an instruction after the sentences that remind the agent of its last answers; see `_chained`."""
+        states = " ".join([state.sentence for state in self._chained(probe)])
+        return f"{states}\n\n{instruction}" if states else instruction
+
+    def _keep_state(self, probe: Probe, value: float | None) -> None:
+        """Keep the answer to a question of the chain. An unreadable one is forgotten; the older one is not kept."""
+        self.states.pop(probe.name, None)
+        if value is not None:
+            share = (value - probe.scale.low) / (probe.scale.high - probe.scale.low)
+            self.states[probe.name] = State(probe.recall(value), probe.construct, share)
+
     def _noted(self, instruction: str) -> str:
-        """Return an instruction after the agent's note, if it has one."""
+        """Return an instruction after the agent's note, if it has one, and its last answers of the chain."""
+        instruction = self._stated(instruction)
         if self.note.text is not None:
             instruction = f"{self.topic.language.prompt('note').fill(note=self.note.text)}\n\n{instruction}"
         return self._reminded(instruction)

@@ -80,7 +80,7 @@ class PlatformDebater(NetworkDebater):
     def compose_query(self, feed: Sequence[ShownPost], seed: int) -> Request:
         """Ask for the words of a search."""
         asked = self.topic.language.prompt("search").text
-        messages = self._chat(self._reminded(f"{self._shown(feed)}\n\n{asked}"))
+        messages = self._chat(self._reminded(self._stated(f"{self._shown(feed)}\n\n{asked}")))
         return self._request("search", messages, self._short, seed, Facts(count=SEARCHED))
 
     def absorb_query(self, reply: Reply) -> Choice:

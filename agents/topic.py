@@ -24,6 +24,8 @@ PUBLIC, TURNS = ":public", ":turns"
 """Suffixes of a probe's name: the same question, answered in public, or asked after every turn."""
 Audience = Literal["private", "public"]
 FORECAST = "forecast"
+EMOTIONS = ("valence", "arousal")
+"""The survey questions on emotion (probes.toml of a language)."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Probe:
     audience   who hears the answer, according to the question; in fact no one does
     position   in a private deliberation: the answer to the question under discussion that is to be agreed with
     statement  the same for a statement of the mediator
+    state      how the agent is reminded of its answer, with {label}; "": by question and number (prompt `recall`)
     """
 
     name: str
@@ -46,6 +49,7 @@ class Probe:
     audience: Audience = "private"
     position: str = ""
     statement: str = ""
+    state: str = ""
     language: Language = field(default=ENGLISH, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +57,8 @@ class Probe:
             raise UserError(f"probe {self.name}: polarity must be 1, -1 or 0, not {self.polarity}")
         if self.audience not in get_args(Audience):
             raise unknown_name(f"audience of probe {self.name}", self.audience, get_args(Audience))
+        if self.state and ("{label}" not in self.state or set(self.scale.points) - set(self.scale.labels)):
+            raise UserError(f"probe {self.name}: state needs {{label}}, and a scale with a label for every point")
 
     def ask(self, frame: str, order: Sequence[int] = ()) -> str:
         """Return the survey question as an agent reads it.
@@ -72,6 +78,18 @@ class Probe:
             label, number = (f"[{self.language.words(slot)}]" for slot in ("label", "number"))
             slots["sentence"] = self.sentence.replace("{label}", label).replace("{number}", number)
         return self.language.prompt(f"survey_{kind}{'_public' if self.audience == 'public' else ''}").fill(**slots)
+
+    def recall(self, rating: float) -> str:
+        """Return the sentence that reminds an agent of its rating: `Right now you feel bad.`"""
+        if self.state:
+            return self.state.replace("{label}", self.scale.labels[round(rating)])
+        words = map(self.language.words, ("means", "and"))
+        slots = {
+            "question": self.question,
+            "answer": f"{rating:g}",
+            "anchors": self.scale.told(self.scale.points, *words),
+        }
+        return self.language.prompt("recall").fill(**slots)
 
     @property
     def facts(self) -> Facts:

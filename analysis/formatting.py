@@ -156,3 +156,22 @@ def frame_cells(row: Mapping[Any, Any], columns: Mapping[str, Column]) -> Iterat
 
 def _is_number(cell: str) -> bool:
     return cell == DASH or cell.lstrip("+-")[:1].isdigit()
+
+
+def format_feelings(rows: Iterable[dict[Any, Any]]) -> list[tuple[dict[Any, Any], str]]:
+    """Return the first row of each agent with its ratings of emotion in words; a missing one by its reason.
+
+    >>> [(_, text)] = format_feelings([{"agent": 1, "probe": "valence", "rating": 4.0, "reason": None}])
+    >>> text
+    'valence 4'
+    """
+    people: dict[int, list[dict[Any, Any]]] = {}
+    for row in rows:
+        people.setdefault(row["agent"], []).append(row)
+    return [(own[0], ", ".join(map(_feeling, own))) for own in people.values()]
+
+
+def _feeling(row: dict[Any, Any]) -> str:
+    if pd.isna(row["rating"]):
+        return f"{row['probe']} – ({row['reason']})"
+    return f"{row['probe']} {row['rating']:g}"

@@ -22,7 +22,7 @@ import pandas as pd
 
 from parley.agents.persona import persona_set
 from parley.agents.society import PartyNames, Society, load_society, party_name
-from parley.agents.topic import FORECAST, load_topic, news_names
+from parley.agents.topic import EMOTIONS, FORECAST, load_topic, news_names
 from parley.agents.traits import trait_names
 from parley.environments.base import UNDER
 from parley.llm.errors import UserError
@@ -171,6 +171,21 @@ class Tables:
     def beliefs(self) -> pd.DataFrame:
         """The ratings of items of news, whose axis is belief (agents.topic.news_names)."""
         return self.attitudes[self.attitudes["topic"].isin(news_names())]
+
+    @property
+    def emotions(self) -> pd.DataFrame:
+        """The ratings of emotion with the column `value`: the mean of the answer distribution if every rating of that emotion
+        has one, else the rating. Both are in points of the question's scale.
+        """
+        felt = self.probes[self.probes["probe"].isin(EMOTIONS)]
+        without = felt["rating"].notna() & felt["probabilities"].isna()
+        known = ~without.groupby(felt["probe"]).transform("any").astype(bool) & felt["rating"].notna()
+        return felt.assign(value=felt["rating"].mask(known, felt["probabilities"].map(_mean_answer)))
+
+    @property
+    def emotions_on_ties(self) -> pd.DataFrame:
+        """The ratings of emotion of a run that says who heard which line: on a network or a platform."""
+        return self.emotions if len(self.heard) else self.emotions.iloc[:0]
 
     def title(self, topic: str) -> str:
         """The topic's heading; its slug when this version has no such topic."""
@@ -340,6 +355,14 @@ def _exposures(shown: Sequence[events.Shown]) -> pd.DataFrame:
 def _decisions(frame: pd.DataFrame, states: pd.DataFrame) -> pd.DataFrame:
     frame["earlier"] = _column(json.dumps(list(values)) if values else None for values in frame["earlier"])
     return frame.merge(states, on=["room", "round"], how="left", validate="many_to_one")
+
+
+def _mean_answer(shares: str | None, low: int = 1) -> float:
+    """Return the mean answer of a distribution (JSON) over the points from `low` on; NaN without one."""
+    if not isinstance(shares, str):
+        return np.nan
+    values = np.array(json.loads(shares))
+    return float(values @ (low + np.arange(len(values))) / values.sum())
 
 
 def _table(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:

@@ -10,7 +10,14 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis import disclaimers, provenance
-from parley.analysis.formatting import REFERENCE, escape_markdown, format_number, group_title, seat_label
+from parley.analysis.formatting import (
+    REFERENCE,
+    escape_markdown,
+    format_feelings,
+    format_number,
+    group_title,
+    seat_label,
+)
 from parley.analysis.tables import Tables
 from parley.environments.dyads import POST
 
@@ -39,8 +46,8 @@ def _lines(tables: Tables) -> Iterator[str]:
     )
     yield "Ratings (0-10) are private: the other agents do not see them.\n"
     sections, contents = _sections(tables), []
-    turns, ratings, interventions = (
-        _by_room(frame) for frame in (_turns(tables), tables.attitudes, tables.interventions)
+    turns, ratings, feelings, interventions = (
+        _by_room(frame) for frame in (_turns(tables), tables.attitudes, tables.emotions, tables.interventions)
     )
     body, number = [], 0
     for (topic, group), rooms in sections.items():
@@ -50,7 +57,7 @@ def _lines(tables: Tables) -> Iterator[str]:
             number += 1
             links.append(f"[{seats[0]['repetition'] + 1}](#room-{number})")
             body.append(f'<a id="room-{number}"></a>\n')
-            body += _room(seats, group, turns, ratings, interventions)
+            body += _room(seats, group, turns, ratings, feelings, interventions)
         contents.append(f"- {heading}: room {' '.join(links)}")
     if number > 1:
         yield "\n".join(["\n## Contents\n", *contents])
@@ -119,12 +126,15 @@ def _heading(tables: Tables, topic: str, group: str) -> str:
     return escape_markdown(f"{tables.title(topic)}: {title}")
 
 
-def _room(seats: Rows, group: str, turns: Events, ratings: Events, interventions: Events) -> Iterator[str]:
+def _room(
+    seats: Rows, group: str, turns: Events, ratings: Events, feelings: Events, interventions: Events
+) -> Iterator[str]:
     if group != REFERENCE:
         names = ", ".join(f"**{escape_markdown(row['name'])}** ({escape_markdown(seat_label(row))})" for row in seats)
         yield f"### Room {seats[0]['repetition'] + 1}\n\n{names}\n"
     rooms = dict.fromkeys(row["room"] for row in seats)
     yield from _ratings([row for room in rooms for row in ratings.get((room, 0), ())], "Before the debate")
+    yield from _feelings([row for room in rooms for row in feelings.get((room, 0), ())], "Before the debate")
     (room, *_) = rooms
     for round_ in [round_ for name, round_ in turns if name == room]:
         yield f"#### Round {round_}\n"
@@ -133,6 +143,7 @@ def _room(seats: Rows, group: str, turns: Events, ratings: Events, interventions
         for row in turns[room, round_]:
             yield f"{_act(row) if row['what'] == ACT else _note(row) if row['what'] else _reply(row)}\n"
         yield from _ratings(ratings.get((room, round_), []), f"After round {round_}")
+        yield from _feelings(feelings.get((room, round_), []), f"After round {round_}")
 
 
 def _reply(row: dict[str, Any]) -> str:
@@ -162,6 +173,14 @@ def _ratings(rows: Rows, when: str) -> Iterator[str]:
     if rows:
         ratings = ", ".join(f"{escape_markdown(row['name'])} {_rating(row)}" for row in rows)
         yield f"> {when}: {ratings}\n"
+
+
+def _feelings(rows: Rows, when: str) -> Iterator[str]:
+    if rows:
+        people = "; ".join(
+            f"{escape_markdown(row['name'])} {escape_markdown(text)}" for row, text in format_feelings(rows)
+        )
+        yield f"> {when}, emotion (1-7): {people}\n"
 
 
 def _rating(row: dict[str, Any]) -> str:

@@ -89,6 +89,9 @@ class Facts(TypedDict, total=False):
     construct: str  # of a survey: severity, agreement, confidence, ...
     scale: RatingScale
     sentence: str  # the form of an answer on a labelled scale, with {label} and {number}
+    state: Mapping[
+        str, float
+    ]  # last answers of which somebody is reminded, by construct, as a share of the scale (0 to 1)
     position: str  # a survey's answer to the issue, agreement with which is asked
     count: int  # how many insights or questions
     line: str  # a line to be weighed

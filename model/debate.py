@@ -45,7 +45,8 @@ from parley.model.missing_replies import MissingTally
 from parley.model.network_round import build_social_graph, initial_link_events, network_grid, run_network_round
 from parley.model.platform_round import run_platform_round
 from parley.model.recorder import NullRecorder, Preview, Recorder
-from parley.model.reporters import AGENT_REPORTERS, attitudes_by_party, reporters
+from parley.model.reporters import agent_reporters as asked_of_agents
+from parley.model.reporters import attitudes_by_party, reporters
 from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
 from parley.model.scenario import Scenario
@@ -179,7 +180,7 @@ class DebateModel(SteppedModel):
                 room.members[agent].absent = True
         self.datacollector = mesa.DataCollector(
             model_reporters=reporters(self) | dict(model_reporters or {}),
-            agent_reporters=AGENT_REPORTERS | dict(agent_reporters or {}),
+            agent_reporters=asked_of_agents(self) | dict(agent_reporters or {}),
         )
         self._run_and_collect(self._before_first_round)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from parley.agents.topic import EMOTIONS
 from parley.model.casting import REFERENCE
 
 if TYPE_CHECKING:
@@ -31,7 +32,28 @@ def reporters(model: DebateModel) -> dict[str, Any]:
     columns: dict[str, Any] = {"round": "round"}
     for name, reporter in (("mean", _mean), ("sd", _standard_deviation)):
         columns |= {"_".join(filter(None, (name, *cell))): partial(reporter, cell=cell) for cell in cells}
+    asked = [name for name in EMOTIONS if name in model.setup.surveys.also]
+    columns |= {f"{name}_{party}": partial(_emotion, name=name, party=party) for name in asked for party in parties}
     return columns | {"missing": _missing, "stopped": stopped}
+
+
+def agent_reporters(model: DebateModel) -> dict[str, Any]:
+    """Return what is collected of each agent: attitude, party, room, and the emotions for which surveys ask."""
+    asked = [name for name in EMOTIONS if name in model.setup.surveys.also]
+    return AGENT_REPORTERS | {name: partial(_feeling, name=name) for name in asked}
+
+
+def _feeling(agent: Any, name: str) -> float | None:
+    """The agent's last rating of an emotion, in points of its scale; None if it is missing."""
+    rating = agent.ratings.get(name)
+    return None if rating is None else rating.value
+
+
+def _emotion(model: DebateModel, name: str, party: str) -> float | None:
+    """Mean rating of an emotion over the agents of a party who debate; None without a readable one."""
+    people = [agent for agent in model.agents if agent.party == party and agent.group != REFERENCE]
+    known = [value for agent in people if (value := _feeling(agent, name)) is not None]
+    return statistics.fmean(known) if known else None
 
 
 def attitudes_by_party(model: DebateModel) -> Mapping[Cell, Sequence[float]]:

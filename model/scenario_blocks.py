@@ -169,6 +169,9 @@ class Surveys:
     also: tuple[
         str, ...
     ] = ()  # further probes; NAME:public is answered in front of all agents, NAME:turns after every turn
+    chain: tuple[
+        str, ...
+    ] = ()  # probes that are asked first, in this order, each with the answers before it; all answers are in every later prompt
     survey: Literal["rounds", "ends", "never"] = (
         "rounds"  # when agents are surveyed: before the debate and after each round, before and after the debate, or never
     )
@@ -184,10 +187,22 @@ class Surveys:
         _check_numbers(self, asks=1, survey_temperature=0)
         if self.probe in self.also or len(set(self.also)) < len(self.also):
             raise UserError("also must name other survey questions than probe, each only once")
+        self._check_chain()
+
+    def _check_chain(self) -> None:
+        """Errors: UserError for a chain of questions that are not asked, or not in every survey."""
+        asked = [name for name in (self.probe, *self.also) if not name.endswith(TURNS)]
+        if left := [name for name in self.chain if name not in asked]:
+            raise UserError(f"chain names {left[0]}, which no survey asks: add it to also, as in also={left[0]}")
+        if len(set(self.chain)) < len(self.chain):
+            raise UserError("chain must name each survey question only once")
+        if self.chain and self.survey != "rounds":
+            raise UserError("chain needs answers after each round: set survey=rounds, or chain= (empty)")
 
     def survey_probes(self, topic: Topic) -> list[Probe]:
-        """Return the questions of a survey, the main one first."""
-        return [topic.probe(name) for name in (self.probe, *self.also) if not name.endswith(TURNS)]
+        """Return the questions of a survey in the order in which they are asked: a chain, then the main one and the others."""
+        names = dict.fromkeys((*self.chain, self.probe, *self.also))
+        return [topic.probe(name) for name in names if not name.endswith(TURNS)]
 
     def turn_probes(self, topic: Topic) -> list[Probe]:
         """Return the questions that agents answer after every turn."""
@@ -249,7 +264,7 @@ TOP = ""
 # fmt: off
 FIELDS = (
     "name", "title", "source", "environment", "options", "society", "topics", "questions", "split", "episodes", "repetitions",
-    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "probe", "also", "survey",
+    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "probe", "also", "chain", "survey",
     "forecast", "reader", "listing", "asks", "mediator", "represented", "knows", "sides", "format", "closing",
     "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
     "importance", "reflect", "roles", "traits", "confirmation_bias", "reminder", "think", "adapters",

@@ -45,6 +45,8 @@ def _problems(scenario: Scenario) -> Iterator[str]:
         getattr(scenario, entries)  # raises a UserError on an entry that cannot be read
     yield from _intervention_problems(scenario)
     yield from _platform_problems(scenario)
+    if scenario.people.archetypes and scenario.surveys.chain:
+        yield "agents of one kind differ in the answers that a chain tells them: set archetypes=0, or chain= (empty)"
     if scenario.people.archetypes and (scenario.subject.questions or scenario.interventions):
         why = "private deliberations" if scenario.subject.questions else "interventions"
         yield f"agents cannot share survey answers in a scenario with {why}: set archetypes=0"

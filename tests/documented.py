@@ -142,6 +142,7 @@ RULES = (
     Rule(r"friends\.graphml", "--repetitions 1 --rounds 1 --topic racism"),
     Rule(r"network.* --intervene", "--repetitions 2 --set size=16"),
     Rule(r"--scenario (platform|spread|herd_effect|group_polarisation)", "--repetitions 2 --rounds 2 --set size=16"),
+    Rule(r"--scenario emotion_spread", "--repetitions 2 --rounds 2 --set size=16"),
     Rule(r"--scenario herding", "--repetitions 2 --rounds 1"),
     Rule(r"--scenario network", NETWORK),
     Rule(r"--scenario (consensus|representatives)", DELIBERATION),

@@ -14,6 +14,8 @@ from parley.analysis.metrics._cells import COUNTS, REFERENCE, mean_columns, span
 from parley.analysis.tables import Tables
 
 KEYS = ("topic", "group")
+TEXTS = ("party", "emotion")
+"""Columns of `by` that are texts; all others are whole numbers."""
 
 
 class RoomMeasurement(NamedTuple):
@@ -79,7 +81,11 @@ def room_means(
     parts = [part for _, group in measured.groupby([*KEYS], sort=False) for _, part in group.groupby([*KEYS, *by])]
     means = [part.iloc[0][[*KEYS, *by]].to_dict() | _mean_row(part, measures) for part in parts]
     kinds = (
-        dict.fromkeys(KEYS, "object") | dict.fromkeys(by, "int64") | COUNTS | spans(*measures) | {"reason": "object"}
+        dict.fromkeys(KEYS, "object")
+        | {name: "object" if name in TEXTS else "int64" for name in by}
+        | COUNTS
+        | spans(*measures)
+        | {"reason": "object"}
     )
     return pd.DataFrame(means, columns=list(kinds)).astype(kinds)
 

@@ -61,7 +61,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel. low and high: what the ends of the axis mean. flags: (round, text) of interventions before that round."""
+    """A panel. low and high: what the ends of the axis mean; ends: their numbers. flags: (round, text) of interventions before
+    that round.
+    """
 
     title: str
     lines: Sequence[Line]
@@ -69,6 +71,7 @@ class Panel:
     high: str = ""
     flags: Sequence[tuple[int, str]] = ()
     level: float | None = None
+    ends: tuple[int, int] = (0, 10)
 
 
 @dataclass(frozen=True)

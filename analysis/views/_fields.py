@@ -39,6 +39,7 @@ LABELS: dict[str, tuple[str, str]] = {
     "probe": (MEASURED, "Survey question"),
     "forecast": (MEASURED, "Ask agents to predict their final opinion"),
     "also": (ADVANCED, "Further survey questions"),
+    "chain": (ADVANCED, "Survey answers of which agents are reminded"),
     "seed": (ADVANCED, "Random seed"),
     "cast": (ADVANCED, "Which personas meet"),
     "disclose": (ADVANCED, "What agents know of each other"),

@@ -41,9 +41,14 @@ def View(shown: Shown) -> None:
 
 def spoken(chart: Chart, upto: int) -> str:
     """Return the chart as a sentence for screen readers: each party's mean before the debate and after the round."""
+    return f"Mean attitude from 0 to 10, {spoken_means(chart, upto)}"
+
+
+def spoken_means(chart: Chart, upto: int) -> str:
+    """Return the means of each party before the debate and after the round."""
     names = {key.id: key.name for key in chart.keys}
     moved = [f"{panel.title}, {names[line.key]} {_ends(line, upto)}" for panel in chart.panels for line in panel.lines]
-    return f"Mean attitude from 0 to 10, before the debate and after round {upto}: {'; '.join(moved)}"
+    return f"before the debate and after round {upto}: {'; '.join(moved)}"
 
 
 def _ends(line: Line, upto: int) -> str:
@@ -95,7 +100,7 @@ def attitude_panel(tables: Tables, topic: str, group: str, run: str = "") -> tup
     where = (tables.title(topic), group_title(group, tables.names))
     for party in ratings["party"].unique():
         own, key = ratings[ratings["party"] == party], f"{run}|{party}" if run else str(party)
-        line, cells = _party_line(own, key, bool(run))
+        line, cells = party_line(own, key, bool(run))
         lines.append(line)
         name = seat_title(str(party), tables.names)
         rows += [(key, round_, [*where, f"{name}, {run}" if run else name, round_, *row]) for round_, row in cells]
@@ -111,7 +116,7 @@ def _rated(tables: Tables, topic: str, group: str) -> pd.DataFrame:
     return ratings[here & (ratings["probe"] == tables.header.scenario["probe"])]
 
 
-def _party_line(ratings: pd.DataFrame, key: str, plain: bool) -> tuple[Line, list[tuple[int, list[Any]]]]:
+def party_line(ratings: pd.DataFrame, key: str, plain: bool) -> tuple[Line, list[tuple[int, list[Any]]]]:
     """Return the line of a party and, by round, the cells of its values: mean, ends of the interval, rooms, missing ratings."""
     rounds = range(int(ratings["round"].max()) + 1)
     rooms = _wide(ratings, ["room"]).reindex(columns=rounds)

@@ -12,7 +12,7 @@ from parley.agents.society import DEFAULT
 from parley.analysis import provenance
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.figures import styles_of_run
-from parley.analysis.formatting import count_phrase, format_number, seat_label
+from parley.analysis.formatting import count_phrase, format_feelings, format_number, seat_label
 from parley.analysis.tables import Tables
 from parley.analysis.views._finder import finder
 from parley.analysis.views._html import Line, element, line, log
@@ -93,8 +93,9 @@ def hit_lines(tables: Tables, titles: Mapping[str, str], hits: Sequence[Hit]) ->
 
 def room_lines(tables: Tables, room: str) -> list[Line]:
     """Return for each round of a room its heading, interventions, lines, and the ratings after it, each with its moment."""
-    turns, ratings, acts = (
-        frame[frame["room"] == room] for frame in (tables.utterances, tables.attitudes, tables.interventions)
+    turns, ratings, felt, acts = (
+        frame[frame["room"] == room]
+        for frame in (tables.utterances, tables.attitudes, tables.emotions, tables.interventions)
     )
     seated = tables.agents[tables.agents["room"] == room].to_dict("records")
     party, looks = {row["agent"]: str(row["party"]) for row in seated}, edges(tables)
@@ -108,7 +109,9 @@ def room_lines(tables: Tables, room: str) -> list[Line]:
             lines.append(line(provenance.intervention_event(act, seated), "turn outside", at=began))
         for place, row in enumerate(here, 1):
             lines.append(turn(row, looks[party[row["agent"]]]) | {"at": moment(round_, place, len(here))})
-        lines += [one | {"at": moment(round_)} for one in _ratings(ratings[ratings["round"] == round_], round_)]
+        after = _ratings(ratings[ratings["round"] == round_], round_)
+        after += _feelings(felt[felt["round"] == round_], round_)
+        lines += [one | {"at": moment(round_)} for one in after]
     return lines
 
 
@@ -152,8 +155,16 @@ def _ratings(rows: pd.DataFrame, round_: int) -> list[Line]:
         )
         for row in rows.to_dict("records")
     ]
-    when = f"After round {round_}" if round_ else "Before the debate"
-    return [line(f"{when}: ", "rated", parts=parts)] if parts else []
+    return [line(f"{_when(round_)}: ", "rated", parts=parts)] if parts else []
+
+
+def _feelings(rows: pd.DataFrame, round_: int) -> list[Line]:
+    parts = [(f"{row['name']} {text}", person_of(row)) for row, text in format_feelings(rows.to_dict("records"))]
+    return [line(f"{_when(round_)}, emotion (1-7): ", "rated", parts=parts)] if parts else []
+
+
+def _when(round_: int) -> str:
+    return f"After round {round_}" if round_ else "Before the debate"
 
 
 def person_of(row: Mapping[Any, Any]) -> tuple[str, int]:

@@ -13,12 +13,18 @@ solara = pytest.importorskip("solara", reason="the [app] extra is not installed"
 from solara.server import settings  # noqa: E402
 
 from parley.analysis.figures import STYLES  # noqa: E402
-from parley.analysis.tables import Tables, load  # noqa: E402
+from parley.analysis.tables import Tables, load, tables  # noqa: E402
 from parley.analysis.views._chart import LIBRARY, as_json, marker_path, party_key  # noqa: E402
 from parley.analysis.views.attitudes import attitude_chart, flags, spoken  # noqa: E402
 from parley.analysis.views.compare import comparison_chart  # noqa: E402
+from parley.analysis.views.conversation import room_lines  # noqa: E402
 from parley.analysis.views.distribution import BINS, histograms  # noqa: E402
+from parley.analysis.views.emotions import emotion_chart  # noqa: E402
+from parley.model.debate import DebateModel  # noqa: E402
 from parley.model.events import Intervened  # noqa: E402
+from parley.model.recorder import MemoryRecorder  # noqa: E402
+from parley.model.run_folder import make_header  # noqa: E402
+from parley.model.scenario import Scenario  # noqa: E402
 
 ATTACK = "<img src=x onerror=alert(1)> \u202eevil\u2069 {a|b}\nand more"
 
@@ -124,3 +130,26 @@ def test_a_party_looks_as_in_the_figures_of_the_report() -> None:
     key = party_key("republican", "Republican", look)
     assert (key.colour, key.path) == (look["color"], marker_path(look["markers"][0]))
     assert "C" in marker_path("o")
+
+
+def test_emotions_have_a_panel_each_from_one_to_seven(small: Callable[..., Scenario]) -> None:
+    """Means are those of the ratings by room and party, the axis is that of the question, and a missing rating is counted."""
+    setup, recorder = small("two_way", also="valence,arousal", rounds=1, llm="oracle,volatility=.5"), MemoryRecorder()
+    model = DebateModel(setup, recorder=recorder)
+    model.run()
+    run = tables([make_header(setup, (), model.backend), *recorder.events])
+    chart = emotion_chart(run, "x")
+    assert [(panel.title, panel.low, panel.high, panel.ends) for panel in chart.panels] == [
+        ("Valence: Racism", "very bad", "very good", (1, 7)),
+        ("Arousal: Racism", "very calm", "very worked up", (1, 7)),
+    ]
+    felt = run.emotions[(run.emotions["probe"] == "arousal") & (run.emotions["party"] == "democrat")]
+    line = next(line for line in chart.panels[1].lines if line.key == "democrat")
+    assert [mean for mean, _, _ in line.means] == pytest.approx(
+        felt.groupby("round")["value"].mean().tolist(), abs=0.001
+    )
+    assert {row[-1] for _, _, row in chart.rows} == {0}
+    (room, *_) = run.agents["room"][run.agents["group"] != "reference"]
+    shown = [one for one in room_lines(run, room) if "emotion (1-7)" in json.dumps(one)]
+    assert len(shown) == 2
+    assert "valence" in json.dumps(shown[0])

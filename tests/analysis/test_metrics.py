@@ -29,6 +29,7 @@ ROOMS = ("polarisation", "text_diversity")
 NETWORKS = ("assortativity", "modularity", "echo_chamber", "consensus", "cascades", "friendship", "exposure")
 
 PLATFORMS = ("spread", "herd_effect", "recommender_effect")
+EMOTIONS = ("emotions", "emotional_contagion")
 HERDING = ("herding_time", "wrong_cascades", "welfare", "signal_weights")
 
 
@@ -38,7 +39,7 @@ def row(frame: pd.DataFrame, party: str = "republican") -> pd.Series:
 
 def test_the_folder_is_the_registry() -> None:
     """A metric that is dropped in is found, in its order, with all that summary and tables ask of it."""
-    assert tuple(metrics()) == (*ALL, *ROOMS, "contagion", *NETWORKS, *PLATFORMS, *HERDING)
+    assert tuple(metrics()) == (*ALL, *ROOMS, "contagion", *NETWORKS, *PLATFORMS, *EMOTIONS, *HERDING)
     for metric in metrics().values():
         assert all(hasattr(metric, name) for name in ("ORDER", "TITLE", "NOTE", "LABELS", "compute"))
 

@@ -19,6 +19,7 @@ RUNS = {
     "fake_news": {"rounds": 4},
     "network": {"topics": "racism", "size": 20, "think": "bdi", "interventions": "shock round=1 text='Prices double.'"},
     "platform": {"topics": "racism", "size": 20, "rounds": 4, "seeded": 0.3, "against": "random"},
+    "emotion_spread": {"topics": "racism", "size": 12, "graph": "blocks,degree=4", "rounds": 4},
     "herding": {"planner": "model"},
     "consensus_habermas": {},
     "two_way": {"topics": "racism", "roles": "republican:skeptic"},

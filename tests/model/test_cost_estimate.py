@@ -37,7 +37,7 @@ class Thinker(Fake):
         return {"backend": "openai", "model": "gpt-5"}
 
 
-MEDIA = ("platform", "herd_effect", "group_polarisation", "spread")
+MEDIA = ("platform", "herd_effect", "group_polarisation", "spread", "emotion_spread")
 """Where people choose how many calls there are."""
 
 

@@ -15,14 +15,15 @@ people or about large language models.
     writing.py         personas, cases, questions
     act_law.py         the planted law of acts on a social medium          acts.py        acts by that law
     self_questions.py  who it is, what it heard, what changed its mind
+    emotion_law.py     the planted law by which feelings spread           emotions.py    feelings by that law
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
     self_facts.py      reads from a persona who somebody is
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
 the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`); herd and homophily are those of acts
-(`--llm oracle,herd=1`). own, public and noise say how it chooses between two options after others (`--llm oracle,own=2`): the
-weights of its own signal and of the public belief (1: a Bayesian's), and the noise of its choice (0: none). society is whose
-banks it has, and a run sets it.
+(`--llm oracle,herd=1`); contagion and volatility are those of feelings (`--llm oracle,contagion=.2`). own, public and noise say
+how it chooses between two options after others (`--llm oracle,own=2`): the weights of its own signal and of the public belief (1:
+a Bayesian's), and the noise of its choice (0: none). society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import math
 
 from parley.llm.backends.oracle.act_law import HERD, HOMOPHILY, ActLaw
 from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.emotion_law import EmotionLaw
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.backends.oracle.social_learning import Person
 from parley.llm.errors import UserError
@@ -54,6 +56,8 @@ def open_backend(
     own: float = 1.0,
     public: float = 1.0,
     noise: float = 0.0,
+    contagion: float = 0.0,
+    volatility: float = 0.0,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -67,5 +71,7 @@ def open_backend(
         raise UserError(
             "oracle: own, public and noise must be finite numbers, and noise at least 0, as in oracle,own=2,noise=1"
         )
+    emotions = EmotionLaw(contagion, volatility)
+    emotions.check()
     planted = {name: value for name, value in changes.items() if value is not None}
-    return Oracle(planted, pull, society, ActLaw(homophily, herd), Person(own, public, noise))
+    return Oracle(planted, pull, society, ActLaw(homophily, herd), Person(own, public, noise), emotions)

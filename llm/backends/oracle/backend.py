@@ -9,6 +9,7 @@ from typing import Any
 from parley.llm.backends.oracle import acts, herding, judging, mediation, speech, stance, surveys, writing
 from parley.llm.backends.oracle.act_law import PLANTED
 from parley.llm.backends.oracle.dynamics import Speaker
+from parley.llm.backends.oracle.emotion_law import CALM
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.backends.oracle.social_learning import BAYESIAN
 from parley.llm.request import Reply, Request, Usage
@@ -30,7 +31,8 @@ class Oracle(Speaker):
         }
         acts = {} if self.acts == PLANTED else {"acts": asdict(self.acts)}
         chooser = {} if self.chooser == BAYESIAN else {"chooser": self.chooser._asdict()}
-        return identity | acts | chooser
+        emotions = {} if self.emotions == CALM else {"emotions": self.emotions._asdict()}
+        return identity | acts | chooser | emotions
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""

@@ -36,7 +36,7 @@ class Reading:
 
     `unheard` counts lines whose label is not a name that the request lists, and does not look like a name. `persona` is the
     system message without temperament (which the oracle ignores) and confirmation bias. `opening` is the first paragraph, `ask`
-    the last.
+    the last. `reserved` words of the length asked for are kept for what the speaker adds at the end.
     """
 
     request: Request
@@ -47,6 +47,7 @@ class Reading:
     own: tuple[str, ...]
     ask: str
     unheard: int = 0
+    reserved: int = 0
 
     @cached_property
     def party(self) -> str:
@@ -92,7 +93,7 @@ class Reading:
     def words(self) -> int:
         """The length asked for, in words (WORDS when none is)."""
         length = self.banks.pattern("words").search(self.ask)
-        return int(length[1]) if length else self.facts.get("words", WORDS)
+        return (int(length[1]) if length else self.facts.get("words", WORDS)) - self.reserved
 
     @property
     def heard_text(self) -> str:

@@ -11,14 +11,17 @@ its text is a, in public posts too, except
                   support 0.4, status 0.2 (without an argument it says what it thinks, like any speaker)
     given side    a + 0.8 (end - a), the end of that side: who argues for its own opinion sounds more certain
 
-All of it is planted. It changes no attitude of the speaker; what is said moves the hearers, by the law of dynamics.py.
+Where its prompt reminds a speaker of what it feels, it ends by saying so (emotions.py). All of it is planted. It changes no
+attitude of the speaker; what is said moves the hearers, by the law of dynamics.py.
 """
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from parley.llm.backends.oracle.dynamics import Speaker, dither
+from parley.llm.backends.oracle.emotions import said_feelings
 from parley.llm.backends.oracle.mediation import answer_contribution
 from parley.llm.backends.oracle.phrases import TopicBank, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
@@ -41,6 +44,8 @@ def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
     facts = reading.facts
     if "issue" in facts:
         return answer_contribution(reading, speaker)
+    feelings = said_feelings(reading)
+    reading = replace(reading, reserved=len(feelings.split())) if feelings else reading
     if reading.topic is None:
         return unknown(reading)
     own, unread = speaker.attitude(reading)
@@ -60,7 +65,8 @@ def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
         text = _post(reading, value, rng, speaker)
     else:
         text = compose(reading, value, rng, speaker)
-    return Reply(text, notes=unread_notes(unread)) if text else too_few_words(reading)
+    said = " ".join(filter(None, [text, feelings]))
+    return Reply(said, notes=unread_notes(unread)) if text else too_few_words(reading)
 
 
 def role_of(role: str) -> str:

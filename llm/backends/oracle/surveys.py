@@ -13,6 +13,8 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, agreement, habit, position_now, read
+from parley.llm.backends.oracle.emotion_law import FEELINGS
+from parley.llm.backends.oracle.emotions import feeling_now
 from parley.llm.backends.oracle.phrases import Banks, first_phrase, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_questions import answer_self, decline, kinds_of
@@ -64,6 +66,8 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
         return _rate_text(reading, scale, speaker)
     if facts.get("construct") == "confidence":
         return _rate_confidence(reading, scale, speaker)
+    if facts.get("construct") in FEELINGS:
+        return _rate_feeling(reading, scale, speaker)
     stated = topic and directed(reading.banks, scale, reading.question, topic, facts.get("sentence", ""))
     if not topic or not stated:
         return unknown(reading)
@@ -146,6 +150,13 @@ def _rate_confidence(reading: Reading, scale: RatingScale, speaker: Speaker) -> 
     reply = pick(reading, nearest_shares(scale, value), str, reading.ask, value)
     reply.notes = own.notes
     return reply
+
+
+def _rate_feeling(reading: Reading, scale: RatingScale, speaker: Speaker) -> Reply:
+    """Rate the valence or arousal, with the low end of the scale for a feeling of 1 and the high end for 7."""
+    felt = feeling_now(reading, speaker, reading.facts["construct"])
+    value = scale.low + (felt - LOW) / (HIGH - LOW) * (scale.high - scale.low)
+    return pick(reading, nearest_shares(scale, value), DirectedScale(scale, 1).text, reading.ask, value)
 
 
 def answer_questionnaire(reading: Reading, speaker: Speaker) -> Reply:
