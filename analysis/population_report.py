@@ -24,6 +24,7 @@ from parley.analysis.report import Report
 from parley.environments.survey_table import describe_survey
 from parley.model.node_traits import attitude_names
 from parley.model.population_interventions import Happened
+from parley.model.population_platform import TREES, PopulationMedium
 from parley.model.population_record import ATTITUDES, INTERVENTIONS, LINKS
 from parley.model.survey_people import SurveyPeople, compare_means
 
@@ -45,6 +46,14 @@ CHANGES = {
 }
 """The columns of a population with a feed, rewiring or interventions, in words."""
 COUNTS = ("present", "muted")
+SPREAD = {
+    "views": "people who were shown a post, on average",
+    "scale": "people in the tree of a post, on average",
+    "largest": "people in the largest tree",
+    "depth": "depth of the largest tree",
+    "breadth": "breadth of the largest tree",
+}
+"""The columns of trees of shared posts, in words."""
 
 
 def distribution(folder: Path) -> pd.DataFrame:
@@ -91,18 +100,19 @@ def write(
     traits: Sequence[str] = (),
     people: SurveyPeople | None = None,
     happened: Sequence[Happened] = (),
+    medium: PopulationMedium | None = None,
 ) -> Path:
     """Write tables/, figures/ and summary.md into the folder of a finished population; return the summary's path.
 
     scalars: the model's reporters, a row per step. run: the settings. law: a fitted law adds its own report and
     caption. converged: the step in which the run stopped because opinions hardly moved. traits: the attributes of nodes
-    that were used. people: the respondents of a survey. happened: the interventions.
+    that were used. people: the respondents of a survey. happened: the interventions. medium: the social medium.
     """
     spread, measures, warning = distribution(folder), scalars.drop(columns=["stopped"]), law.extrapolation(run["steps"])
     report = Report(folder, Path(SUMMARY).stem, f"A population of {run['agents']:,}")
     report.data(**{"tables/scalars": measures, "tables/distribution": spread})
     report.plain(f"{run['law']} on {run['graph']}, {run['steps']} steps, seed {run['seed']}.")
-    changes = [what for what in (_feed(run), _rewiring(run)) if what]
+    changes = [what for what in (_feed(run), _platform(run), _rewiring(run)) if what]
     report.note(
         ABOUT,
         *(changes or ([] if happened else [EVERYONE])),
@@ -114,8 +124,10 @@ def write(
         draw(spread, measures, caption, happened), "figures/distribution", "Share of people by attitude and step"
     )
     report.section("In short", convergence(run, converged), _used_traits(traits))
-    _add_measures(report, measures.drop(columns=[*CHANGES], errors="ignore"))
+    used = [*medium.acts, *TREES, "visits"] if medium else []
+    _add_measures(report, measures.drop(columns=[*CHANGES, *used], errors="ignore"))
     _add_changes(report, measures)
+    _add_acts(report, measures, medium, law)
     _add_interventions(report, happened)
     _add_survey(report, people)
     report.lines(law.told)
@@ -142,6 +154,12 @@ def _feed(run: Mapping[str, Any]) -> str:
     return f"At every step, a feed ({run['feed']}) selects whom each agent reads among those that it hears."
 
 
+def _platform(run: Mapping[str, Any]) -> str:
+    if "platform" not in run:
+        return ""
+    return f"People use a social medium ({run['platform']}): active people are shown a feed of posts, and each does one act."
+
+
 def _rewiring(run: Mapping[str, Any]) -> str:
     return f"Before every step but the first, links change: {run['rewiring']}." if "rewiring" in run else ""
 
@@ -154,7 +172,8 @@ def _record_files(run: Mapping[str, Any]) -> str:
     names, who = ", ".join(attitude_names(run.get("dimensions", 1))), "agent, party"
     who += ", respondent" if "people" in run else ""
     files = f"`{ATTITUDES}` (step, agent, {names}; every {run['every']}. step), `agents.parquet` ({who})"
-    files += f", `{LINKS}` (links that changed)" if "rewiring" in run or "interventions" in run else ""
+    changing = any(name in run for name in ("rewiring", "interventions", "platform"))
+    files += f", `{LINKS}` (links that changed)" if changing else ""
     return files + (f", `{INTERVENTIONS}` (whom each intervention reached)" if "interventions" in run else "")
 
 
@@ -170,6 +189,26 @@ def _add_changes(report: Report, scalars: pd.DataFrame) -> None:
         ],
         ["", f"step {int(first['step'])}", f"step {int(last['step'])}"],
     )
+
+
+def _add_acts(report: Report, scalars: pd.DataFrame, medium: PopulationMedium | None, law: Law) -> None:
+    """Add what people did on a social medium, and how far posts spread."""
+    if medium is None:
+        return
+    visits, acts = int(scalars["visits"].sum()), medium.law
+    source = "fitted to the run" if getattr(law, "fit", None) else "planted"
+    report.section(
+        "Acts",
+        f"{visits:,} visits in all steps. The law of acts is {source}: the log odds of liking a post fall by "
+        f"{acts.homophily:.2f} with each point of distance, and rise by {acts.herd:.2f} with a score above 0.",
+    )
+    rows = [[act, f"{int(scalars[act].sum()):,}", f"{scalars[act].sum() / max(visits, 1):.3f}"] for act in medium.acts]
+    report.table(rows, ["act", "times", "share of visits"])
+    report.add(
+        "How far posts spread (as `tables/spread` of a run: docs/metrics.md). Everything is one network, so no interval:"
+    )
+    last = scalars.iloc[-1]
+    report.table([[words, format_number(float(last[name]), 2)] for name, words in SPREAD.items()], ["", "last step"])
 
 
 def _add_interventions(report: Report, happened: Sequence[Happened]) -> None:

@@ -29,11 +29,19 @@ import run  # noqa: F401  (`parley` is this checkout)
 
 IN_FLIGHT = 128
 SERVER = """
-import asyncio, json, sys
-told = json.dumps({"id": "x", "object": "chat.completion", "created": 1, "model": "echo", "choices": [{"index": 0, "message":
-    {"role": "assistant", "content": "I have thought about it, and I think it is a serious problem for all of us. " * 2},
-    "finish_reason": "stop"}], "usage": {"prompt_tokens": 300, "completion_tokens": 40, "total_tokens": 340}}).encode()
-REPLY = b"HTTP/1.1 200 OK\\r\\nContent-Type: application/json\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(told) + told
+import asyncio, json, sys, zlib
+def reply(text):
+    told = json.dumps({"id": "x", "object": "chat.completion", "created": 1, "model": "echo", "choices": [{"index": 0, "message":
+        {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 300, "completion_tokens": 40, "total_tokens": 340}}).encode()
+    return b"HTTP/1.1 200 OK\\r\\nContent-Type: application/json\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(told) + told
+REPLY = reply("I have thought about it, and I think it is a serious problem for all of us. " * 2)
+ACTS = [reply(act) for act in sys.argv[2].split(",")] if sys.argv[2:] else []
+FIRST = reply("1")
+def answer(body):
+    if ACTS and b"with one word only" in body:
+        return ACTS[zlib.crc32(body) % len(ACTS)]
+    return FIRST if ACTS and b"with its number only" in body else REPLY
 DELAY = float(sys.argv[1])
 class Answer(asyncio.Protocol):
     def connection_made(self, transport):
@@ -46,11 +54,11 @@ class Answer(asyncio.Protocol):
             size = int(head[at + 15:].split(b"\\r\\n")[0]) if at >= 0 else 0
             if len(self.held) < end + 4 + size:
                 return
-            self.held = self.held[end + 4 + size:]
-            asyncio.get_running_loop().call_later(DELAY, self.say) if DELAY else self.say()
-    def say(self):
+            body, self.held = self.held[end + 4:end + 4 + size], self.held[end + 4 + size:]
+            asyncio.get_running_loop().call_later(DELAY, self.say, body) if DELAY else self.say(body)
+    def say(self, body):
         if not self.transport.is_closing():
-            self.transport.write(REPLY)
+            self.transport.write(answer(body))
 async def main():
     server = await asyncio.get_running_loop().create_server(Answer, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
@@ -64,8 +72,10 @@ PROMPT = [
 
 
 @contextmanager
-def server(delay: float) -> Iterator[str]:
-    process = subprocess.Popen([sys.executable, "-c", SERVER, str(delay)], stdout=subprocess.PIPE, text=True)
+def server(delay: float, acts: str = "") -> Iterator[str]:
+    """A server that waits so many seconds. With acts (`post,like`) it answers the questions of a platform with one of them."""
+    words = [sys.executable, "-c", SERVER, str(delay), *[acts][: len(acts)]]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
         yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"

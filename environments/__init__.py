@@ -33,6 +33,7 @@ ENVIRONMENTS = Registry(
         "sparse_feeds",
         "sparse_graphs",
         "sparse_links",
+        "sparse_platforms",
         "survey_table",
         "text_columns",
     ),

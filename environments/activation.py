@@ -2,7 +2,9 @@
 
 Each class here is one choice, and its fields are the options. `active(members, round_, society)` returns the members
 who speak; it returns the same members for the same room and round. An inactive member makes no utterance, but it hears
-and is surveyed. `varies` says whether chance decides how many members speak.
+and is surveyed. `varies` says whether chance decides how many members speak. `chances(drawn, round_)` returns how probable
+it is that each person of a population is active, from one standard normal number per person; classes without it cannot be
+used in populations.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 
 from parley.environments._social_graph import SocialGraph
 from parley.environments.base import in_range
+from parley.environments.sparse_links import Floats
 from parley.llm.registry import Registry
 
 ACTIVATION = Registry("activation", __name__, "parley.activation", ("active",))
@@ -29,6 +32,9 @@ class Every:
 
     def active(self, members: tuple[int, ...], round_: int, society: SocialGraph) -> tuple[int, ...]:
         return members
+
+    def chances(self, drawn: Floats, round_: int) -> Floats:
+        return np.ones(len(drawn))
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,9 @@ class Poisson:
     def active(self, members: tuple[int, ...], round_: int, society: SocialGraph) -> tuple[int, ...]:
         rng, chance = society.draw("active", round_), 1 - math.exp(-self.rate)
         return tuple([member for member in members if rng.random() < chance])
+
+    def chances(self, drawn: Floats, round_: int) -> Floats:
+        return np.full(len(drawn), 1 - math.exp(-self.rate))
 
 
 @dataclass(frozen=True)
@@ -176,6 +185,10 @@ class Clock:
         return tuple(
             [one for one, rate in zip(members, rates, strict=True) if draws.random() < 1 - math.exp(-rate * time)]
         )
+
+    def chances(self, drawn: Floats, round_: int) -> Floats:
+        rates = self.rate * np.exp(self.spread * drawn - self.spread**2 / 2)
+        return 1 - np.exp(-rates * self.time_of_day(round_))
 
     def time_of_day(self, round_: int) -> float:
         """Return the factor of the time of day in a round.

@@ -34,6 +34,11 @@ def keep_links(graph: csr_array, kept: Flags) -> csr_array:
     return csr_array((graph.data[kept], graph.indices[kept], ends), shape=graph.shape)
 
 
+def pair_graph(sources: Codes, targets: Codes, hearers: int, heard: int) -> csr_array:
+    """Return the graph of these pairs, each with the weight 1; equal pairs add up."""
+    return csr_array((np.ones(len(sources)), (sources, targets)), shape=(hearers, heard))
+
+
 def lowest_links(graph: csr_array, ranks: Floats, number: int) -> Flags:
     """Return (links,) which links are among the `number` lowest of their hearer; all of a hearer with fewer links.
 

@@ -2,7 +2,7 @@
 
 There are no agent objects: every agent is a row. One `step` in order:
 1. interventions happen (model/population_interventions.py), and from step 2 on links are rewired (environments/rewiring.py);
-2. a feed selects who reads whom (environments/sparse_feeds.py);
+2. a feed selects who reads whom (environments/sparse_feeds.py), or people use a social medium (model/population_platform.py);
 3. the law moves all opinions (agents/laws/motion.py), with a random stream of its own for each step;
 4. the attitudes are recorded, if this step is to be recorded (model/population_record.py);
 5. the DataCollector collects.
@@ -25,6 +25,8 @@ from parley.agents.laws.base import AXIS
 from parley.agents.laws.motion import STUBBORN, Motion
 from parley.environments.rewiring import open_population_rewiring
 from parley.environments.sparse_feeds import open_feed
+from parley.environments.sparse_links import pair_graph
+from parley.environments.sparse_platforms import PopulationPlatform, open_platform
 from parley.environments.survey_table import Survey
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.registry import name_of
@@ -41,6 +43,7 @@ from parley.model.population_interventions import (
     parse_population_interventions,
 )
 from parley.model.population_network import PopulationNetwork
+from parley.model.population_platform import PopulationMedium, Visits, choose_act_law
 from parley.model.population_record import Columns
 from parley.model.population_reporters import population_reporters
 from parley.model.stepping import SteppedModel
@@ -83,6 +86,8 @@ class PopulationModel(SteppedModel):
         How links change between steps: `"nearer,beyond=2"`. By default they stay.
     interventions : str or iterable
         What happens from outside: `"message round=3 value=8"` (docs/interventions.md).
+    platform : str or PopulationPlatform
+        The social medium on which people act: `"hot,length=5"` (docs/platform.md). By default people read each other's opinions.
 
     Attributes
     ----------
@@ -94,6 +99,10 @@ class PopulationModel(SteppedModel):
         The interventions so far.
     outside : OutsideLines or None
         What messages say.
+    medium : PopulationMedium or None
+        The posts of a social medium, and who shared them.
+    visits : Visits or None
+        What people did on it in the last step.
     converged : int or None
         The step in which no opinion moved more than `until`; None if there was none.
     traits : tuple of str
@@ -131,6 +140,7 @@ class PopulationModel(SteppedModel):
         feed: Any = "",
         rewiring: Any = "",
         interventions: str | Iterable[Any] = (),
+        platform: Any = "",
     ):
         if not 1 <= agents <= LARGEST:
             raise UserError(f"a population has 1 to {LARGEST:,} agents, not {agents:,}")
@@ -144,9 +154,12 @@ class PopulationModel(SteppedModel):
         self._rules = open_feed(feed) if isinstance(feed, str) else feed, open_population_rewiring(rewiring)
         self.happened: list[Happened] = []
         self.outside: OutsideLines | None = None
+        self.medium: PopulationMedium | None = None
+        self.visits: Visits | None = None
         chosen = setup.choose_graph(graph, agents)
         self.people = self._draw_people(people, chosen, agents, parties)
         self._set_up(open_law(law) if isinstance(law, str) else law, chosen, agents, parties)
+        self._open_platform(open_platform(platform) if isinstance(platform, str) else platform)
         self.datacollector = mesa.DataCollector(model_reporters=population_reporters(self))
         self._run_and_collect(self._record_start)
 
@@ -189,6 +202,7 @@ class PopulationModel(SteppedModel):
         try:
             people = People(self.codes, names, traits)
             self.motion = Motion.start(law, self.opinions, people, self.draws("stubborn"))
+            self._start = law, self.opinions, people
             self._prepare_interventions(law, people)
         except ValueError as error:
             raise UserError(f"law {name_of(type(law))}: {error}") from error
@@ -202,6 +216,19 @@ class PopulationModel(SteppedModel):
         messages = [one for one in self.interventions if isinstance(one, Message)]
         if messages:
             self.outside = OutsideLines.prepare(messages, law, self.motion, self.opinions, people)
+
+    def _open_platform(self, platform: PopulationPlatform | None) -> None:
+        """Prepare the social medium, if there is one. Errors: UserError for what cannot go with it."""
+        if platform is None:
+            return
+        if self.dimensions > 1:
+            raise UserError("posts on a platform state one opinion: leave out --dimensions")
+        if self.network.feed:
+            raise UserError("--platform shows posts and --feed shows opinions: leave out --feed")
+        if self.outside is not None:
+            raise UserError("a message would be no post: leave out the message, or --platform")
+        drawn = self.draws("activity").standard_normal(len(self.codes))
+        self.medium = PopulationMedium(platform, choose_act_law(platform, self.law), len(self.codes), drawn)
 
     @property
     def law(self) -> Law:
@@ -261,11 +288,17 @@ class PopulationModel(SteppedModel):
     def _next_round(self) -> None:
         before, step = self.opinions, self.round + 1
         self.network.changes = []
+        if self.visits is not None:
+            self.network.change("remove", *self.visits.unfollowed)
+            self.network.change("add", *self.visits.followed)
         self._intervene(step)
         if self.network.rewiring and step > 1:
             self.network.rewire(self.shown, self.draws("rewiring", step))
-        read = self.network.select(self.shown, self.draws("feed", step))
-        self.opinions = self._moved(read, self.draws("step", step))
+        if self.medium:
+            self.opinions = self._use_platform(self.medium, step)
+        else:
+            read = self.network.select(self.shown, self.draws("feed", step))
+            self.opinions = self._moved(read, self.draws("step", step))
         self.round = step
         if self.until is not None and self._settled(np.abs(self.opinions - before).max()):
             self.converged = step
@@ -293,10 +326,32 @@ class PopulationModel(SteppedModel):
             moved[absent] = before[absent]
         return moved
 
+    def _use_platform(self, medium: PopulationMedium, step: int) -> Floats:
+        """Let people act; return their opinions after what they read. Who read nothing keeps its opinion."""
+        network, before, size = self.network, self.opinions, len(self.opinions)
+        flags = [np.zeros(size, dtype=np.bool_) if one is None else one for one in (network.muted, network.absent)]
+        draws = self.draws("platform", step)
+        visits = medium.run_round(step, before, network.graph, flags[0] | flags[1], flags[1], self.motion.law, draws)
+        self.visits = visits
+        network.read = pair_graph(visits.readers, medium.posts.author[visits.posts], size, size)
+        lines, places = np.unique(visits.posts, return_inverse=True)
+        grades = medium.posts.grade[lines]
+        medium.forget_old_posts(step - medium.platform.lasting + 1)
+        law, start, people = self._start
+        motion = self.motion.with_lines(law, start, people, grades) if len(lines) else self.motion
+        graph = pair_graph(visits.readers, size + places.ravel(), size + len(lines), size + len(lines))
+        moved = motion.step(np.concatenate((before, grades)), graph, self.draws("step", step), self.round)[:size]
+        readers = np.zeros(size, dtype=np.bool_)
+        readers[visits.readers] = True
+        return np.where(readers, moved, before)
+
     def _settled(self, largest: float) -> bool:
         """Whether the run has converged: no opinion moved far, and no intervention is to come."""
         coming = any(one.every or one.round > self.round for one in self.interventions)
         return self.until is not None and largest <= self.until and not coming
+
+    def _before_collecting(self) -> None:
+        self.trees = self.medium.measure_trees() if self.medium else {}
 
     def draws(self, *name: object) -> np.random.Generator:
         """Open a named random stream."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parley.agents.laws import Floats
+from parley.model.population_platform import TREES
 from parley.model.reporters import stopped
 from parley.model.trait_assignment import MIDDLE
 
@@ -27,8 +28,12 @@ def population_reporters(model: PopulationModel) -> dict[str, Any]:
         for code, party in [(None, ""), *_several_parties(model)]:
             for name, statistic in STATISTICS.items():
                 columns[name + suffix + party] = partial(_summarise, statistic=statistic, code=code, place=place)
-    if model.network.feed or model.network.rewiring or model.interventions:
+    if model.network.feed or model.network.rewiring or model.interventions or model.medium:
         columns |= SOCIETY
+    if model.medium:
+        columns["visits"] = _visits
+        columns |= {act: partial(_acts, place=place) for place, act in enumerate(model.medium.acts)}
+        columns |= {name: partial(_trees, name=name) for name in TREES}
     return columns | {"beyond": _beyond, "stopped": stopped}
 
 
@@ -83,6 +88,18 @@ def _distance(model: PopulationModel) -> float | None:
 
 def _new_links(model: PopulationModel) -> float:
     return model.network.new_links
+
+
+def _visits(model: PopulationModel) -> int:
+    return 0 if model.visits is None else int(model.visits.active.sum())
+
+
+def _acts(model: PopulationModel, place: int) -> int:
+    return 0 if model.visits is None else int((model.visits.acts == place).sum())
+
+
+def _trees(model: PopulationModel, name: str) -> float | None:
+    return model.trees[name]
 
 
 SOCIETY: dict[str, Callable[[PopulationModel], Any]] = {

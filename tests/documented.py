@@ -114,6 +114,7 @@ RULES = (
     ),
     Rule(r"^run\.py calibrate .*pocket", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives episodes", why=LONG, how="parse"),
+    Rule(r"--data cascades\.csv", why=HERE, how="parse"),
     Rule(r"habermas_\w+\.json|--review|^run\.py case", why=HERE, how="parse"),
     Rule(r"^run\.py (questions|validate .*openai)", why=SERVER, how="parse"),
     Rule(
@@ -141,6 +142,7 @@ RULES = (
     Rule(r"--out runs/a\b|replay:runs/a|--out runs/rooms", "--repetitions 10 --rounds 2 --topic racism"),
     Rule(r"friends\.graphml", "--repetitions 1 --rounds 1 --topic racism"),
     Rule(r"network.* --intervene", "--repetitions 2 --set size=16"),
+    Rule(r"--scenario platform .*runs/acts", "--repetitions 10 --rounds 6 --set size=16"),
     Rule(r"--scenario (platform|spread|herd_effect|group_polarisation)", "--repetitions 2 --rounds 2 --set size=16"),
     Rule(r"--scenario emotion_spread", "--repetitions 2 --rounds 2 --set size=16"),
     Rule(r"--scenario herding", "--repetitions 2 --rounds 1"),

@@ -146,6 +146,10 @@ class Law(ABC):
         """Return the share of people with values that the law was never fitted to; None for a law that is no fit."""
         return None
 
+    def speak(self, opinions: Floats, generator: np.random.Generator) -> Floats:
+        """Return what people with these opinions say, as grades: their opinions, unless the law was fitted to lines of a run."""
+        return opinions
+
     @abstractmethod
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
         """Return the opinions after the law's own move; `opinions` is not changed."""

@@ -79,6 +79,9 @@ class Surrogate(FromFit, Law):
         heard = neighbour_mean(opinions, graph, spoken_grade(opinions, response, first))
         return next_attitude(opinions, heard, response, chance, second)
 
+    def speak(self, opinions: Floats, generator: np.random.Generator) -> Floats:
+        return spoken_grade(opinions, self._numbers[: len(RESPONSE)], generator.standard_normal(len(opinions)))
+
     def beyond(self, opinions: Floats, graph: csr_array) -> float:
         own_low, own_high, heard_low, heard_high = self._numbers[len(RESPONSE) :]
         heard = neighbour_mean(opinions, graph, np.clip(opinions + self._numbers[0], 0, 10))

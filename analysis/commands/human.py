@@ -19,7 +19,11 @@ def human_parser() -> Parser:
         cli.out("RUN/human"),
     )
     add_option(parser, "RUN", "a run folder", Path)
-    add_option(parser, "--data FOLDER", "the folder with the human data (default: measure only the run)", Path)
+    about = (
+        "the folder with the human data (default: measure only the run), or a table of real cascades (.csv; docs/platform.md), "
+        "with which posts of a run on a platform are compared"
+    )
+    add_option(parser, "--data FOLDER", about, Path)
     add_option(
         parser,
         "--verdicts FILE",
@@ -32,10 +36,14 @@ def human_parser() -> Parser:
 def human(words: Sequence[str]) -> int:
     """Run `run.py human RUN`."""
     options = human_parser().parse_args(words)
+    from parley.analysis.human.cascades import write_cascades
     from parley.analysis.human.report import write
     from parley.analysis.tables import load
 
     folder = options.out or (options.run if options.run.is_dir() else options.run.parent) / "human"
+    if options.data and options.data.suffix.lower() == ".csv":
+        print_paths(report=write_cascades(load(options.run), options.data, folder))
+        return 0
     report = write(load(options.run), options.data, folder, options.verdicts)
     print_paths(report=report, figure=folder / "human.png")
     return 0

@@ -68,6 +68,12 @@ def population_parser() -> Parser:
     about = "how links change between steps: nearer,probability=0.2,beyond=3,choices=10 (default: they stay)"
     add_option(parser, "--rewiring NAME[,key=value]", about, default="")
     about = (
+        "a social medium on which people post, share, vote and follow (docs/platform.md): hot, chronological, homophilous or "
+        "random (default: no medium)\noptions: length=5, lasting=3, acts=(post,like,nothing), activation=clock, homophily=0.3, "
+        "herd=0"
+    )
+    add_option(parser, "--platform NAME[,key=value]", about, default="")
+    about = (
         "an event before a step: message, shock, mute, unmute, join, leave or links (repeatable; docs/interventions.md). "
         'Example: "message round=3 to=green value=8"'
     )
@@ -86,7 +92,7 @@ def population(words: Sequence[str]) -> int:
     run = {name: getattr(options, name) for name in ("law", "graph", "agents", "steps", "every", "parties", "seed")}
     run |= {"dimensions": options.dimensions} if options.dimensions > 1 else {}
     run |= {"until": options.until} if options.until is not None else {}
-    run |= {name: value for name in ("people", "feed", "rewiring") if (value := getattr(options, name))}
+    run |= {name: value for name in ("people", "feed", "rewiring", "platform") if (value := getattr(options, name))}
     run |= {"interventions": options.intervene} if options.intervene else {}
     folder = results_folder(options, "population")
     summary = _simulate(run, folder, f"python run.py population {shlex.join(words)}")
@@ -118,6 +124,7 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
         "feed",
         "rewiring",
         "interventions",
+        "platform",
     )
     model = PopulationModel(law, rng=run["seed"], **{name: run[name] for name in names if name in run})
     _claim(folder, manifest)  # only now: settings of which no population can be made leave no folder
@@ -129,7 +136,9 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
     ):
         print(line)
     scalars = model.datacollector.get_model_vars_dataframe()
-    return write(folder, scalars, run, law, command, model.converged, model.traits, model.people, model.happened)
+    return write(
+        folder, scalars, run, law, command, model.converged, model.traits, model.people, model.happened, model.medium
+    )
 
 
 def _graph_digest(graph: str) -> dict[str, str]:

@@ -2,46 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
-from parley.analysis.metrics._network import NO_LINKS, Links, heard_mean, populations
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.bootstrap import Floats, nanmean
+from parley.analysis.metrics._cells import with_interval
+from parley.analysis.metrics._network import NO_LINKS, Links, Population, heard_mean, populations
+from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
+from parley.analysis.metrics._shuffled_links import shuffled_links
 from parley.analysis.tables import Tables
+from parley.llm.seeding import derive
 
 ORDER = 15
 TITLE = "Friendship paradox"
 NOTE = (
     "The share of agents whose heard neighbours exceed them on average, of the agents that hear any. Degree: the "
     "number of agents that hear one (Feld 1991). Activity: the lines said so far (the generalised paradox, Eom and "
-    "Jo 2014). A tie does not count. Numbers are means over rooms."
+    "Jo 2014). A tie does not count. Shuffled is the same share by chance, with the middle 95% of 199 shuffles. For degree, "
+    "links are shuffled so that each agent hears, and is heard by, as many as before: what is left is the paradox that these "
+    "numbers alone produce. For activity, the numbers of lines are dealt anew to the agents of a room. Excess is the share "
+    "minus that of the shuffles, room by room, with an interval over rooms; where chance decides who hears whom, it is 0 on "
+    "average. The two-sided p in `tables/` compares the mean over rooms with the shuffles. Numbers are means over rooms."
 )
-LABELS = {"rooms": "rooms", "degree": "degree", "activity": "activity", "reason": "reason if missing"}
+LABELS = {
+    "rooms": "rooms", "degree": "degree", "degree_null": "degree, shuffled", "degree_excess": "degree, excess",
+    "activity": "activity", "activity_null": "activity, shuffled", "activity_excess": "activity, excess",
+    "reason": "reason if missing",
+}  # fmt: skip
 NEEDS = "links"
+SHUFFLES = 199
+QUANTITIES = ("degree", "activity")
+SILENT = "nobody has spoken"
+Key = tuple[str, str, int]
+Nulls = dict[Key, list[Floats]]
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return a row per topic, group and round: rooms, missing (always 0: no rating is used), degree, activity, reason."""
-    return room_means(_rows(tables), ("degree", "activity"))
+    """Return a row per topic, group and round.
+
+    rooms, missing (always 0: no rating is used); for degree and activity: the share, `_excess` (minus the mean of the shuffles),
+    `_null` (mean of the shuffles, with their middle 95%) and `_p` (two-sided); reason.
+    """
+    nulls: dict[str, Nulls] = {quantity: {} for quantity in QUANTITIES}
+    rows = list(_rows(tables, nulls))
+    shares = room_means(rows, [name for quantity in QUANTITIES for name in (quantity, f"{quantity}_excess")])
+    keys = list(shares[[*KEYS, "round"]].itertuples(index=False, name=None))
+    for quantity, null in nulls.items():
+        true = shares[quantity]
+        columns = [_null_columns(quantity, null.get(key, []), value) for key, value in zip(keys, true, strict=True)]
+        shares = shares.join(pd.DataFrame(columns, columns=_null_names(quantity), index=shares.index).astype("float64"))
+    return shares[[*[name for name in shares if name != "reason"], "reason"]]
 
 
-def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
+def _rows(tables: Tables, nulls: Mapping[str, Nulls]) -> Iterator[dict[str, Any]]:
+    """Yield a row per room and round; add the share in each shuffle to `nulls`."""
     spoken = tables.utterances[tables.utterances["text"].notna()]
     by_room = dict(iter(spoken.groupby("room", sort=False)))
     for population in populations(tables):
-        agents, lines = population.room.parties.index, by_room.get(population.room.name, spoken.iloc[:0])
+        room, lines = population.room, by_room.get(population.room.name, spoken.iloc[:0])
+        shuffles = _Shuffles(population)
         for round_ in range(population.last + 1):
-            links = population.links(round_)
-            degree = np.bincount(links.target, minlength=len(agents)).astype(float)
+            row = {**room.keys, "round": round_, "missing": 0}
             counts = lines.loc[lines["round"] <= round_, "agent"].value_counts()
-            activity = counts.reindex(agents, fill_value=0).to_numpy(dtype=float)
-            row = {**population.room.keys, "round": round_, "missing": 0, "degree": paradox(links, degree)}
-            silent = RoomMeasurement(None, "nobody has spoken")
-            yield row | {"activity": paradox(links, activity) if counts.sum() else silent}
+            activity = counts.reindex(room.parties.index, fill_value=0).to_numpy(dtype=float)
+            measured = {
+                "degree": shuffles.of_links(round_),
+                "activity": shuffles.of_values(round_, activity)
+                if counts.sum()
+                else (RoomMeasurement(None, SILENT), None),
+            }
+            for quantity, (share, null) in measured.items():
+                excess = RoomMeasurement(None)
+                if null is not None and share.value is not None:
+                    excess = RoomMeasurement(share.value - float(null.mean()))
+                    nulls[quantity].setdefault((room.topic, room.group, round_), []).append(null)
+                row |= {quantity: share, f"{quantity}_excess": excess}
+            yield row
+
+
+class _Shuffles:
+    """The shares of one room, each with those of its shuffles. While links do not change, they are shuffled only once."""
+
+    def __init__(self, population: Population):
+        self.population, self.size = population, len(population.room.parties)
+        self._known: dict[bytes, tuple[RoomMeasurement, Floats | None]] = {}
+
+    def of_links(self, round_: int) -> tuple[RoomMeasurement, Floats | None]:
+        """Return the share for degree, and that in each graph with the same degrees; None if there is no link."""
+        links = self.population.links(round_)
+        key = np.sort(links.source * self.size + links.target).tobytes()
+        if key not in self._known:
+            share = paradox(links, hearers(links, self.size))
+            generator = self._generator("links", round_)
+            self._known[key] = share, None if share.value is None else degree_null(links, self.size, generator)
+        return self._known[key]
+
+    def of_values(self, round_: int, values: Floats) -> tuple[RoomMeasurement, Floats | None]:
+        """Return the share for these values of the agents, and that in each deal of them; None if there is no link."""
+        links, generator = self.population.links(round_), self._generator("values", round_)
+        share = paradox(links, values)
+        return share, None if share.value is None else dealt_null(links, values, generator)
+
+    def _generator(self, *name: object) -> np.random.Generator:
+        return np.random.default_rng(derive(0, "friendship paradox", self.population.room.name, *name))
+
+
+def hearers(links: Links, size: int) -> Floats:
+    """Return how many agents hear each agent."""
+    return np.bincount(links.target, minlength=size).astype(np.float64)
+
+
+def degree_null(links: Links, size: int, generator: np.random.Generator) -> Floats:
+    """Return the share for degree in shuffled graphs in which every agent hears, and is heard by, as many as before."""
+    degree, draws = hearers(links, size), shuffled_links(links, size, SHUFFLES, generator)
+    return np.array([paradox(drawn, degree).value for drawn in draws], dtype=float)
+
+
+def dealt_null(links: Links, values: Floats, generator: np.random.Generator) -> Floats:
+    """Return the share where the values are dealt anew to the agents."""
+    return np.array([paradox(links, generator.permutation(values)).value for _ in range(SHUFFLES)], dtype=float)
+
+
+def two_sided(null: Floats, true: float) -> float:
+    """Return the two-sided p of a value among those of shuffles; the value counts as one of them.
+
+    >>> two_sided(np.arange(1.0, 20.0), 20.0)
+    0.1
+    """
+    above, below = (int((sign * (null - true) >= -1e-12).sum()) + 1 for sign in (1, -1))
+    return min(1.0, 2 * min(above, below) / (len(null) + 1))
 
 
 def paradox(links: Links, values: Floats) -> RoomMeasurement:
@@ -58,3 +150,17 @@ def paradox(links: Links, values: Floats) -> RoomMeasurement:
     if not hearing.any():
         return RoomMeasurement(None, NO_LINKS)
     return RoomMeasurement(float((heard[hearing] > values[hearing] + 1e-9).mean()))
+
+
+def _null_names(quantity: str) -> list[str]:
+    return [f"{quantity}{end}" for end in ("_null", "_null_low", "_null_high", "_p")]
+
+
+def _null_columns(quantity: str, rooms: list[Floats], true: float) -> dict[str, float]:
+    """Return the mean over rooms in each shuffle: its mean, its middle 95%, and the two-sided p of the true mean."""
+    if not rooms:
+        return {}
+    null = nanmean(np.stack(rooms))
+    low, high = np.quantile(null, [0.025, 0.975])
+    ends = {f"{quantity}_p": two_sided(null, true)}
+    return with_interval(f"{quantity}_null", float(null.mean()), (float(low), float(high))) | ends

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from parley.analysis.metrics._posts import Medium, media
@@ -19,18 +20,26 @@ NOTE = (
     "the number of people in a tree, depth the longest way from the author, breadth the most people at one depth (Vosoughi, Roy "
     "and Aral 2018). Views is how many people were shown a post. All four are as of the end of a round; scale and views are "
     "means over all posts so far, and largest, depth and breadth are those of the largest tree of a room. Numbers are means "
-    "over rooms. Where nothing is shared, scale and breadth are 1 and depth is 0."
+    "over rooms. Where nothing is shared, scale and breadth are 1 and depth is 0. Shares per 100 views says how probable it is "
+    "that a person who is shown a post shares it. Reproduction is how many people, on average, shared a post from one who wrote "
+    "or shared it. Nearer is by how many points the shared posts were nearer to the sharer's opinion than the average post of "
+    "its feed, by the ratings of both at the latest survey before. If sharing does not depend on opinions, it is 0 on average. "
+    "Only feeds with two posts or more count."
 )
 LABELS = {
     "rooms": "rooms", "views": "views", "scale": "scale", "largest": "largest tree", "depth": "depth", "breadth": "breadth",
+    "sharing": "shares per 100 views", "reproduction": "reproduction", "nearer": "nearer by",
     "reason": "reason if missing",
 }  # fmt: skip
 NEEDS = "acts"
-MEASURES = ("views", "scale", "largest", "depth", "breadth")
+TREES = ("views", "scale", "largest", "depth", "breadth")
+MEASURES = (*TREES, "sharing", "reproduction", "nearer")
+PER = 100
+"""Views to which `sharing` refers."""
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return a row per topic, group and round: rooms, missing (acts), views, scale, largest, depth, breadth, reason."""
+    """Return a row per topic, group and round: rooms, missing (acts), the MEASURES with their intervals, reason."""
     return room_means(_rows(tables), MEASURES)
 
 
@@ -55,9 +64,43 @@ def measure(medium: Medium, round_: int) -> dict[str, RoomMeasurement]:
     trees = [levels(int(author), by_post.get(int(post), {})) for post, author in posts["author"].items()]
     largest = max(trees, key=lambda tree: (tree.total(), len(tree)))
     numbers = (len(shown) / len(posts), sum(tree.total() for tree in trees) / len(trees), largest.total())
-    return dict(
-        zip(MEASURES, map(RoomMeasurement, map(float, (*numbers, max(largest), max(largest.values())))), strict=True)
+    found = dict(
+        zip(TREES, map(RoomMeasurement, map(float, (*numbers, max(largest), max(largest.values())))), strict=True)
     )
+    count = int((shares["round"] <= round_).sum())
+    found["reproduction"] = RoomMeasurement(count / (len(posts) + count))
+    found["sharing"] = RoomMeasurement(PER * count / len(shown)) if len(shown) else RoomMeasurement(None, "no view yet")
+    return found | {"nearer": nearness(medium, round_)}
+
+
+def nearness(medium: Medium, round_: int) -> RoomMeasurement:
+    """Return by how many points shared posts were nearer to the sharer than the mean of its feed, over all shares so far.
+
+    A person who shares independently of opinions is as likely to share each post of its feed, so each share adds 0 on average.
+    """
+    distances = _distances(medium)
+    shared = medium.done[(medium.done["act"] == "repost") & (medium.done["round"] <= round_)]
+    keys = ["round", "agent"]
+    feeds = shared[[*keys, "target"]].merge(distances, on=keys)
+    feeds = feeds[feeds.groupby(keys)["iteration"].transform("size") > 1]
+    if feeds.empty:
+        return RoomMeasurement(None, "no one shared one of several posts of people with ratings")
+    means = feeds.groupby(keys)["distance"].mean()
+    chosen = feeds[feeds["iteration"] == feeds["target"]].set_index(keys)["distance"]
+    return RoomMeasurement(float((means - chosen).dropna().mean()))
+
+
+def _distances(medium: Medium) -> pd.DataFrame:
+    """Return a row per post in a feed: round, agent, iteration, and distance of reader and author; none without ratings."""
+    attitudes = medium.room.attitudes
+    shown = medium.shown.loc[medium.shown["source"] == "feed", ["round", "agent", "iteration"]]
+    places = np.searchsorted(np.asarray(attitudes.columns, dtype=float), shown["round"]) - 1
+    authors = medium.posts["author"].reindex(shown["iteration"])
+    known = (places >= 0) & authors.notna().to_numpy()
+    shown, places, authors = shown[known], places[known], authors[known]
+    values = attitudes.to_numpy(dtype=float)
+    ends = [values[attitudes.index.get_indexer(people), places] for people in (shown["agent"], authors)]
+    return shown.assign(distance=np.abs(ends[0] - ends[1])).dropna()
 
 
 def levels(author: int, carriers: Mapping[int, int]) -> Counter[int]:

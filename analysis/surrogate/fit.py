@@ -167,7 +167,7 @@ def run_transitions(tables: Tables, topic: str, grade: Grade | None, what: str =
             f"{topic}: the run has no ratings before and after a round: run the debates again with --set survey=rounds"
         )
     parties = rated.drop_duplicates(AGENT).set_index(AGENT)["party"].reindex(levels.index)
-    lines = _graded_lines(tables, topic, grade)
+    lines = graded_lines(tables, topic, grade)
     surveys = zip(levels.columns[:-1], levels.columns[1:], strict=True)
     intervals = [_interval(levels, lines, tables.heard, before, after) for before, after in surveys]
     steps, hearings, spoken, said = (pd.concat(parts) for parts in zip(*intervals, strict=True))
@@ -184,7 +184,7 @@ def run_transitions(tables: Tables, topic: str, grade: Grade | None, what: str =
     return Transitions(levels, parties, steps.dropna(), hearings, spoken.dropna(), said.dropna(), links, missing, how)
 
 
-def _graded_lines(tables: Tables, topic: str, grade: Grade | None) -> pd.DataFrame:
+def graded_lines(tables: Tables, topic: str, grade: Grade | None) -> pd.DataFrame:
     """Return room, round, iteration, agent, text and grade (NaN: none) of every line; `ungraded`: if lines have no grades."""
     said = tables.utterances[(tables.utterances["topic"] == topic) & tables.utterances["text"].notna()]
     lines = said[["room", "round", "iteration", "agent", "text"]].copy()

@@ -21,8 +21,9 @@ from parley.analysis.formatting import (
     format_number,
     markdown_table,
 )
+from parley.analysis.surrogate.act_choices import SLOPES, fit_acts
 from parley.analysis.surrogate.fidelity import DEAF, WHO, fidelity
-from parley.analysis.surrogate.fit import FITTED, Grade, Transitions, fit_response, run_transitions
+from parley.analysis.surrogate.fit import FITTED, Grade, Transitions, fit_response, graded_lines, run_transitions
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError
@@ -67,8 +68,10 @@ def choose_grader(topic: str, heard: str) -> Grade | None:
 
 
 def _fit_topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
-    data = run_transitions(tables, topic, choose_grader(topic, heard))
+    grader = choose_grader(topic, heard)
+    data = run_transitions(tables, topic, grader)
     parties, scores = fit_response(data), fidelity(data, topic)
+    acts = fit_acts(tables, data.levels, graded_lines(tables, topic, grader))
     deaf = format_number(_score(scores, "path", DEAF)["value"])
     caption = (
         f"surrogate of {disclaimers.model_label(tables.header)} on {topic}: path error on unseen rooms "
@@ -80,9 +83,10 @@ def _fit_topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
         "heard": heard,
         "rounds": data.levels.shape[1] - 1,
         "parties": parties,
+        **({"acts": acts} if acts else {}),
         "missing": data.missing,
         "fidelity": scores.astype(object).where(scores.notna(), None).to_dict("records"),
-        "told": list(_report_lines(tables, topic, heard, data, parties, scores)),
+        "told": [*_report_lines(tables, topic, heard, data, parties, scores), *_act_lines(acts)],
         "caption": caption,
     }
 
@@ -120,6 +124,28 @@ def _report_lines(
     )
     left_out = ", ".join(f"{reason} {count:,}" for reason, count in data.missing.items())
     yield f"\nLeft out: {left_out or 'nothing'}. {_limits(parties)}\n"
+
+
+def _act_lines(acts: dict[str, Any] | None) -> Iterator[str]:
+    """Yield the law of acts of a run on a platform."""
+    if not acts:
+        return
+    yield (
+        f"\n### Acts\n\nThe law of acts is fitted to {acts['visits']:,} visits in {acts['rooms']} rooms (docs/platform.md). "
+        "Brackets hold 95% intervals over rooms. Homophily is by how much the log odds of liking a post, compared with doing "
+        "nothing, fall with each point of distance; herd is by how much they rise with a score above 0. Both are 0 if people do "
+        "not look at opinions and scores.\n"
+    )
+    numbers = {name: acts[name] for name in SLOPES if name in acts} | acts["constants"]
+    yield markdown_table(
+        ["", "log odds"], [[name, format_estimate(one[0], one[1], one[2])] for name, one in numbers.items()]
+    )
+    left_out = ", ".join(f"{reason} {count:,}" for reason, count in acts["left_out"].items())
+    yield f"\nVisits left out: {left_out or 'none'}. People of the surrogate never choose an act that is missing here. "
+    yield (
+        "The path error above is that of people who all read in every round, as in a network. On a platform only those who are "
+        "shown posts read, so the path error is too high.\n"
+    )
 
 
 def _gains(scores: pd.DataFrame) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from data_checks import check_each
@@ -15,8 +17,9 @@ from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics.herd_effect import effects, headline
 from parley.analysis.metrics.recommender_effect import control
 from parley.analysis.metrics.recommender_effect import headline as parted
-from parley.analysis.metrics.spread import levels, measure
+from parley.analysis.metrics.spread import levels, measure, nearness
 from parley.analysis.tables import Tables, tables
+from parley.llm.backends.oracle.act_law import CONSTANTS
 from parley.model.debate import DebateModel
 from parley.model.events import Acted, Event, Rated, Seated, Shown, Utterance
 from parley.model.recorder import MemoryRecorder
@@ -123,10 +126,75 @@ def test_spread_by_hand() -> None:
     )
     by_round = [{name: result.value for name, result in measure(found, round_).items()} for round_ in (1, 2, 3)]
     assert by_round == [
-        {"views": 0, "scale": 1, "largest": 1, "depth": 0, "breadth": 1},
-        {"views": 0.5, "scale": 1.5, "largest": 2, "depth": 1, "breadth": 1},
-        {"views": 2, "scale": 2.5, "largest": 4, "depth": 2, "breadth": 2},
+        {
+            "views": 0,
+            "scale": 1,
+            "largest": 1,
+            "depth": 0,
+            "breadth": 1,
+            "sharing": None,
+            "reproduction": 0,
+            "nearer": None,
+        },
+        {
+            "views": 0.5,
+            "scale": 1.5,
+            "largest": 2,
+            "depth": 1,
+            "breadth": 1,
+            "sharing": 100,
+            "reproduction": 1 / 3,
+            "nearer": None,
+        },
+        {
+            "views": 2,
+            "scale": 2.5,
+            "largest": 4,
+            "depth": 2,
+            "breadth": 2,
+            "sharing": 75,
+            "reproduction": 3 / 5,
+            "nearer": None,
+        },
     ]
+
+
+def test_how_much_nearer_shared_posts_are_by_hand() -> None:
+    """4, at 7, is shown posts of 1 (at 2) and 2 (at 6), 5 and 1 points away, and shares the one of 2: nearer by 3 - 1.
+
+    3 shares the only post of its feed, which says nothing. Ratings of a round before count, not those of the same round.
+    """
+    found = medium(
+        *[post(1, 1, 1), post(2, 2, 1)],
+        *[seen(4, 2, (1, 2), (1, 2)), act(3, 4, 2, "repost", 2), seen(3, 2, (1,), (1,)), act(4, 3, 2, "repost", 1)],
+    )
+    levels = pd.DataFrame({0: [2.0, 6.0, 5.0, 7.0], 2: [9.0, 9.0, 9.0, 9.0]}, index=found.room.attitudes.index)
+    rated_room = replace(found, room=replace(found.room, attitudes=levels))
+    assert nearness(rated_room, 2).value == 2
+    assert nearness(rated_room, 1).value is None
+
+
+def spread_on_the_oracle(spec: str) -> tuple[Tables, pd.Series]:
+    settings = {"llm": spec, "repetitions": 6, "rounds": 6, "size": 30}
+    scenario, recorder = load_preset("spread").with_settings(settings), MemoryRecorder()
+    model = DebateModel(scenario, recorder=recorder)
+    model.run()
+    found = tables([make_header(scenario, (), model.backend), *recorder.events])
+    return found, metrics()["spread"].compute(found).iloc[-1]
+
+
+@pytest.mark.thorough
+def test_the_planted_probability_of_sharing_is_found_and_opinions_only_where_they_matter() -> None:
+    """On the oracle with repost=-1 and no homophily, the law says how probable a share is in each feed; the interval over
+    rooms holds its mean, and shared posts are not nearer than others. With homophily=0.8 they are.
+    """
+    found, last = spread_on_the_oracle("oracle,homophily=0,repost=-1")
+    length = found.exposures.groupby(["room", "round", "agent"]).size()
+    weight, rest = np.exp(-1), np.exp(CONSTANTS["like"])
+    chance = weight / (1 + np.exp(CONSTANTS["post"]) + length * (weight + rest))
+    assert last["sharing_low"] < 100 * (chance * length).sum() / length.sum() < last["sharing_high"]
+    assert last["nearer_low"] < 0 < last["nearer_high"]
+    assert spread_on_the_oracle("oracle,homophily=0.8,repost=0")[1]["nearer_low"] > 0
 
 
 def test_a_round_before_any_post_is_missing_with_its_reason() -> None:

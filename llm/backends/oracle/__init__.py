@@ -21,16 +21,17 @@ people or about large language models.
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
 the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`); herd and homophily are those of acts
-(`--llm oracle,herd=1`); contagion and volatility are those of feelings (`--llm oracle,contagion=.2`). own, public and noise say
-how it chooses between two options after others (`--llm oracle,own=2`): the weights of its own signal and of the public belief (1:
-a Bayesian's), and the noise of its choice (0: none). society is whose banks it has, and a run sets it.
+(`--llm oracle,herd=1`), and repost and follow are the constants of these two acts (`--llm oracle,repost=-1,follow=1`); contagion
+and volatility are those of feelings (`--llm oracle,contagion=.2`). own, public and noise say how it chooses between two options
+after others (`--llm oracle,own=2`): the weights of its own signal and of the public belief (1: a Bayesian's), and the noise of
+its choice (0: none). society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
 
 import math
 
-from parley.llm.backends.oracle.act_law import HERD, HOMOPHILY, ActLaw
+from parley.llm.backends.oracle.act_law import CONSTANTS, HERD, HOMOPHILY, ActLaw
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
 from parley.llm.backends.oracle.phrases import US, banks
@@ -53,6 +54,8 @@ def open_backend(
     pull: float | None = None,
     herd: float = HERD,
     homophily: float = HOMOPHILY,
+    repost: float = CONSTANTS["repost"],
+    follow: float = CONSTANTS["follow"],
     own: float = 1.0,
     public: float = 1.0,
     noise: float = 0.0,
@@ -74,4 +77,5 @@ def open_backend(
     emotions = EmotionLaw(contagion, volatility)
     emotions.check()
     planted = {name: value for name, value in changes.items() if value is not None}
-    return Oracle(planted, pull, society, ActLaw(homophily, herd), Person(own, public, noise), emotions)
+    acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
+    return Oracle(planted, pull, society, acts, Person(own, public, noise), emotions)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 CONSTANTS = {
     "nothing": 0.0, "post": -0.5, "search": -4.0, "reply": -3.0, "quote": -4.0, "like": -0.5, "repost": -1.5,
@@ -46,13 +47,13 @@ class ActLaw:
     herd: float = HERD
     constants: Mapping[str, float] = field(default_factory=lambda: dict(CONSTANTS))
 
-    def utility(self, act: str, distance: float, score: int) -> float:
-        """Return the utility of an act about a post at a distance (points), with the score that is shown.
+    def utility(self, act: str, distance: Any, score: Any) -> Any:
+        """Return the utility of an act about a post at a distance (points), with the score that is shown; numbers, or arrays.
 
         >>> round(ActLaw(homophily=0.3, herd=1.0).utility("like", 2.0, 5), 2)
         -0.1
         """
-        sign = (score > 0) - (score < 0)
+        sign = (score > 0) * 1 - (score < 0) * 1
         gap = distance if act in NEAR else WIDTH - distance if act in FAR else 0.0
         return self.constants[act] - self.homophily * gap + self.herd * HERDING.get(act, 0) * sign
 

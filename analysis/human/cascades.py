@@ -1,0 +1,103 @@
+"""Trees of those who shared a post in a run, beside those of real posts in a table of the user (docs/platform.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST, Floats, mean_interval
+from parley.analysis.formatting import format_estimate
+from parley.analysis.metrics._posts import Medium, media
+from parley.analysis.metrics.spread import levels
+from parley.analysis.report import Report
+from parley.analysis.tables import Tables
+from parley.llm.errors import UserError
+
+COLUMNS = ("cascade", "person", "parent")
+MEASURES = {"scale": "people in a tree", "depth": "longest way from the author", "breadth": "most people at one depth"}
+UNITS = (
+    "Only posts that were shared at least once count. The run: means over the posts of a room, then over rooms, with 95% "
+    "intervals over rooms. The data: means over cascades, with 95% intervals over cascades. "
+    f"Below {FEWEST} units there is no interval. The units differ, so no difference is tested. Cascades of one network may "
+    "depend on each other, and then their intervals are too narrow."
+)
+
+
+def write_cascades(tables: Tables, file: Path, folder: Path) -> Path:
+    """Write cascades.md and cascades.csv into the folder; return the path of cascades.md. Errors: UserError."""
+    if tables.acts.empty:
+        raise UserError("no one could share a post in this run: choose a run on a platform (docs/platform.md)")
+    real = read_cascades(file)
+    rooms = [means for medium in media(tables) if (means := room_trees(medium)) is not None]
+    report = Report(folder, "cascades", "Cascades of a run and of real posts")
+    report.disclaim(tables.header)
+    report.add(UNITS)
+    sources = {"run": pd.DataFrame(rooms, columns=list(MEASURES)), "data": real}
+    rows = [
+        [f"{words} ({name})", *[_mean(frame[name].to_numpy(float)) for frame in sources.values()]]
+        for name, words in MEASURES.items()
+    ]
+    report.table(rows, ["", f"run, {len(rooms)} rooms", f"{file.name}, {len(real)} cascades"])
+    report.data(cascades=pd.concat([frame.assign(source=name) for name, frame in sources.items()], ignore_index=True))
+    return report.write()
+
+
+def read_cascades(file: Path) -> pd.DataFrame:
+    """Return scale, depth and breadth of each cascade of a table with a row per share: cascade, person, parent.
+
+    `parent` is the person from whom the post came, empty if it came from its author. Errors: UserError on a file that cannot be
+    read, on a missing column, on a person who shares a post twice, and on a parent who did not share it.
+    """
+    try:
+        rows = pd.read_csv(file, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
+    if missing := [name for name in COLUMNS if name not in rows]:
+        raise UserError(f"{file} has no column {missing[0]}: it needs {', '.join(COLUMNS)}, with a row per share")
+    if rows.empty or (rows["person"] == "").any():
+        raise UserError(f"{file}: every row needs the person who shared, and there must be a row")
+    return pd.DataFrame(list(_real_trees(file, rows)), columns=list(MEASURES))
+
+
+def _real_trees(file: Path, rows: pd.DataFrame) -> Iterator[tuple[int, int, int]]:
+    for cascade, part in rows.groupby("cascade", sort=False):
+        if part["person"].duplicated().any():
+            raise UserError(
+                f"{file}, cascade {cascade}: {part.loc[part['person'].duplicated(), 'person'].iloc[0]} is there twice"
+            )
+        place = {"": 0} | {person: number for number, person in enumerate(part["person"], 1)}
+        if unknown := [parent for parent in part["parent"] if parent not in place]:
+            raise UserError(
+                f"{file}, cascade {cascade}: the parent {unknown[0]} did not share the post; leave it empty for the author"
+            )
+        yield shape(
+            0, {place[person]: place[parent] for person, parent in zip(part["person"], part["parent"], strict=True)}
+        )
+
+
+def room_trees(medium: Medium) -> tuple[float, float, float] | None:
+    """Return the mean scale, depth and breadth of the posts of a room that were shared; None if none was."""
+    shares = medium.shares
+    trees = [
+        shape(int(medium.posts.loc[post, "author"]), dict(zip(part["agent"], part["carrier"], strict=True)))
+        for post, part in shares.groupby("target")
+    ]
+    scale, depth, breadth = (float(value) for value in np.mean(trees, axis=0)) if trees else (0.0, 0.0, 0.0)
+    return (scale, depth, breadth) if trees else None
+
+
+def shape(author: int, carriers: Mapping[int, int]) -> tuple[int, int, int]:
+    """Return scale, depth and breadth of a tree. carriers: from whom each person who shared the post has it.
+
+    >>> shape(7, {1: 7, 2: 1, 3: 1})
+    (4, 2, 2)
+    """
+    tree = levels(author, carriers)
+    return tree.total(), max(tree), max(tree.values())
+
+
+def _mean(values: Floats) -> str:
+    return format_estimate(float(values.mean()) if len(values) else None, *mean_interval(values))

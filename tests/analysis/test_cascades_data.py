@@ -1,0 +1,60 @@
+"""Cascades of a run beside those of a user's table: by hand, and one line for each fault of the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from data_checks import check_each
+
+from parley.analysis.human.cascades import read_cascades, shape, write_cascades
+from parley.analysis.tables import tables
+from parley.llm.errors import UserError
+from parley.model.debate import DebateModel
+from parley.model.recorder import MemoryRecorder
+from parley.model.run_folder import make_header
+from parley.model.scenario import load_preset
+
+GOOD = "cascade,person,parent,time\n1,ann,,3\n1,bob,ann,4\n1,cy,ann,5\n2,ann,,1\n"
+
+
+def test_real_trees_by_hand(tmp_path: Path) -> None:
+    """Cascade 1: the author, Ann, and two who have it from Ann; cascade 2: the author and Ann."""
+    (tmp_path / "c.csv").write_text(GOOD)
+    assert read_cascades(tmp_path / "c.csv").to_numpy().tolist() == [[4, 2, 2], [2, 1, 1]]
+    assert shape(7, {}) == (1, 0, 1)
+
+
+@check_each(
+    ("text", "message"),
+    [
+        ("cascade,person\n1,ann\n", "has no column parent"),
+        ("cascade,person,parent\n", "there must be a row"),
+        ("cascade,person,parent\n1,,ann\n", "every row needs the person"),
+        ("cascade,person,parent\n1,ann,\n1,ann,\n", "cascade 1: ann is there twice"),
+        ("cascade,person,parent\n1,ann,zoe\n", "the parent zoe did not share"),
+    ],
+)
+def test_a_wrong_table_is_refused_in_one_line(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_cascades(tmp_path / "c.csv")
+    with pytest.raises(UserError, match="cannot read"):
+        read_cascades(tmp_path / "none.csv")
+
+
+def test_the_report_has_both_and_a_run_without_acts_is_refused(tmp_path: Path) -> None:
+    """A small run beside the table: the data's mean scale is 3; below five cascades there is no interval."""
+    (tmp_path / "c.csv").write_text(GOOD)
+    settings = {"llm": "oracle,homophily=0,repost=1", "repetitions": 5, "rounds": 4, "size": 12}
+    scenario, recorder = load_preset("spread").with_settings(settings), MemoryRecorder()
+    model = DebateModel(scenario, recorder=recorder)
+    model.run()
+    found = tables([make_header(scenario, (), model.backend), *recorder.events])
+    text = write_cascades(found, tmp_path / "c.csv", tmp_path / "out").read_text()
+    assert "c.csv, 2 cascades" in text
+    line = next(line for line in text.splitlines() if line.startswith("| people in a tree"))
+    assert line.split("|")[3].strip() == "3.00"
+    assert "to" in line.split("|")[2]
+    with pytest.raises(UserError, match="no one could share"):
+        write_cascades(tables([make_header(load_preset("two_way"), (), model.backend)]), tmp_path / "c.csv", tmp_path)
