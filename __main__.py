@@ -234,6 +234,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "representatives": ("training.commands.representatives", "test agents that stand in for a participant"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
         "herding": ("analysis.commands.herding", "let people choose one after another, with and without a planner"),
+        "correct": (
+            "training.commands.corrections",
+            "answer false claims with evidence, and train on the judge's ratings",
+        ),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
             "analysis.commands.personalised",

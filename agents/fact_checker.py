@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from parley.agents.agent import Speech
+from parley.agents.evidence import Passage, listed
 from parley.agents.language import Language
 from parley.agents.reply_cleaning import clean_speech, is_refusal, shortened, speaks_for
 from parley.agents.topic import Topic
@@ -23,15 +24,25 @@ class FactChecker(NamedTuple):
     words: int
     voice: str
 
-    def compose(self, topic: Topic, frame: str, lines: Sequence[tuple[str, str]], seed: int) -> Request:
-        """Ask for a correction of lines (name, text), the latest last. It remembers nothing from earlier requests."""
+    def compose(
+        self, topic: Topic, frame: str, lines: Sequence[tuple[str, str]], seed: int, passages: Sequence[Passage] = ()
+    ) -> Request:
+        """Ask for a correction of lines (name, text), the latest last. passages: what it may quote, numbered from 1.
+
+        It remembers nothing from earlier requests.
+        """
         said = "\n".join(f"{name}: {text}" for name, text in lines)
         opening = topic.language.prompt("check_opening").fill(frame=frame, topic=topic.title)
         ask = topic.language.prompt("check_ask").fill(words=self.words)
+        if passages:
+            shown = topic.language.prompt("correction_passages").fill(passages=listed(passages))
+            ask = f"{shown}\n\n{ask} {topic.language.prompt('check_quote').text}"
         heard = frozenset([name for name, _ in lines])
         system = Message("system", topic.language.prompt("check").text)
         messages = (system, Message("user", f"{opening}\n\n{said}\n\n{ask}"))
         facts: Facts = {"topic": topic.title, "frame": frame, "words": self.words}
+        if passages:
+            facts["passages"] = [passage.text for passage in passages]
         sampling = Sampling(0.0, 4 * self.words)
         return Request(messages, sampling, seed, (), PURPOSE, voice=self.voice, names=heard, facts=facts)
 
@@ -46,4 +57,15 @@ class FactChecker(NamedTuple):
             return Speech(None, "empty")
         if re.match(rf"\W*{re.escape(language.words('nothing_to_correct'))}\b", text, re.I):
             return Speech(None, "nothing_to_correct")
-        return Speech(None, "refusal") if is_refusal(text) else Speech(shortened(text, self.words, "sentence"), None)
+        return Speech(None, "refusal") if is_refusal(text) else Speech(_cut(text, self.words), None)
+
+
+def _cut(text: str, words: int) -> str:
+    """Return the sentences of a correction that fit, with the number of the passage that follows the last one.
+
+    >>> _cut('It is "as they say." [2] And more follows here.', 5)
+    'It is "as they say." [2]'
+    """
+    kept = shortened(text, words, "sentence")
+    number = re.match(r"\s*\[\d+\]", text[len(kept) :]) if text.startswith(kept) else None
+    return kept + number[0] if number else kept

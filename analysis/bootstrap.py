@@ -83,6 +83,20 @@ def mean_interval(values: Floats) -> Ends:
     return float(values.mean()) - reach, float(values.mean()) + reach
 
 
+def prediction_interval(values: Floats) -> Ends:
+    """Return where one more value like these lies in 95% of cases, by Student's t; (nan, nan) as for `mean_interval`.
+
+    It says whether a single result is unusual among results without an effect. Source: Hahn 1969, Technometrics 11(4).
+
+    >>> [round(end, 2) for end in prediction_interval(np.array([0.0, 1.0, 2.0, 3.0, 4.0]))]
+    [-2.81, 6.81]
+    """
+    if why_no_interval(values):
+        return NONE
+    reach = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2) * values.std(ddof=1)) * math.sqrt(1 + 1 / len(values))
+    return float(values.mean()) - reach, float(values.mean()) + reach
+
+
 def reach_of_mean(error: Floats, units: Floats) -> Floats:
     """Return half the width of the 95% interval of means with these standard errors, over so many units each.
 

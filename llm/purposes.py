@@ -29,6 +29,7 @@ PURPOSES: Mapping[str, str] = {
     # agents without a seat
     "precision": "how precise a planner makes the next person's signal",
     "check": "a fact checker's correction of what was said lately",
+    "correction": "a reply to a post that spreads a false claim, perhaps with passages to quote, perhaps from a draft",
     "statement": "a mediator's draft, or its revision",
     "ranking": "how a member would rank candidate statements",
     "critique": "the critique that a representative writes for a participant",
@@ -36,6 +37,7 @@ PURPOSES: Mapping[str, str] = {
     "alignment": "does an answer fit a person of some leaning?",
     "appeal": "is an appeal (logos, pathos, ethos) made in a statement?",
     "deviation": "how far has a later version moved from a piece of news?",
+    "correction_quality": "how much of a quality (refutation, evidence, politeness, factuality) has a reply to a post?",
     "agreement": "how strongly does a statement agree with a claim?",
     "payoff": "how strongly would the author of an opinion agree with a statement?",
     "payoff_ranking": "how would the author of an opinion rank statements?",
@@ -119,6 +121,12 @@ class Facts(TypedDict, total=False):
     person: str  # whose character an answer is judged by
     appeal: str  # logos, pathos, ethos
     source: str  # a piece of news as it was at first
+    # the material of a corrector and of its judge
+    post: str  # what is answered
+    passages: Sequence[str]  # what may be quoted, in the order shown
+    draft: str  # a reply whose claims are to be replaced
+    quality: str  # refutation, evidence, politeness, factuality
+    language: str  # the code of the language of the reply
     # the material of a writer
     name: str
     party: str

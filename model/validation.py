@@ -15,7 +15,7 @@ from parley.llm.backends import split_spec, topics_of
 from parley.llm.errors import UserError, unknown_name
 from parley.model import surrogate_seats
 from parley.model.interventions.base import Presence
-from parley.model.interventions.fact_check import FactCheck
+from parley.model.interventions.fact_check import FactCheck, open_evidence
 from parley.model.scenario_blocks import check_number
 
 if TYPE_CHECKING:
@@ -128,6 +128,8 @@ def _intervention_problems(scenario: Scenario) -> Iterator[str]:
                 f"{one.kind} changes a network, and environment {scenario.environment_spec.name} has none: "
                 "leave it out, or set environment=network"
             )
+        if isinstance(one, FactCheck) and one.evidence:
+            open_evidence(one.evidence)
         if isinstance(one, FactCheck) and one.llm and scenario.mediated:
             yield "fact_check with llm checks public statements, and private deliberations have none: give its text instead"
         if isinstance(one, Presence) and (scenario.mediated or scenario.people.sides == "opposed"):

@@ -112,6 +112,9 @@ RULES = (
     Rule(
         r"^run\.py (train|fine-tuned|sweep-lora|export|representatives (train|measure|grid))\b", why=TORCH, how="parse"
     ),
+    Rule(r"^run\.py correct .*--train", why=TORCH, how="parse"),
+    Rule(r"^run\.py correct posts\.toml", why=HERE, how="parse"),
+    Rule(r"^run\.py correct "),
     Rule(r"^run\.py calibrate .*pocket", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives episodes", why=LONG, how="parse"),
     Rule(r"--data cascades\.csv", why=HERE, how="parse"),

@@ -43,6 +43,7 @@ ASKING = {
     "structured": "baseline --topic racism --repetitions 1 --rounds 2",
     "arguments": SMALL,
     "bets": SMALL,
+    "correct": "--judge oracle",
     "herding": SMALL,
     "personalised": SMALL,
     "prior-beliefs": SMALL,

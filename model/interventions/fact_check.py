@@ -4,16 +4,24 @@ text   the correction; or
 llm    the model (a spec, as on the command line) that writes it before the round, from the room's public lines
 lines  how many of the latest lines it reads (12); before round 1 there are none, and no correction is said (`nothing_said`)
 words  the length that is asked for (40)
+evidence  a folder of .txt and .md files: the model is shown the passages most like these lines, and is asked to quote them
+passages  how many passages it is shown (3)
 
 The checker is no agent of the room: it has no persona and no memory, reads no private lines and is not surveyed. Its call is
 journaled like any other, and recorded as a call of agent 0. A correction that it does not write is missing with a reason:
-`nothing_to_correct`, a refusal, or the name of a failure. The checker does not look up any facts.
+`nothing_to_correct`, a refusal, or the name of a failure. With evidence, code compares each quotation with the passage whose
+number follows, word for word: a correction with a quotation that is not there is not said (`false_quotation`). Where no passage
+has a word in common with the lines, the checker is not asked (`no_evidence`). Without evidence it does not look up any facts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
+from parley.agents.evidence import ELSEWHERE, FABRICATED, Evidence, Passage, load_evidence, name_sources
 from parley.agents.fact_checker import FactChecker
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
@@ -31,7 +39,7 @@ CHECKER = 0
 class FactCheck(Saying):
     """A correction by "Fact Check". Its text is given, or a model writes it from the latest public lines.
 
-    The model does not look up any facts.
+    Without `evidence` the model does not look up any facts.
 
     Parameters
     ----------
@@ -43,6 +51,10 @@ class FactCheck(Saying):
         How many of the latest lines the model reads.
     words : int
         Most words of the correction.
+    evidence : str
+        A folder of texts: the model is shown passages of it and quotes them; quotations are checked word for word.
+    passages : int
+        How many passages the model is shown.
     by : str
         The name of the speaker.
     value : float, optional
@@ -66,6 +78,8 @@ class FactCheck(Saying):
     llm: str = ""
     lines: int = 12
     words: int = 40
+    evidence: str = ""
+    passages: int = 3
 
     def __post_init__(self) -> None:
         Intervention.__post_init__(self)
@@ -73,6 +87,12 @@ class FactCheck(Saying):
             raise UserError("fact_check needs its text: give text='...', or llm=SPEC for the model that writes it")
         if self.llm and self.value is not None:
             raise UserError("fact_check: leave out value with llm=SPEC, because the text is not known before the run")
+        if self.evidence and not self.llm:
+            raise UserError(
+                "fact_check: evidence is for a correction that a model writes: give llm=SPEC instead of text"
+            )
+        if self.passages < 1:
+            raise UserError("fact_check: passages must be at least 1")
         if not 1 <= self.lines <= LATEST or self.words < 1:
             raise UserError(f"fact_check: lines must be from 1 to {LATEST} and words at least 1")
         check_line(self.kind, self.by, self.text or "written")
@@ -89,12 +109,34 @@ class FactCheck(Saying):
         lines = list(room.public_lines)[-self.lines :]
         if not lines:
             return [Act(agents, None, self.by, "nothing_said")]
+        shown = self._find([text for _, text in lines])
+        if self.evidence and not shown:
+            return [Act(agents, None, self.by, "no_evidence")]
         calls: list[Event] = []
         checker, member = FactChecker(self.by, self.words, self.voice), next(iter(room.members.values()))
         seed = derive(room.context.seed, room.id, "check", self.by, room.round)
-        request = checker.compose(member.topic, member.style.frame, lines, seed)
+        request = checker.compose(member.topic, member.style.frame, lines, seed, shown)
         reply = yield from ask(request)
         record_call(calls, room, CHECKER, request, reply)
         text, reason = checker.read(reply, [other.name for other in room.members.values()], member.topic.language)
+        if text and self.evidence:
+            text, reason = self._with_sources(text, shown)
         act = line_events(room, agents, self.by, text) if text else Act(agents, None, self.by, reason)
         return [act._replace(events=tuple(calls))]
+
+    def _find(self, texts: Sequence[str]) -> list[Passage]:
+        """Return the passages most like the lines; none without evidence."""
+        return open_evidence(self.evidence).search(" ".join(texts), self.passages) if self.evidence else []
+
+    def _with_sources(self, text: str, shown: Sequence[Passage]) -> tuple[str | None, str | None]:
+        """Return the correction with the sources of its quotations, or None and the reason."""
+        quoted = open_evidence(self.evidence).check(text, shown)
+        if any(quotation.kind in (FABRICATED, ELSEWHERE) for quotation in quoted):
+            return None, "false_quotation"
+        return name_sources(text, shown), None
+
+
+@cache
+def open_evidence(folder: str) -> Evidence:
+    """Return the passages of a folder, read once. Errors: UserError without a passage."""
+    return load_evidence(Path(folder))

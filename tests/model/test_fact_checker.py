@@ -163,3 +163,36 @@ def test_its_call_is_journaled_counted_and_resumed(small: Small, tmp_path: Path)
 def test_where_nothing_is_public_it_is_refused(small: Small) -> None:
     with pytest.raises(UserError, match="private deliberations have none"):
         small("consensus", topics="", interventions="fact_check round=1 llm=oracle")
+
+
+def test_a_checker_with_evidence_quotes_it_or_says_nothing(small: Small, tmp_path: Path) -> None:
+    """It is shown the passage, the source is named in the line, and a quotation that is in no passage is never heard."""
+    (tmp_path / "study.md").write_text(
+        "# Study\n\nEqual resumes about racism were answered unequally.\n\nBread is dark."
+    )
+    line = f"{LINE} evidence={tmp_path} passages=1"
+    for quoted, text, reason in (
+        ("were answered unequally", 'So: "were answered unequally" (study.md 1)', None),
+        ("were answered equally", None, "false_quotation"),
+    ):
+        asked: list[Request] = []
+        found = held(
+            small(rounds=2, interventions=line),
+            lambda request, asked=asked, quoted=quoted: asked.append(request) or f'So: "{quoted}" [1]',
+            lambda request: "I say racism was answered." if request.purpose == "speech" else opinionated(request),
+        )
+        assert {(event.text, event.reason) for event in of(found, Intervened)} == {(text, reason)}
+        assert all("[1] Equal resumes about racism" in request.messages[1].content for request in asked)
+
+
+def test_without_a_passage_about_it_a_checker_with_evidence_is_not_asked(small: Small, tmp_path: Path) -> None:
+    (tmp_path / "bread.txt").write_text("Xylophones.")
+    asked: list[Request] = []
+    found = held(small(rounds=2, interventions=f"{LINE} evidence={tmp_path}"), lambda one: asked.append(one) or "No.")
+    assert {event.reason for event in of(found, Intervened)} == {"no_evidence"}
+    assert not asked
+    with pytest.raises(UserError, match="is not a folder"):
+        small(rounds=2, interventions=f"{LINE} evidence={tmp_path}/none")
+    for words in ("text=x evidence=a", "llm=oracle evidence=a passages=0"):
+        with pytest.raises(UserError, match=r"evidence is for a correction|passages must be at least 1"):
+            parse_intervention(f"fact_check round=1 {words}")

@@ -17,14 +17,23 @@ people or about large language models.
     self_questions.py  who it is, what it heard, what changed its mind
     emotion_law.py     the planted law by which feelings spread           emotions.py    feelings by that law
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
+    corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
     self_facts.py      reads from a persona who somebody is
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
 the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`); herd and homophily are those of acts
+<<<<<<< HEAD
 (`--llm oracle,herd=1`), and repost and follow are the constants of these two acts (`--llm oracle,repost=-1,follow=1`); contagion
 and volatility are those of feelings (`--llm oracle,contagion=.2`). own, public and noise say how it chooses between two options
 after others (`--llm oracle,own=2`): the weights of its own signal and of the public belief (1: a Bayesian's), and the noise of
 its choice (0: none). society is whose banks it has, and a run sets it.
+=======
+(`--llm oracle,herd=1`); contagion and volatility are those of feelings (`--llm oracle,contagion=.2`). own, public and noise say
+how it chooses between two options after others (`--llm oracle,own=2`): the weights of its own signal and of the public belief (1:
+a Bayesian's), and the noise of its choice (0: none). quotes and fabricates are the
+probabilities that a corrector quotes a passage which it is shown, and that it invents a quotation. society is whose banks it
+has, and a run sets it.
+>>>>>>> corrector
 """
 
 from __future__ import annotations
@@ -33,6 +42,7 @@ import math
 
 from parley.llm.backends.oracle.act_law import CONSTANTS, HERD, HOMOPHILY, ActLaw
 from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.backends.oracle.social_learning import Person
@@ -61,6 +71,8 @@ def open_backend(
     noise: float = 0.0,
     contagion: float = 0.0,
     volatility: float = 0.0,
+    quotes: float = USUAL.quotes,
+    fabricates: float = USUAL.fabricates,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -74,8 +86,15 @@ def open_backend(
         raise UserError(
             "oracle: own, public and noise must be finite numbers, and noise at least 0, as in oracle,own=2,noise=1"
         )
-    emotions = EmotionLaw(contagion, volatility)
+    if not (0 <= quotes <= 1 and 0 <= fabricates <= 1):
+        raise UserError("oracle: quotes and fabricates must be from 0 to 1, as in oracle,quotes=0")
+    emotions, corrections = EmotionLaw(contagion, volatility), CorrectionLaw(quotes, fabricates)
     emotions.check()
     planted = {name: value for name, value in changes.items() if value is not None}
+<<<<<<< HEAD
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     return Oracle(planted, pull, society, acts, Person(own, public, noise), emotions)
+=======
+    chooser = Person(own, public, noise)
+    return Oracle(planted, pull, society, ActLaw(homophily, herd), chooser, emotions, corrections)
+>>>>>>> corrector

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from parley.llm.backends.oracle import acts, herding, judging, mediation, speech, stance, surveys, writing
+from parley.llm.backends.oracle import acts, corrections, herding, judging, mediation, speech, stance, surveys, writing
 from parley.llm.backends.oracle.act_law import PLANTED
+from parley.llm.backends.oracle.correction_law import USUAL
 from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.emotion_law import CALM
 from parley.llm.backends.oracle.prompt_parser import Reading, read
@@ -32,7 +33,8 @@ class Oracle(Speaker):
         acts = {} if self.acts == PLANTED else {"acts": asdict(self.acts)}
         chooser = {} if self.chooser == BAYESIAN else {"chooser": self.chooser._asdict()}
         emotions = {} if self.emotions == CALM else {"emotions": self.emotions._asdict()}
-        return identity | acts | chooser | emotions
+        law = {} if self.corrections == USUAL else {"corrections": self.corrections._asdict()}
+        return identity | acts | chooser | emotions | law
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""
@@ -54,6 +56,7 @@ class Oracle(Speaker):
 HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "speech": speech.answer_speech,
     "check": speech.answer_check,
+    "correction": corrections.answer_correction,
     "survey": surveys.answer_survey,
     "questionnaire": surveys.answer_questionnaire,
     "interview": surveys.answer_interview,
@@ -74,6 +77,7 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "alignment": judging.judge_alignment,
     "appeal": judging.judge_appeal,
     "deviation": judging.judge_deviation,
+    "correction_quality": corrections.judge_correction,
     "agreement": judging.judge_agreement,
     "payoff": judging.judge_payoff,
     "payoff_ranking": mediation.answer_ranking,

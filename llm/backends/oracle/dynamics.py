@@ -18,6 +18,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
+from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
 from parley.llm.backends.oracle.party_files import NOBODY
 from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, sentences
@@ -324,8 +325,8 @@ class Speaker:
 
     `stance_in_speech` and `stance_in_interviews` are the shares of replies with the stance sentence, which also answers a
     labelled survey (docs/oracle.md). With `stance_first` it comes before the sentences that go with it, else anywhere.
-    `chooser` is how it weighs signal and others where people choose one after another (social_learning.py), and `emotions`
-    how its feelings spread (emotion_law.py).
+    `chooser` is how it weighs signal and others where people choose one after another (social_learning.py), `emotions` how its
+    feelings spread (emotion_law.py), and `corrections` how it quotes in its replies to false claims.
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -338,6 +339,7 @@ class Speaker:
         acts: ActLaw = PLANTED,
         chooser: Person = BAYESIAN,
         emotions: EmotionLaw = CALM,
+        corrections: CorrectionLaw = USUAL,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -346,6 +348,7 @@ class Speaker:
         self.acts = acts
         self.chooser = chooser
         self.emotions = emotions
+        self.corrections = corrections
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from parley.llm.backends.oracle.correction_law import bank_of, quotations
 from parley.llm.backends.oracle.dynamics import Speaker, dither
 from parley.llm.backends.oracle.emotions import said_feelings
 from parley.llm.backends.oracle.mediation import answer_contribution
@@ -130,7 +131,8 @@ def _post(reading: Reading, value: float, rng: random.Random, speaker: Speaker) 
 def answer_check(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with a fact checker's correction: a sentence of the grade that the speaker takes for the truth, its bias.
 
-    Where the mean grade of what was said is at most CLOSE from it, or no line can be read, there is nothing to correct.
+    Where the mean grade of what was said is at most CLOSE from it, or no line can be read, there is nothing to correct. Of the
+    passages that it is shown it quotes the first.
     """
     if reading.topic is None:
         return unknown(reading)
@@ -139,7 +141,12 @@ def answer_check(reading: Reading, speaker: Speaker) -> Reply:
         return Reply(reading.banks.words("corrects_nothing"))
     rng = stream(reading.request.seed, reading.heard)
     body = body_of(_bank(reading), bias, reading, 1, reading.heard_text, rng)
-    return Reply(body[0]) if body else too_few_words(reading)
+    shown, bank = reading.facts.get("passages", ())[:1], bank_of(reading.banks.language)
+    return (
+        Reply(" ".join([body[0], *quotations(shown, bank, speaker.corrections, rng)]))
+        if body
+        else too_few_words(reading)
+    )
 
 
 def compose(reading: Reading, value: float, rng: random.Random, speaker: Speaker) -> str:

@@ -1,0 +1,257 @@
+"""The report of replies to posts with false claims: qualities by condition, differences, quotations, retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from parley.agents.evidence import FABRICATED, QUOTATION_KINDS
+from parley.analysis import disclaimers
+from parley.analysis.bootstrap import clustered_share_interval, prediction_interval, share_interval, why_no_interval
+from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
+from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, format_estimate
+from parley.analysis.report import Report
+from parley.analysis.studies.corrections import (
+    ALONE,
+    CONDITIONS,
+    EVIDENCE,
+    MEASURES,
+    OVERALL,
+    QUALITIES,
+    REPLACED,
+    SHUFFLED,
+    SWAPPED,
+    WORDS,
+    CorrectionStudy,
+    by_post,
+    retrieval,
+)
+from parley.analysis.studies.paired_conditions import compare_conditions
+
+READING = (
+    "A judge rates each quality of a reply from 1 to 5, with a separate question for each; `overall` is the mean of the four. "
+    "The unit is the post: samples of a post are averaged first. Brackets hold 95% intervals over posts (none below five "
+    "posts), which are not corrected for the number of comparisons."
+)
+DIFFERENCES: Mapping[str, Column] = {
+    "measure": "measure", "condition": "condition", "posts": "pairs", "difference": estimate("difference"),
+}  # fmt: skip
+FINDINGS = (
+    *((quality, EVIDENCE, ALONE) for quality in QUALITIES),
+    ("factuality", REPLACED, ALONE),
+    ("politeness", REPLACED, ALONE),
+    (OVERALL, EVIDENCE, SHUFFLED),
+    (OVERALL, EVIDENCE, SWAPPED),
+)
+"""The comparisons that the report puts into words: measure, condition, and the condition that it is compared with."""
+TABLED = (*MEASURES, WORDS)
+EXAMPLES = 2
+"""Posts whose replies the report shows."""
+
+
+def compare_measures(replies: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per measure (with `words`) and condition: the columns of `compare_conditions`, with `measure` first.
+
+    Differences are from the first condition of the replies.
+    """
+    frames = by_post(replies)
+    tables = {measure: compare_conditions(frames, measure).set_index("condition") for measure in TABLED}
+    return pd.concat(tables, names=["measure"]).reset_index()
+
+
+def count_quotations(replies: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per condition: replies (with text), missing, quotations, and how many are of each kind."""
+    written = replies.assign(replies=replies["text"].notna().astype(int), missing=replies["text"].isna().astype(int))
+    columns = ["replies", "missing", "quotations", *QUOTATION_KINDS]
+    counted = written[written["condition"] != SWAPPED].groupby("condition", sort=False)[columns].sum()
+    return counted.reset_index()
+
+
+def write_corrections(study: CorrectionStudy, replies: pd.DataFrame, folder: Path) -> Path:
+    """Write corrections.md, its tables (replies, qualities, quotations, retrieval) and the figure; return the page's path."""
+    compared, quoted, found = compare_measures(replies), count_quotations(replies), retrieval(study)
+    report = Report(folder, "corrections", "Replies to false claims")
+    report.data(replies=replies, qualities=compared, quotations=quoted, retrieval=found)
+    report.add(
+        f"{study.llm} answered {count_phrase(study.size, 'post')}, and {study.judge} judged the replies. {READING}",
+        "\n".join(f"- **{name}**: {meaning}" for name, meaning in CONDITIONS.items()),
+        "\n".join(f"- **{name}**: {meaning}" for name, meaning in QUALITIES.items()),
+    )
+    report.disclaim_models(study.llm, study.judge)
+    missing_replies(report, replies)
+    report.section("In short", "\n".join(f"- {line}" for line in findings(replies)))
+    caption = f"{disclaimers.spec_label(study.llm)}; judge: {disclaimers.spec_label(study.judge)}"
+    report.figure(figure(compared, list(CONDITIONS), caption), "corrections", "Qualities of replies by condition")
+    report.section("Qualities")
+    report.table(quality_rows(compared), ["condition", "posts", *TABLED])
+    report.section(
+        "Differences from replies with evidence", "Negative: lower than with evidence, within the same posts."
+    )
+    shown = compared[compared["condition"] != EVIDENCE]
+    report.table(shown, DIFFERENCES)
+    report.section("Quotations", "Code compares each quotation with the passages, word for word.")
+    report.lines(f"- {kind}: {meaning}" for kind, meaning in QUOTATION_KINDS.items())
+    report.table(quoted, {name: name for name in quoted.columns})
+    report.section("Retrieval", retrieval_line(found, study.passages))
+    _show_examples(report, replies)
+    report.add("`replies.csv` has every reply with its sources, quotations and verdicts.")
+    return report.write()
+
+
+def missing_replies(report: Report, replies: pd.DataFrame) -> None:
+    """Add how many replies and verdicts are missing, and why."""
+    lost, unjudged = replies[replies["text"].isna()], replies[replies["text"].notna() & replies[OVERALL].isna()]
+    report.missing(len(lost), len(replies), "replies are missing", count_table(lost["reason"]))
+    report.missing(
+        len(unjudged), len(replies), "replies lack a verdict on some quality", count_table(unjudged["unjudged"])
+    )
+
+
+def quality_rows(compared: pd.DataFrame) -> list[list[str]]:
+    """Return one row per condition: its posts, and each measure with its interval."""
+    rows = []
+    for condition, part in compared.groupby("condition", sort=False):
+        wide = part.set_index("measure")[["value", "low", "high"]]
+        shown = [format_estimate(*wide.loc[measure].astype(float)) for measure in TABLED]
+        rows.append([str(condition), str(part["rooms"].max()), *shown])
+    return rows
+
+
+def findings(replies: pd.DataFrame) -> list[str]:
+    """Return the comparisons of FINDINGS as sentences, and how many quotations were invented."""
+    frames = by_post(replies)
+    lines = [
+        finding(compare_conditions({other: frames[other], one: frames[one]}, measure).iloc[1], measure, one, other)
+        for measure, one, other in FINDINGS
+        if {one, other} <= frames.keys()
+    ]
+    counts = replies[replies["condition"] == EVIDENCE].groupby("post")[[FABRICATED, "quotations"]].sum()
+    made, of = (counts[name].to_numpy(dtype=float) for name in counts)
+    share = format_estimate(made.sum() / of.sum(), *clustered_share_interval(made, of)) if of.sum() else DASH
+    return [
+        *lines,
+        f"invented quotations in replies with passages: {made.sum():.0f} of {of.sum():.0f}, a share of {share}.",
+    ]
+
+
+def finding(row: pd.Series, measure: str, one: str, other: str) -> str:
+    """Return a comparison as a sentence. row: of `compare_conditions`, with the difference of `one` from `other`."""
+    start, low, high = (
+        f"{measure}, {'with passages' if one == EVIDENCE else one} minus {other}",
+        row["difference_low"],
+        row["difference_high"],
+    )
+    if not row["pairs"]:
+        return f"{start}: no post has rated replies of both kinds."
+    value = format_estimate(row["difference"], low, high)
+    if pd.isna(low):
+        return f"{start}: {value} points ({count_phrase(row['pairs'], 'post')}); no interval, so no verdict."
+    verdict = "higher" if low > 0 else "lower" if high < 0 else "no clear difference"
+    return f"{start}: {value} points ({count_phrase(row['pairs'], 'post')}): {verdict}."
+
+
+def retrieval_line(found: pd.DataFrame, shown: int) -> str:
+    """Return how often a passage that answers the claim is among those shown, beside passages drawn at random."""
+    if found.empty:
+        return "The file of posts does not say which passages answer the claims, so retrieval is not checked."
+    hits, posts = int(found["found"].sum()), len(found)
+    share = format_estimate(hits / posts, *share_interval(hits, posts))
+    return (
+        f"A passage that answers the claim is among the first {shown} for {hits} of {count_phrase(posts, 'post')} ({share}); "
+        f"among {shown} passages drawn at random it would be for a share of {found['chance'].mean():.2f}."
+    )
+
+
+def figure(compared: pd.DataFrame, conditions: Sequence[str], caption: str) -> Figure:
+    """Draw each measure by condition, with bars for 95% intervals over posts."""
+    with new_figure(4.6, 3.2, f"{caption}. Bars: 95% intervals over posts") as drawn:
+        axis = drawn.subplots()
+        for number, condition in enumerate(conditions):
+            part = compared[compared["condition"] == condition].set_index("measure").reindex(MEASURES).reset_index()
+            look = OTHERS[number % len(OTHERS)]
+            places = [
+                place + 0.7 / len(conditions) * (number - (len(conditions) - 1) / 2) for place in range(len(MEASURES))
+            ]
+            axis.errorbar(
+                places, part["value"], yerr=error_bars(part, "value"), fmt=look["markers"][0], color=look["color"],
+                markersize=3.5, elinewidth=0.8, label=condition,
+            )  # fmt: skip
+        axis.set(ylim=(0.8, 5.2), ylabel="Rating by the judge (1–5)")
+        axis.set_xticks(range(len(MEASURES)), MEASURES, fontsize=7)
+        axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
+        add_legend(drawn, [axis], 3)
+    return drawn
+
+
+def _show_examples(report: Report, replies: pd.DataFrame) -> None:
+    """Add the first replies to the first posts, as plain text."""
+    report.section("Examples")
+    for _, part in replies[(replies["post"] <= EXAMPLES) & (replies["sample"] == 1)].groupby("post"):
+        report.plain(f"Post {part['post'].iloc[0]}: {part['claim'].iloc[0]}")
+        for row in part[part["condition"] != SWAPPED].itertuples():
+            report.plain(f"{row.condition}: {row.text if isinstance(row.text, str) else f'(missing: {row.reason})'}")
+
+
+def write_training(
+    study: CorrectionStudy, rated: Mapping[str, pd.DataFrame], facts: Sequence[str], folder: Path
+) -> Path:
+    """Write trained.md, its tables and its figure; return the page's path.
+
+    rated: `samples` and `held_out` (a row per reply), `compared` (differences from before the training). facts: lines about the
+    training.
+    """
+    compared, replies = rated["compared"], rated["held_out"]
+    conditions = list(dict.fromkeys(compared["condition"]))
+    report = Report(folder, "trained", "A corrector before and after training")
+    report.data(samples=rated["samples"], held_out=replies, trained=compared)
+    report.add(
+        f"{study.llm} was trained by DPO on its own replies, as {study.judge} rated them. {READING}",
+        "All posts below were held out of the training. The null is the same training on shuffled preferences: a random half of "
+        "the pairs is turned round. Intervals over posts describe these adapters only. `words` shows whether a model won its "
+        "ratings by saying less.",
+    )
+    report.disclaim_models(study.llm, study.judge)
+    report.lines(f"- {fact}" for fact in facts)
+    missing_replies(report, replies)
+    report.section("In short", "\n".join(f"- {line}" for line in training_findings(compared)))
+    caption = f"{disclaimers.spec_label(study.llm)}; judge: {disclaimers.spec_label(study.judge)}"
+    report.figure(
+        figure(compared, conditions, caption), "trained", "Qualities of held-out replies before and after training"
+    )
+    report.section("Qualities")
+    report.table(quality_rows(compared), ["condition", "posts", *TABLED])
+    report.section("Differences from before the training")
+    shown = compared[compared["condition"] != conditions[0]]
+    report.table(shown, DIFFERENCES)
+    report.section("Quotations")
+    quoted = count_quotations(replies)
+    report.table(quoted, {name: name for name in quoted.columns})
+    return report.write()
+
+
+def training_findings(compared: pd.DataFrame) -> list[str]:
+    """Return what the training changed in the overall rating of held-out replies, and whether the preferences did it.
+
+    The unit of the last line is the training: it needs five trainings on shuffled preferences.
+    """
+    first, trained, *nulls = (row for _, row in compared[compared["measure"] == OVERALL].iterrows())
+    line = finding(trained, OVERALL, str(trained["condition"]), str(first["condition"]))
+    changes = np.array([row["difference"] for row in nulls], dtype=float)
+    changes = changes[~np.isnan(changes)]
+    low, high = prediction_interval(changes)
+    listed = ", ".join(f"{change:+.2f}" for change in changes) or DASH
+    if np.isnan(low) or np.isnan(trained["difference"]):
+        reason = why_no_interval(changes, "shuffled training") or "the trained replies have no rating"
+        shuffled = f"Shuffled preferences changed the rating by {listed}."
+        return [line, f"{shuffled} Did the preferences do it, or training as such? No verdict: {reason} (--shuffles)."]
+    gain = trained["difference"]
+    verdict = "more" if gain > high else "less" if gain < low else "no more and no less"
+    return [
+        line,
+        f"The preferences changed the rating by {verdict} than training as such: {gain:+.2f}, and on shuffled preferences "
+        f"{listed}. One more training on shuffled preferences would change it by {low:+.2f} to {high:+.2f} in 95% of cases.",
+    ]

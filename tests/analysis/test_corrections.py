@@ -1,0 +1,185 @@
+"""`run.py correct`: what is planted is found, nothing where nothing is, and what is missing is counted."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from data_checks import check_each
+
+import run
+from parley.agents.corrector import load_posts
+from parley.agents.evidence import load_evidence
+from parley.analysis.correction_report import compare_measures, count_quotations, findings, retrieval_line
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.studies.corrections import (
+    ALONE,
+    EVIDENCE,
+    MEASURES,
+    REPLACED,
+    SHUFFLED,
+    SWAPPED,
+    CorrectionStudy,
+    measure,
+    retrieval,
+)
+from parley.llm.backends.fake import Fake
+from parley.llm.request import Reply
+
+
+def quiet(title: str, total: int) -> Any:
+    return contextlib.nullcontext(lambda count: None)
+
+
+def study(llm: str = "oracle", **more: Any) -> CorrectionStudy:
+    posts = load_posts("en")
+    return CorrectionStudy(posts, load_evidence(posts.folder), llm, "oracle", **more)
+
+
+def differences(replies: pd.DataFrame) -> pd.DataFrame:
+    return compare_measures(replies).set_index(["measure", "condition"])
+
+
+def test_planted_qualities_are_found_against_every_null(tmp_path: Path) -> None:
+    """The oracle quotes what it is shown: evidence and factuality fall without passages, with those of another post, and where
+    the reply belongs to another post. A draft keeps its politeness exactly, and quotations replace its claims.
+    """
+    replies = measure(study("oracle,fabricates=0", samples=2), CallDesk(tmp_path, quiet))
+    table = differences(replies)
+    for null in (ALONE, SHUFFLED, SWAPPED):
+        for quality in ("evidence", "factuality"):
+            assert table.loc[(quality, null), "difference_high"] < 0, (quality, null)
+    drafts, replaced = (
+        replies[replies["condition"] == name].set_index(["post", "sample"]) for name in (ALONE, REPLACED)
+    )
+    assert drafts["politeness"].equals(replaced["politeness"])
+    assert (replaced["factuality"] > drafts["factuality"]).mean() > 0.5
+    counts = count_quotations(replies).set_index("condition")
+    assert counts.loc[EVIDENCE, "fabricated"] == 0 < counts.loc[EVIDENCE, "quotations"]
+    assert counts.loc[EVIDENCE, "verbatim"] == counts.loc[EVIDENCE, "quotations"]
+    assert counts.loc[ALONE, "quotations"] == 0
+    assert SWAPPED not in counts.index, "its replies were counted already"
+
+
+def test_where_nothing_is_quoted_nothing_is_found(tmp_path: Path) -> None:
+    """Nobody quotes: no difference of evidence, and every invented quotation is counted."""
+    replies = measure(study("oracle,quotes=0,fabricates=1"), CallDesk(tmp_path, quiet))
+    table = differences(replies)
+    assert table.loc[("evidence", ALONE), "difference"] == 0
+    assert pd.isna(table.loc[("evidence", ALONE), "difference_low"])
+    assert table.loc[("overall", SWAPPED), "difference_low"] < 0 < table.loc[("overall", SWAPPED), "difference_high"]
+    counts = count_quotations(replies).set_index("condition")
+    assert counts.loc[EVIDENCE, "fabricated"] == counts.loc[EVIDENCE, "quotations"] == 24
+    assert any(
+        line.startswith("evidence, with passages minus alone") and "no verdict" in line for line in findings(replies)
+    )
+
+
+def test_the_null_posts_share_no_passage() -> None:
+    """Passages of a post on the same subject would be evidence for this post as well."""
+    own = study()
+    for post, other in enumerate(own.others):
+        assert post != other
+        assert not set(own.found[post]) & set(own.found[other])
+
+
+def test_retrieval_is_compared_with_chance() -> None:
+    """With all passages shown it is certain either way; with one, chance is one in 32."""
+    found = retrieval(study(passages=1))
+    assert found["chance"].unique() == pytest.approx([1 / 32])
+    assert found["found"].sum() > 18
+    assert retrieval(study(passages=32))["chance"].unique() == pytest.approx([1.0])
+    assert "not checked" in retrieval_line(found.iloc[:0], 3)
+
+
+class Silent(Fake):
+    """Writes nothing to some posts."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda request: "")
+
+    def complete(self, requests: Any) -> list[Reply]:
+        return [Reply.failed("timeout") if "tram" in one.facts["post"] else Reply("It is false.") for one in requests]
+
+
+def test_what_is_missing_is_none_with_a_reason_and_judged_by_nobody(tmp_path: Path) -> None:
+    """A post without a reply has no rating, and is left out of both sides of a difference."""
+    own = study()
+    desk = CallDesk(tmp_path, quiet, keep_going=True)
+    written = own.write((ALONE, EVIDENCE, REPLACED), desk, backend=Silent())
+    replies = own.judge_replies(written, desk)
+    lost = replies[replies["text"].isna()]
+    assert len(lost) == 3 * 3
+    assert lost[list(MEASURES)].isna().all().all()
+    assert set(lost["reason"]) == {"timeout", "no draft (timeout)"}
+    assert set(lost["unjudged"]) == {""}
+    assert differences(replies).loc[("overall", EVIDENCE), "pairs"] == 21
+
+
+def test_a_verdict_that_cannot_be_read_leaves_no_overall(tmp_path: Path) -> None:
+    own = study()
+    desk = CallDesk(tmp_path, quiet, keep_going=True)
+    written = own.write((ALONE,), desk, [0, 1])
+    judge = Fake(lambda request: "no idea" if request.facts.get("quality") == "politeness" else "4")
+    patched = CallDesk(tmp_path / "judge", quiet, keep_going=True)
+    patched.folder.mkdir()
+    original = patched.ask
+    object.__setattr__(patched, "ask", lambda *given: original(*given, backend=judge))
+    replies = own.judge_replies(written, patched)
+    assert replies["overall"].isna().all()
+    assert (replies["refutation"] == 4).all()
+    assert replies["unjudged"].str.len().gt(0).all()
+
+
+def test_two_posts_give_numbers_and_no_verdict(tmp_path: Path) -> None:
+    """Below five posts there is no interval; the command ends well, and the same command changes nothing."""
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.md").write_text("# Bread\n\nThe bread has no sawdust.\n\nThe dam has no crack.")
+    (tmp_path / "posts.toml").write_text(
+        '[[posts]]\ntext = "Sawdust in bread!"\n[[posts]]\ntext = "The dam has a crack!"\n'
+    )
+    out = tmp_path / "out"
+    words = ["correct", str(tmp_path / "posts.toml"), "--evidence", str(tmp_path / "texts"), "--passages", "1"]
+    words += ["--llm", "oracle", "--judge", "oracle", "--out", str(out)]
+    assert run.main(words) == 0
+    page = (out / "corrections.md").read_text()
+    short = page.partition("## In short")[2].partition("![")[0]
+    assert "no clear difference" not in short
+    assert "higher" not in short
+    assert "no interval, so no verdict" in short
+    files = {path.name: path.read_bytes() for path in out.glob("*.csv")}
+    assert run.main(words) == 0
+    assert {path.name: path.read_bytes() for path in out.glob("*.csv")} == files
+    assert run.main([*words, "--seed", "1"]) == 2, "another seed needs another folder"
+
+
+@check_each(
+    ("words", "message"),
+    [
+        (["correct", "xx", "--llm", "oracle", "--judge", "oracle"], "there are no posts named 'xx'"),
+        (["correct", "--llm", "oracle", "--judge", "oracle", "--evidence", "/none"], "is not a folder"),
+        (["correct", "--llm", "oracle", "--judge", "oracle", "--epochs", "2"], "--epochs only works with --train"),
+        (["correct", "--llm", "oracle", "--judge", "oracle", "--held-out", "0"], "--held-out only works with --train"),
+        (["correct", "--llm", "oracle", "--judge", "orcle"], "orcle"),
+        (["correct", "--llm", "oracle", "--judge", "oracle", "--train", "--samples", "1"], "a pair needs at least 2"),
+        (["correct", "--llm", "oracle", "--judge", "oracle", "--train"], "oracle cannot be trained"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run.main([*words, "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+
+
+def test_the_plan_counts_what_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """96 replies and 480 verdicts, as the command then counts them; nothing is written."""
+    words = ["correct", "--llm", "oracle", "--judge", "oracle", "--out", str(tmp_path / "out")]
+    assert run.main([*words, "--dry-run"]) == 0
+    assert capsys.readouterr().out.strip() == "96 replies and 480 verdicts"
+    assert not (tmp_path / "out").exists()

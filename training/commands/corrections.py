@@ -1,0 +1,152 @@
+"""`run.py correct`: replies to false claims with evidence and without, judged; and a corrector trained on the judge's ratings."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parley.analysis.commands.runs import print_paths
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.arguments import models_from_args, only_model, shared_budget
+from parley.model.cli import Parser, add_option, amount, positive
+from parley.model.progress import bar
+from parley.training.commands.tuning import RECIPE, add_numbers, from_args, out_folder
+from parley.training.tuning.recipe import DPO, Recipe
+
+if TYPE_CHECKING:
+    from parley.analysis.journaled_calls import CallDesk
+    from parley.analysis.studies.corrections import CorrectionStudy
+
+EXAMPLES = """correct en --llm oracle --judge oracle
+correct posts.toml --evidence texts --llm openai:gpt-4o-mini --judge openai:gpt-4o
+correct en --llm pocket --judge oracle --train"""
+NUMBERS = ("r", "alpha", "dropout", "rate", "epochs", "batch", "beta", "length")
+USUAL = {"epochs": 4.0, "batch": 8, "length": 1024}
+"""Settings of the training that are not those of run.py train, because there are few pairs and the prompts are long."""
+SAMPLES, HELD_OUT = 8, 0.33
+
+
+def correct_parser() -> Parser:
+    """Return the options of `run.py correct`."""
+    parser = Parser(
+        "correct",
+        "Let a model answer posts that spread false claims, with passages of a folder as evidence and without, and let a judge "
+        "rate refutation, evidence, politeness and factuality (docs/corrections.md).\n"
+        "With --train: train the model on its own rated replies, and compare held-out replies before and after.",
+        EXAMPLES,
+        *cli.asking("runs/correct-<time>", "the model that writes the replies"),
+        cli.dry_run("print the number of replies and verdicts, and stop: no model is called"),
+    )
+    add_option(
+        parser, "POSTS", "the posts: en or de (those of Parley), or a .toml file of your own", nargs="?", default="en"
+    )
+    add_option(parser, "--judge SPEC", "the model that rates the replies", required=True)
+    about = "folder of .txt and .md files that may be quoted (default: the folder `evidence` beside the file of posts)"
+    add_option(parser, "--evidence FOLDER", about, Path)
+    add_option(parser, "--passages N", "passages that are shown for each post", positive, 3)
+    add_option(parser, "--words N", "most words asked for in a reply", positive, 60)
+    add_option(
+        parser, "--samples N", f"replies to each post in each condition (default: 1; with --train {SAMPLES})", positive
+    )
+    add_option(
+        parser, "--train", "train by DPO on the rated replies; takes pocket or hf:MODEL as --llm", action="store_true"
+    )
+    about = f"with --train: share of the posts that are not trained on (default: {HELD_OUT})"
+    add_option(parser, "--held-out X", about, amount)
+    about = "with --train: trainings on shuffled preferences, the null; five or more allow a verdict (default: 1)"
+    add_option(parser, "--shuffles N", about, positive)
+    add_numbers(parser, [_described(*option) for option in RECIPE if option[0] in NUMBERS])
+    return parser
+
+
+def _described(name: str, kind: type, about: str) -> tuple[str, type, str]:
+    """Return an option of the training with its own default in its help."""
+    if name in USUAL:
+        about = f"{about.partition(' (default')[0]} (default: {USUAL[name]:g})"
+    return name, kind, f"with --train: {about}"
+
+
+def correct(words: Sequence[str]) -> int:
+    """Run `run.py correct`."""
+    options = correct_parser().parse_args(words)
+    from parley.analysis.journaled_calls import CallDesk, check_manifest
+    from parley.model.scenario_run import lock_folder
+
+    study, out = study_from_args(options), out_folder(options, "correct")
+    _check_options(options)
+    if options.dry_run:
+        print(planned_calls(study, (options.shuffles or 1) if options.train else 0))
+        return 0
+    spending = shared_budget(options, out, study.llm, study.judge)
+    print(f"folder   {out}", flush=True)
+    with lock_folder(out):
+        check_manifest(out / "corrections.json", study.to_dict() | {"trained": options.train}, "set of replies")
+        desk = CallDesk(out, bar, options.keep_going, spending)
+        return _train(options, study, out, desk) if options.train else _measure(study, out, desk)
+
+
+def study_from_args(options: argparse.Namespace) -> CorrectionStudy:
+    """Return what is written and judged."""
+    from parley.agents.corrector import load_posts
+    from parley.agents.evidence import load_evidence
+    from parley.analysis.studies.corrections import CorrectionStudy
+    from parley.llm.backends import check_spec
+
+    *specs, judge = models_from_args(options, "judge")
+    posts, llm = load_posts(options.posts), only_model(specs)
+    for spec in (llm, judge):
+        check_spec(spec)
+    evidence = load_evidence(options.evidence or posts.folder)
+    samples = options.samples or (SAMPLES if options.train else 1)
+    return CorrectionStudy(posts, evidence, llm, judge, options.passages, options.words, samples, options.seed)
+
+
+def planned_calls(study: CorrectionStudy, shuffles: int) -> str:
+    """Return the number of calls, as text. A draft is the reply without passages, so it is asked for once.
+
+    shuffles: trainings on shuffled preferences; 0 without a training.
+    """
+    replies, runs = study.size * study.samples, shuffles + 2
+    if shuffles:
+        return f"at most {runs * replies:,} replies and {4 * runs * replies:,} verdicts, and {runs - 1} trainings"
+    return f"{4 * replies:,} replies and {4 * 5 * replies:,} verdicts"
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Errors: UserError for a setting of the training without --train."""
+    given = [name for name in (*NUMBERS, "shuffles", "held_out") if getattr(options, name) is not None]
+    if given and not options.train:
+        name = given[0].replace("_", "-")
+        raise UserError(f"--{name} only works with --train: add --train, or leave out --{name}")
+
+
+def _measure(study: CorrectionStudy, out: Path, desk: CallDesk) -> int:
+    from parley.analysis.correction_report import write_corrections
+    from parley.analysis.studies.corrections import measure
+
+    replies = measure(study, desk)
+    print(desk.tally.line)
+    print_paths(report=write_corrections(study, replies, out), figure=out / "corrections.png")
+    return 0
+
+
+def _train(options: argparse.Namespace, study: CorrectionStudy, out: Path, desk: CallDesk) -> int:
+    from parley.analysis.correction_report import compare_measures, write_training
+    from parley.training.corrections import CorrectorTraining
+
+    for name, value in USUAL.items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+    share = HELD_OUT if options.held_out is None else options.held_out
+    options.party, options.held_out = "corrector", None  # the recipe holds out nothing of the posts that are trained on
+    recipe = replace(from_args(Recipe, options), method=DPO)
+    outcome = CorrectorTraining(study, recipe, out, share, options.shuffles or 1).run(desk)
+    rated = {"samples": outcome.samples, "held_out": outcome.held_out, "compared": compare_measures(outcome.held_out)}
+    print(desk.tally.line)
+    report = write_training(study, rated, outcome.lines(), out)
+    print_paths(report=report, figure=out / "trained.png", adapters=out / "adapters")
+    return 0

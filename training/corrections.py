@@ -1,0 +1,203 @@
+"""Trains a corrector on preferences: DPO on its own replies, as a judge rated them; before and after on posts not trained on.
+
+The model writes several replies to each training post. The best rated reply is paired with the worst, the second best with the
+second worst, and so on; pairs with equal ratings are left out and counted. DPO (training/tuning) begins with a new adapter. The
+null: the same training on pairs of which a random half is turned round, so that on average nothing is preferred. Any training
+moves a model, so the null has several trainings, each on another half: a gain counts where one more of them would rarely have it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from parley.analysis.formatting import slug
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.studies.corrections import EVIDENCE, OVERALL, CorrectionStudy, WrittenReply
+from parley.llm.backends import open_spec
+from parley.llm.errors import UserError
+from parley.llm.seeding import stream
+from parley.training.base_model import BaseModel, base_model
+from parley.training.tuning.dataset import Example, chat, digest_of, held_out_questions
+from parley.training.tuning.model_card import read_values, write_card
+from parley.training.tuning.pipeline import require_packages, training_folders, training_key
+from parley.training.tuning.recipe import DPO, Recipe
+
+BEFORE, TRAINED, SHUFFLED = "before", "trained", "shuffled"
+"""Conditions of held-out replies: no adapter, that of the judge's preferences, those of shuffled ones (`shuffled 1`, ...)."""
+USE = """## What it is for
+
+A corrector is a **research instrument**. It serves to study replies to false claims. It was trained on the ratings of one judge,
+and takes over what that judge overlooks. It does not know what is true: check its quotations (run.py correct counts those that
+are in no source), and let a person read a reply before it is posted. The licence of the base model also applies."""
+
+
+class PreferencePair(NamedTuple):
+    """Two replies to a post. `margin`: the rating of the chosen minus that of the rejected."""
+
+    reply: WrittenReply
+    chosen: str
+    rejected: str
+    margin: float
+
+    def turned(self) -> PreferencePair:
+        """Return the pair with the rejected reply chosen."""
+        return self._replace(chosen=self.rejected, rejected=self.chosen, margin=-self.margin)
+
+
+class TrainingOutcome(NamedTuple):
+    """A finished training: the rated replies to training posts and to held-out posts, pairs, and why others were left out."""
+
+    samples: pd.DataFrame
+    held_out: pd.DataFrame
+    pairs: list[PreferencePair]
+    null_pairs: list[list[PreferencePair]]
+    left_out: Counter[str]
+    adapters: Mapping[str, Path]
+
+    def lines(self) -> list[str]:
+        """Return what was trained on, in a line each."""
+        margins = [f"{fmean(pair.margin for pair in pairs):+.2f}" for pairs in (self.pairs, *self.null_pairs)]
+        left = ", ".join(f"{name} {number}" for name, number in sorted(self.left_out.items())) or "none"
+        return [
+            f"{len(self.pairs)} pairs of replies to {len({pair.reply.post for pair in self.pairs})} posts; left out: {left}",
+            f"mean rating of the chosen minus the rejected reply: {margins[0]} (shuffled preferences: {', '.join(margins[1:])})",
+        ]
+
+
+def preference_pairs(
+    replies: Sequence[WrittenReply], ratings: Sequence[float | None]
+) -> tuple[list[PreferencePair], Counter[str]]:
+    """Return the pairs of all posts, and how many pairs (`tie`) and replies (`no rating`) were left out."""
+    pairs, left_out = [], Counter[str]()
+    by_number: dict[int, list[tuple[float, WrittenReply]]] = {}
+    for reply, rating in zip(replies, ratings, strict=True):
+        if reply.text is None or rating is None or pd.isna(rating):
+            left_out["no rating"] += 1
+        else:
+            by_number.setdefault(reply.post, []).append((rating, reply))
+    for rated in by_number.values():
+        ranked = sorted(rated, key=lambda one: -one[0])
+        for place in range(len(ranked) // 2):
+            (high, best), (low, worst) = ranked[place], ranked[-1 - place]
+            if high > low:
+                pairs.append(PreferencePair(best, best.text or "", worst.text or "", high - low))
+            else:
+                left_out["tie"] += 1
+    return pairs, left_out
+
+
+def shuffle_pairs(pairs: Sequence[PreferencePair], seed: int, number: int = 1) -> list[PreferencePair]:
+    """Return the pairs with half of them, drawn with the seed and the number of the shuffle, turned round."""
+    turned = set(stream(seed, "shuffled preferences", number).sample(range(len(pairs)), len(pairs) // 2))
+    return [pair.turned() if place in turned else pair for place, pair in enumerate(pairs)]
+
+
+@dataclass(frozen=True)
+class CorrectorTraining:
+    """A training in a folder. share: of the posts that are held out. study.samples: replies to each post. shuffles: nulls."""
+
+    study: CorrectionStudy
+    recipe: Recipe
+    folder: Path
+    share: float = 0.33
+    shuffles: int = 1
+
+    def __post_init__(self) -> None:
+        if self.study.samples < 2:
+            raise UserError(f"--samples is {self.study.samples}: a pair needs at least 2 replies to a post")
+        if not 0 < self.share < 1 or not self.split[0]:
+            raise UserError("--held-out must leave posts on both sides: give a share between 0 and 1, such as 0.33")
+
+    @property
+    def split(self) -> tuple[list[int], list[int]]:
+        """The numbers of the training posts and of the held-out posts."""
+        posts = [post.text for post in self.study.posts.posts]
+        held = held_out_questions(posts, self.share)
+        return [n for n, text in enumerate(posts) if text not in held], [
+            n for n, text in enumerate(posts) if text in held
+        ]
+
+    def base(self) -> BaseModel:
+        """Return the model to be trained. Errors: UserError where it cannot be, before anything is asked."""
+        base = base_model(self.study.llm)
+        require_packages("training a corrector")
+        from parley.training.tuning.trainers import check_trainable
+
+        check_trainable(base)
+        return base
+
+    def run(self, desk: CallDesk) -> TrainingOutcome:
+        """Sample, judge, train twice, and judge held-out replies. Errors: UserError if fewer than two pairs differ in rating."""
+        base, (training, held) = self.base(), self.split
+        replies = self.study.write((EVIDENCE,), desk, training)
+        samples = self.study.judge_replies(replies, desk)
+        pairs, left_out = preference_pairs(replies, samples[OVERALL].tolist())
+        if len(pairs) < 2:
+            counted = ", ".join(f"{name}: {number}" for name, number in left_out.items())
+            raise UserError(
+                f"{len(pairs)} pairs of replies differ in the judge's rating ({counted}): set more --samples, or choose another "
+                "--judge or --llm"
+            )
+        null_pairs = [shuffle_pairs(pairs, self.study.seed, number) for number in range(1, self.shuffles + 1)]
+        nulls = {f"{SHUFFLED} {number}": own for number, own in enumerate(null_pairs, 1)}
+        adapters = {name: self.adapter(name, own, base, desk) for name, own in ({TRAINED: pairs} | nulls).items()}
+        frames = [self._judge(BEFORE, self.study.write((EVIDENCE,), desk, held), desk)]
+        for name, path in adapters.items():
+            model = open_spec(f"{self.study.llm},adapters={path}")
+            frames.append(self._judge(name, self.study.write((EVIDENCE,), desk, held, model, path.name), desk))
+        return TrainingOutcome(samples, pd.concat(frames, ignore_index=True), pairs, null_pairs, left_out, adapters)
+
+    def _judge(self, name: str, replies: Sequence[WrittenReply], desk: CallDesk) -> pd.DataFrame:
+        return self.study.judge_replies([reply._replace(condition=name) for reply in replies], desk)
+
+    def adapter(self, name: str, pairs: Sequence[PreferencePair], base: BaseModel, desk: CallDesk) -> Path:
+        """Return the folder of an adapter, trained unless it is there."""
+        from parley.training.tuning.trainers import train, versions
+
+        recipe = replace(self.recipe, party=f"corrector-{slug(name)}", method=DPO, seed=self.study.seed).filled(
+            base.kind
+        )
+        examples = self.examples(pairs)
+        out = self.folder / "adapters" / recipe.name
+        if out.exists():
+            _check_same(out, recipe, examples)
+            return out
+        with (
+            training_folders(out, training_key(recipe, examples, None)) as (part, work),
+            desk.bar(recipe.name, recipe.steps(len(examples))) as progress,
+        ):
+            result = train(recipe, base, examples, [], part, work, progress=progress)
+            data: dict[str, Any] = {
+                "pairs": len(pairs), "mean margin": round(fmean(pair.margin for pair in pairs), 3),
+                "judge": self.study.judge, "digest": digest_of(examples),
+            }  # fmt: skip
+            write_card(part, recipe, {**base.card_identity, **result.identity}, data, versions(), result, USE)
+        return out
+
+    def examples(self, pairs: Sequence[PreferencePair]) -> list[Example]:
+        """Return {"prompt", "chosen", "rejected"} per pair, in an order drawn with the seed. The prompt is that of the reply."""
+        writer, examples = self.study.corrector(), []
+        for pair in pairs:
+            request = writer.compose(self.study.posts.posts[pair.reply.post].text, pair.reply.shown, 0)
+            prompt = [part for message in request.messages for part in chat(*message)]
+            answers = {"chosen": chat("assistant", pair.chosen), "rejected": chat("assistant", pair.rejected)}
+            examples.append({"prompt": prompt, **answers})
+        stream(self.study.seed, "order").shuffle(examples)
+        return examples
+
+
+def _check_same(out: Path, recipe: Recipe, examples: Sequence[Example]) -> None:
+    """Errors: UserError when the adapter there was trained with another recipe or on other pairs."""
+    values = read_values(out)
+    other = [name for name, value in asdict(recipe).items() if values["recipe"].get(name) != value]
+    if values["data"].get("digest") != digest_of(examples):
+        other.append("set of pairs")
+    if other:
+        raise UserError(f"{out} was trained with another {', '.join(other)}: give another --out")
