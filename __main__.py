@@ -186,7 +186,8 @@ def show_list() -> int:
         scenario = read_preset(name)
         print(f"{name:<{width}} {scenario.title}\n{'':<{width}} {scenario.source}")
     print("\ntopics: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in topic_names()))
-    print("news: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in news_names()))
+    items = ((slug, load_topic(slug).news) for slug in news_names())
+    print("news: " + ", ".join(f"{slug} ({item.subject})" for slug, item in items if item))
     print("models: " + ", ".join(backend_names()))
     return 0
 
@@ -227,12 +228,16 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "analyse": ("analysis.commands.analyse", "compare conditions in a table of scores"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
         "rhetoric": ("analysis.commands.judge", "let a model tag appeals to reason, emotion and character"),
-        "deviation": ("analysis.commands.judge", "let a model score how far statements deviate from the news"),
+        "deviation": ("analysis.commands.judge", "let a model judge how far versions of a story are from the report"),
     },
     "Run published studies": {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that stand in for a participant"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
+        "correction": (
+            "analysis.commands.correction",
+            "pass a story on with an early, a late or no official statement",
+        ),
         "herding": ("analysis.commands.herding", "let people choose one after another, with and without a planner"),
         "correct": (
             "training.commands.corrections",

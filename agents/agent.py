@@ -158,15 +158,19 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self._facts: Facts = {"topic": topic.title, "frame": style.frame, "words": style.words}
 
     def assign_traits(self, character: Traits) -> None:
-        """Give the agent a role, a temperament and a confirmation bias, before anything is said."""
+        """Give the agent a role, a temperament, a confirmation bias and a belief in the news, before anything is said."""
         self.character = character
         self._system = Message("system", " ".join(filter(None, [self.persona.backstory, character.told])))
         self._facts |= {
             "role": character.role,
             "character": character.told,
             "confirmation_bias": character.confirmation_bias,
+            "traits": character.traits,
+            "belief": character.belief,
         }
-        self.memory.opening = "\n\n".join(filter(None, [self.memory.opening, character.part]))
+        item = self.topic.news if character.belief else None
+        told = item.told(character.belief, self.topic.language) if item else ""
+        self.memory.opening = "\n\n".join(filter(None, [self.memory.opening, character.part, told]))
 
     def change_style(self, **changes: Any) -> None:
         """Speak with other settings from now on: fields of DebateStyle, or of its sampling. The memory stays."""
@@ -270,7 +274,8 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         state = "unread" if last is None else f"{last:.0f}"
         persona, survey = self.persona, f"survey {self._surveys[probe.name]}"
         class_ = (self.topic.slug, probe.name, persona.party, persona.variant, self.adapter, self.voice)
-        return "|".join([*class_, *map(str, self.character[:3]), survey, state])
+        character = [*map(str, self.character[:3]), *filter(None, [self.character.belief])]
+        return "|".join([*class_, *character, survey, state])
 
     def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
         """Read a rating and keep it as this agent's attitude. An unreadable one is None: the last one is not carried

@@ -187,7 +187,7 @@ def _check_parties(society: Society, speaker: Banks) -> Problems:
     """Yield what parameters and files of parties say of topics and answers that the society does not have."""
     items = {item.name: item.answers for item in questionnaire(society)}
     topics = {slug.rpartition("/")[2] for slug in society_topics(society)}
-    for slug in sorted(set(speaker.data("parameters")["topics"]) - {*topics, *news_names(society.folder / "topics")}):
+    for slug in sorted(set(speaker.data("parameters")["topics"]) - {*topics, *news_names(society.name)}):
         yield f"oracle/parameters.toml has [topics.{slug}], which topics/ does not have"
     for party, one in society.parties.items():
         for slug in sorted(set(one.positions) - topics):

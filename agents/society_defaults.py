@@ -44,8 +44,9 @@ def _speech(society: Society) -> Iterator[str]:
         yield "no folder oracle/, so --llm oracle cannot speak here; any other model can"
         return
     speaker = banks(society.name)
-    planted = {slug.rpartition("/")[2]: float(table["bias"]) for slug, table in speaker.parameters.items()}
-    topics = {*topic_names(society.folder / "topics"), *news_names(society.folder / "topics")}
+    stated = speaker.data("parameters").get("topics", {})
+    planted = {slug: float(table["bias"]) for slug, table in stated.items()}
+    topics = {*topic_names(society.folder / "topics"), *news_names(society.name)}
     biases = {slug: bias for slug, bias in planted.items() if slug in topics}
     for party in speaker.parties.speakers:
         for topic in speaker.parties.without_start(party, biases):

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, get_args
 
 from parley.agents.datafiles import build_from_table, read_toml, require_section
 from parley.agents.language import ENGLISH, Language
+from parley.agents.news import NewsItem, news_item, topic_values
 from parley.agents.scales import LABELLED, Reading, Scale, read_rating
 from parley.agents.society import SOCIETIES, US, Society, load_society, society_of, split_name
 from parley.llm.errors import UserError, unknown_name
@@ -19,7 +20,7 @@ from parley.llm.seeding import stream
 
 TOPICS = SOCIETIES / US / "topics"
 NEWS = "news"
-"""The folder of items of news: topics whose axis is belief. What runs over all topics leaves them out."""
+"""The folder of items of news (agents/news.py). What runs over all topics leaves them out."""
 PUBLIC, TURNS = ":public", ":turns"
 """Suffixes of a probe's name: the same question, answered in public, or asked after every turn."""
 Audience = Literal["private", "public"]
@@ -128,6 +129,7 @@ class Topic:
     base            the topic of which this is another case (run.py case); what is known of that topic holds for this
                     one
     in_backstories  whether personas are written with a position on it (agents/persona_generator.py)
+    news            what it says as an item of news; None for any other topic
     positions       these positions by party, in the words of the survey: those of the topic's file, else of the party's file; the
                     writer chooses for a party without one
     """
@@ -141,6 +143,7 @@ class Topic:
     case: str = ""
     base: str = ""
     in_backstories: bool = True
+    news: NewsItem | None = None
     positions: Mapping[str, str] = field(default_factory=dict)
     society: Society = field(default_factory=load_society, repr=False, compare=False)
 
@@ -241,9 +244,20 @@ def topic_names(folder: Path = TOPICS) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def news_names(folder: Path = TOPICS) -> list[str]:
-    """Return the names of all items of news, sorted."""
-    return topic_names(folder / NEWS)
+def news_names(society: str = US) -> list[str]:
+    """Return the names of all items of news of a society and of its language, sorted."""
+    home = load_society(society)
+    return sorted(
+        {name for folder in (home.folder, home.language.folder) for name in topic_names(folder / "topics" / NEWS)}
+    )
+
+
+def is_news(slug: str) -> bool:
+    """Return whether a topic is an item of news; no if there is no such topic (any more)."""
+    try:
+        return load_topic(slug).news is not None
+    except UserError:
+        return False
 
 
 def society_topics(society: Society) -> list[str]:
@@ -252,8 +266,10 @@ def society_topics(society: Society) -> list[str]:
 
 
 def shared_topic(society: str, name: str) -> Path:
-    """Return the file of a topic that suits every society: one in the folder of the society's language."""
-    return load_society(society).language.folder / "topics" / f"{name}.toml"
+    """Return the file of a topic or an item of news that suits every society: one in the folder of its language."""
+    folder = load_society(society).language.folder / "topics"
+    news = folder / NEWS / f"{name}.toml"
+    return news if news.is_file() else folder / f"{name}.toml"
 
 
 def topic_file(slug: str) -> Path:
@@ -270,12 +286,11 @@ def topic_file(slug: str) -> Path:
         return Path(slug)
     society, name = split_name(slug)
     folder = load_society(society).folder / "topics"
-    if (shared := shared_topic(society, name)).is_file():
-        return shared
-    news = news_names(folder)
-    if name not in (known := [*topic_names(folder), *news]):
-        raise unknown_name("topic" if society == US else f"topic of {society}", name, known)
-    return folder / (NEWS if name in news else "") / f"{name}.toml"
+    for own in (folder / f"{name}.toml", folder / NEWS / f"{name}.toml", shared_topic(society, name)):
+        if own.is_file():
+            return own
+    known = [*topic_names(folder), *news_names(society)]
+    raise unknown_name("topic" if society == US else f"topic of {society}", name, known)
 
 
 @cache
@@ -291,6 +306,8 @@ def load_topic(slug: str) -> Topic:
     inside = "" if slug.endswith(".toml") else split_name(slug)[0]
     society = load_society(str(named)) if named else society_of(path) or load_society(inside or US)
     own_scales = _scales(require_section(values, "scales", where), f"{slug}.toml")
+    item = news_item(require_section(values, NEWS, where), where) if NEWS in values else None
+    values = topic_values(values, item, society.language) if item else values
     values.pop("scales", None)
     known = {**scales(society.language), **own_scales}
     probes = _probes(require_section(values, "probes", where), known, where, slug, society.language)
@@ -301,7 +318,7 @@ def load_topic(slug: str) -> Topic:
     for party, position in positions.items():
         if not isinstance(position, str) or not position.strip():
             raise UserError(f"positions of {where}: {party} must be a text such as 'a small problem', not {position!r}")
-    parts = {"slug": slug, "probes": MappingProxyType(probes), "positions": MappingProxyType(positions)}
+    parts = {"slug": slug, "news": item, "probes": MappingProxyType(probes), "positions": MappingProxyType(positions)}
     return replace(build_from_table(Topic, {**values, **parts}, where), society=society)
 
 

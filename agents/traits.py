@@ -18,14 +18,15 @@ BIASES = ("none", "weak", "strong")
 
 
 class Traits(NamedTuple):
-    """A role (ROLE or ROLE+ARGUMENT; "": none), levels of the Big Five by name, and a confirmation bias (one of
-    BIASES).
+    """A role (ROLE or ROLE+ARGUMENT; "": none), levels of the Big Five by name, a confirmation bias (one of BIASES), and
+    whether the agent starts out believing an item of news (believer, susceptible; "": it is told nothing).
     """
 
     role: str = ""
     traits: Mapping[str, str] = {}
     confirmation_bias: str = "none"
     language: Language = ENGLISH
+    belief: str = ""
 
     @property
     def told(self) -> str:
@@ -100,6 +101,11 @@ def traits_of(text: str, rng: random.Random) -> dict[str, str]:
 def trait_names() -> list[str]:
     """Return the names of the five traits."""
     return list(_traits()["traits"])
+
+
+def level_names() -> list[str]:
+    """Return the names of the levels of a trait, from the lowest up."""
+    return list(_traits()["levels"])
 
 
 @cache

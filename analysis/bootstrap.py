@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 from statsmodels.stats.proportion import proportion_confint
 
 from parley.analysis.formatting import format_range
@@ -95,6 +95,17 @@ def prediction_interval(values: Floats) -> Ends:
         return NONE
     reach = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2) * values.std(ddof=1)) * math.sqrt(1 + 1 / len(values))
     return float(values.mean()) - reach, float(values.mean()) + reach
+
+
+def p_of_mean(values: Floats) -> float:
+    """Return the p of a mean of 0 of one number a room, by Student's t; NaN where `why_no_interval` has a reason.
+
+    >>> round(p_of_mean(np.array([0.1, 0.4, 0.2, 0.3, 0.6])), 3)
+    0.022
+    """
+    if why_no_interval(values):
+        return math.nan
+    return 2 * float(stdtr(len(values) - 1, -abs(float(values.mean())) * math.sqrt(len(values)) / values.std(ddof=1)))
 
 
 def reach_of_mean(error: Floats, units: Floats) -> Floats:

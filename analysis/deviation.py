@@ -1,126 +1,184 @@
-"""How far each utterance of a run is from a piece of news, 0-10, by a judge that knows neither the speaker nor the round.
-
-Written: deviation.md with the distance by role and step, as a table and a figure.
-"""
+"""The report of `run.py deviation`: how a true report changes as it is passed on, by day, dimension and role."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import FEWEST, is_even, mean_interval, p_of_mean
 from parley.analysis.figures import OTHERS, STYLES, add_legend, new_figure, plot_line
-from parley.analysis.formatting import count_phrase, count_table, escape_markdown, format_estimate
-from parley.analysis.judging import WHO, Item, Judge, load_rubric, one_line, open_judge
+from parley.analysis.formatting import count_phrase, count_table, format_estimate
 from parley.analysis.report import Report
-from parley.analysis.tables import Tables
-from parley.llm.budget import NO_LIMIT, Budget
-from parley.llm.driver import Bar
-from parley.llm.errors import UserError
-
-RUBRIC = load_rubric("deviation")
-NO_ROLE = "no role"
-WHAT = (
-    "**This is a distance between opinions, not the change of a story.** The news is one line, given to some "
-    "agents at the start; all others say what they think. The distance does not begin at 0 and does not show how "
-    "news changes from one "
-    "telling to the next, which is what FUSE (Liu et al. 2024) measures."
+from parley.analysis.statistics.results import holm
+from parley.analysis.story_versions import (
+    ALL_ROLES,
+    DEVIATION,
+    DIMENSIONS,
+    above_floor,
+    added,
+    by_day,
+    by_item,
+    by_room,
+    floor,
+    unit_means,
+    written,
 )
+from parley.analysis.tables import Tables
+
 LOOKS = (*OTHERS, *STYLES.values())
-EVERYBODY = "everybody"
+READING = (
+    "A version is what one person wrote on one day. The judge compares it with the true report in six dimensions, from 0 (no "
+    "difference) to 10; deviation is their mean. On day 0 there is only the report, so deviation is 0. Numbers are means of "
+    "room means, with 95% intervals over rooms in brackets (over repetitions, where the same people pass on several items). "
+    "The judge's reading of the unchanged report, once for each room, is its floor: a deviation that is not above it is no "
+    "change."
+)
+LEVEL = 0.05
 
 
-def source_of(tables: Tables, run: str) -> str:
-    """The first message from outside the debate. Errors: UserError if there is none."""
-    texts = tables.interventions["text"].dropna()
-    if texts.empty:
-        raise UserError(
-            f"{run} has no message from outside the debate to compare with: give the text of the news with --source"
+def sentences(table: pd.DataFrame) -> list[str]:
+    """Return what was found in a few sentences; no claim without an interval that shows it."""
+    return [_change(table), *_roles(table), _dimension(table)]
+
+
+def _change(table: pd.DataFrame) -> str:
+    units = unit_means(by_room(table), ["last", "above", "growth"])
+    last, above, growth = (units[name].dropna().to_numpy(dtype=float) for name in units)
+    if not len(above):
+        return "How far the story moved cannot be told: the judge read no version of the last day, or not the report."
+    day = int(table["round"].max())
+    size = f"Versions of day {day} are {last.mean():.1f} of 10 points from the report"
+    base = f"the judge gives the unchanged report {floor(table)[DEVIATION].mean():.1f}"
+    if is_even(above) and not above.any():
+        return f"The story did not change: {size[0].lower()}{size[1:]}, and {base}."
+    low, high = mean_interval(above)
+    if len(above) < FEWEST:
+        return f"{size}; {base}. Whether the story changed cannot be told: fewer than {FEWEST} rooms."
+    if not (low > 0 or is_even(above)):
+        gap = format_estimate(float(above.mean()), low, high)
+        return f"{size}; {base}. No change of the story is shown: the difference is {gap}."
+    rise = format_estimate(float(growth.mean()), *mean_interval(growth)) if len(growth) else ""
+    ends = "" if np.isnan(low) else f" ({low:.2g} to {high:.2g} above that)"
+    return f"The story changed: {size[0].lower()}{size[1:]}, and {base}{ends}. Deviation grows by {rise} points a day."
+
+
+def _roles(table: pd.DataFrame) -> list[str]:
+    found = added(table)
+    told = []
+    for row in found.itertuples():
+        if row.p_holm < LEVEL:
+            way = "adds" if row.added > 0 else "takes back"
+            span = format_estimate(abs(row.added), *sorted((abs(row.added_low), abs(row.added_high))))
+            told.append(f"A {row.role} {way} {span} points of deviation with each version.")
+    return told
+
+
+def _dimension(table: pd.DataFrame) -> str:
+    """Name the dimensions that are above the judge's floor on the last day; p is corrected by Holm for their number."""
+    versions = above_floor(table)
+    units = unit_means(versions[versions["round"] == versions["round"].max()], DIMENSIONS)
+    known = [units[name].dropna().to_numpy(dtype=float) for name in DIMENSIONS]
+    means, p = [float(one.mean()) if len(one) else np.nan for one in known], [p_of_mean(one) for one in known]
+    corrected = holm(np.array(p))
+    moved = [
+        (size, name) for size, name, one in zip(means, DIMENSIONS, corrected, strict=True) if one < LEVEL and size > 0
+    ]
+    if not moved:
+        return "No single dimension is clearly above what the judge gives the unchanged report."
+    ordered = [f"{name} ({size:.1f})" for size, name in sorted(moved, reverse=True)]
+    return f"Above the floor on the last day, by points: {', '.join(ordered)}."
+
+
+def figure(points: pd.DataFrame, floors: float, caption: str) -> Figure:
+    """Draw one line per role (left) and per dimension (right), by day; bars are 95% intervals. The dot is the report itself."""
+    with new_figure(6.4, 3.1, caption) as drawn:
+        left, right = drawn.subplots(1, 2, sharey=True)
+        roles = [role for role in points["role"].unique() if role != ALL_ROLES] or [ALL_ROLES]
+        for number, role in enumerate(roles, len(DIMENSIONS)):
+            plot_line(left, points[points["role"] == role], "day", DEVIATION, role, LOOKS[number % len(LOOKS)])
+        everybody = points[points["role"] == ALL_ROLES]
+        for number, name in enumerate(DIMENSIONS):
+            plot_line(right, everybody, "day", name, name, LOOKS[number % len(LOOKS)])
+        top = float(
+            np.nanmax(points[[f"{name}{end}" for name in (DEVIATION, *DIMENSIONS) for end in ("", "_high")]], initial=1)
         )
-    return str(texts.iloc[0])
-
-
-def judge_deviation(
-    tables: Tables, source: str, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT
-) -> pd.DataFrame:
-    """The table of `verdicts`, journaled in the folder and written to verdicts.csv. Errors: as `open_judge`."""
-    with open_judge(RUBRIC, spec, folder, bar, {"seed": seed, "source": source}, budget) as judge:
-        table = verdicts(tables, source, judge, seed)
-        table.to_csv(folder / "verdicts.csv", index=False)
-    return table
-
-
-def verdicts(tables: Tables, source: str, judge: Judge, seed: int) -> pd.DataFrame:
-    """One row per utterance: WHO, role, text, deviation (0-10, or NaN), reason."""
-
-    def item(row: Any) -> Item:
-        slots = {"source": one_line(source), "statement": one_line(str(row.text))}
-        return Item((f"{row.room} {row.iteration}",), slots)
-
-    table = judge.judge_utterances(RUBRIC, tables, seed, {"deviation": item})
-    roles = tables.characters.set_index("agent")["role"].to_dict()
-    table.insert(len(WHO), "role", [roles.get(agent) or NO_ROLE for agent in table["agent"]])
-    return table.drop(columns="readings").rename(columns={"reasons": "reason"})
-
-
-def by_role(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row per role (and everybody) and round: rooms, utterances, missing, deviation (mean of room means, 0-10), low, high."""
-    rows = []
-    for role, whole in ((EVERYBODY, verdicts), *((str(role), part) for role, part in verdicts.groupby("role"))):
-        for round_, part in whole.groupby("round"):
-            rooms = part.groupby("room", sort=False)["deviation"].mean().dropna().to_numpy(dtype=float)
-            mean = float(rooms.mean()) if len(rooms) else np.nan
-            missing = int(part["deviation"].isna().sum())
-            rows.append((role, int(str(round_)), len(rooms), len(part), missing, mean, *mean_interval(rooms)))
-    return pd.DataFrame(rows, columns=["role", "round", "rooms", "utterances", "missing", "deviation", "low", "high"])
-
-
-def figure(points: pd.DataFrame, caption: str) -> Figure:
-    """One line per role, by step; bars are 95% intervals over rooms."""
-    with new_figure(3.8, 3.0, caption) as drawn:
-        axis = drawn.subplots()
-        roles = [role for role in points["role"].unique() if role != EVERYBODY]
-        for number, role in enumerate(roles):
-            plot_line(axis, points[points["role"] == role], "round", "deviation", role, LOOKS[number % len(LOOKS)])
-        axis.set(ylim=(-0.3, 10.3), xlabel="Step", ylabel="Distance from the news (0–10)")
-        axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
-        add_legend(drawn, [axis], 3)
+        for axis, title in ((left, "Deviation by role"), (right, "All roles, by dimension")):
+            axis.plot([0], [0], ".", color="#333333", markersize=5)
+            axis.axhline(floors, color="#888888", linewidth=0.7, linestyle=":")
+            axis.set(ylim=(-0.05 * top, 1.05 * top), xlabel="Day", title=title)
+            axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
+        left.set(ylabel="Points from the report (of 10)")
+        add_legend(drawn, [left, right], 3)
     return drawn
 
 
-def write(table: pd.DataFrame, tables: Tables, source: str, folder: Path, spec: str) -> Path:
-    """Write deviation.md, its table and the figure; return the path of the first."""
-    points, name = by_role(table), tables.header.scenario["name"]
-    report = Report(folder, "deviation", "Distance of utterances from the news")
-    report.data(deviation=points)
-    report.note(WHAT)
-    report.add(
-        f"The news: {escape_markdown(source)}",
-        f"{spec} scored how far each of {count_phrase(len(table), 'utterance')} is from the news, from 0 (says "
-        "the same) to 10 (says nothing of "
-        "it). Numbers are means of room means, with 95% intervals over rooms in brackets. Roles are random; "
-        "links between agents are not.",
-    )
+def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
+    """Write deviation.md, its tables and the figure; return the path of the first."""
+    points, steps, name = by_day(table), added(table), tables.header.scenario["name"]
+    report = Report(folder, "deviation", "How the story changed")
+    items = by_item(table)
+    report.data(deviation=points, added=steps, items=items)
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(table)))
+    report.add(READING, f"{spec} judged {count_phrase(len(written(table)), 'version')}.")
     report.disclaim(tables.header)
-    unread = table.loc[table["deviation"].isna(), "reason"]
-    report.missing(len(unread), len(table), "utterances have no score", count_table(unread))
-    drawn = figure(points, f"{name} on {disclaimers.model_label(tables.header)}")
-    report.figure(drawn, "deviation", "Distance by role and step")
-    report.table(*_first_and_last(points))
-    report.add("`deviation.csv` has the means of every round, `verdicts.csv` the score of every utterance.")
+    unread = table.loc[table[DEVIATION].isna(), "reasons"]
+    report.missing(len(unread), len(table), "versions have no deviation", count_table(unread))
+    base = float(floor(table)[DEVIATION].mean())
+    caption = f"{name} on {disclaimers.model_label(tables.header)}; dotted: the judge's reading of the unchanged report"
+    report.figure(figure(points, base, caption), "deviation", "Deviation by day, role and dimension")
+    report.section("By day")
+    report.table(_days(points, table), ["day", "versions", "missing", "rooms", *("deviation", *DIMENSIONS)])
+    if len(items) > 1:
+        report.section("By item of news", "Numbers of the last day; items are not compared with each other.")
+        heads = ["item", "rooms", "deviation", "above the floor", "growth a day"]
+        report.table([_item(row) for row in items.to_dict("records")], heads)
+    report.section("What one retelling adds", ADDED)
+    heads = ["role", "versions", "rooms", "added", "p, corrected"]
+    report.table([_step(row) for row in steps.to_dict("records")], heads)
+    report.add(
+        "`deviation.csv` has every role and day, `verdicts.csv` every version and what it was made of (docs/news.md)."
+    )
     return report.write()
 
 
-def _first_and_last(points: pd.DataFrame) -> tuple[list[list[str]], list[str]]:
-    """The rows (one per role) and the headings of the table."""
-    ends, rows = [points["round"].min(), points["round"].max()], []
-    for role, part in points.groupby("role", sort=False):
-        steps = part.set_index("round")[["deviation", "low", "high"]].reindex(ends).to_numpy(dtype=float)
-        counts = [str(part["utterances"].sum()), str(part["missing"].sum()), str(part["rooms"].max())]
-        rows.append([str(role), *counts, *(format_estimate(*values) for values in steps)])
-    return rows, ["role", "utterances", "missing", "rooms", *(f"step {step}" for step in ends)]
+ADDED = (
+    "Added is the deviation of a version minus that of the version from which it was made, so that each retelling is compared "
+    "with its own source. p is corrected by Holm for the number of roles."
+)
+
+
+def _days(points: pd.DataFrame, table: pd.DataFrame) -> list[list[str]]:
+    """The rows of the table by day: the report by construction, the judge's reading of it, then each day."""
+    measures = (DEVIATION, *DIMENSIONS)
+    floors = floor(table).mean()
+    rows = [["0, the report", "–", "–", "–", *["0"] * len(measures)]]
+    rows.append(
+        [
+            "0, as the judge reads it",
+            "–",
+            "–",
+            "–",
+            *[format_estimate(float(floors[one]), np.nan, np.nan) for one in measures],
+        ]
+    )
+    for row in points[points["role"] == ALL_ROLES].to_dict("records"):
+        shown = [format_estimate(*(row[f"{one}{end}"] for end in ("", "_low", "_high"))) for one in measures]
+        rows.append([str(row["day"]), *(str(row[key]) for key in ("versions", "missing", "rooms")), *shown])
+    return rows
+
+
+def _item(row: dict) -> list[str]:
+    shown = [
+        format_estimate(*(row[f"{name}{end}"] for end in ("", "_low", "_high"))) for name in ("last", "above", "growth")
+    ]
+    return [str(row["topic"]), str(row["rooms"]), *shown]
+
+
+def _step(row: dict) -> list[str]:
+    size = format_estimate(row["added"], row["added_low"], row["added_high"])
+    p = "–" if np.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}"
+    return [str(row["role"]), str(row["versions"]), str(row["rooms"]), size, p]

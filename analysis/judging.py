@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import fmean
@@ -49,7 +49,7 @@ class Rubric:
 
     name: is part of every seed. repeats: how often a model without answer probabilities is asked, each time with another seed
     (0: once). both_orders: the item is two texts, compared in both orders. before: words that may precede the answer
-    ("Statement 1").
+    ("Statement 1"). aspects: questions by name, each of which stands in the place {aspect} of the case.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Rubric:
     both_orders: bool = False
     before: Sequence[str] = ()
     examples: Sequence[Mapping[str, Any]] = ()
+    aspects: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for example in self.examples:
@@ -312,7 +313,13 @@ def open_judge(
     Errors: UserError on a folder of another judge, rubric or settings; BudgetSpent (what was answered is kept).
     """
     backend = opened(spec)
-    asked = {"rules": rubric.rules, "case": rubric.case, "scale": rubric.scale.anchors, "examples": rubric.examples}
+    asked: dict[str, Any] = {
+        "rules": rubric.rules,
+        "case": rubric.case,
+        "scale": rubric.scale.anchors,
+        "examples": rubric.examples,
+    }
+    asked |= {"aspects": rubric.aspects} if rubric.aspects else {}
     with lock_folder(folder):
         check_manifest(folder / f"{rubric.name}.json", {"llm": identity_spec(spec), **settings, **asked}, "judging")
         with open_journal(backend, folder / VERDICTS, budget, ledger) as journal:

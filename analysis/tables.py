@@ -22,7 +22,7 @@ import pandas as pd
 
 from parley.agents.persona import persona_set
 from parley.agents.society import PartyNames, Society, load_society, party_name
-from parley.agents.topic import EMOTIONS, FORECAST, load_topic, news_names
+from parley.agents.topic import EMOTIONS, FORECAST, is_news, load_topic
 from parley.agents.traits import trait_names
 from parley.environments.base import UNDER
 from parley.llm.errors import UserError
@@ -30,7 +30,18 @@ from parley.model import events
 from parley.model.recorder import read_lines
 from parley.model.scenario_run import PARTIAL, RECORD
 
-FURTHER = ("characters", "private", "probes", "interventions", "links", "heard", "acts", "exposures", "decisions")
+FURTHER = (
+    "characters",
+    "private",
+    "probes",
+    "interventions",
+    "links",
+    "heard",
+    "acts",
+    "exposures",
+    "decisions",
+    "versions",
+)
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
@@ -72,8 +83,9 @@ class Tables:
 
     agents:     one row per seat: room, agent, topic, group, repetition, seat, party, persona, name, and of a network read from a
                 file the node at which it sits, and the node's attributes (JSON)
-    characters: one row per agent with something besides its persona: the keys, role, confirmation_bias, and a column per
-                trait with its level (empty without one)
+    characters: one row per agent with something besides its persona: the keys, role, confirmation_bias, belief (believer or
+                susceptible, where agents are told what they think of an item of news), and a column per trait with its level
+                (empty without one)
     utterances: one row per turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
                 raw (the reply before cleaning, if cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
     summaries:  one row per summary of memory: the keys, round, iteration (before that turn), text, reason
@@ -110,6 +122,10 @@ class Tables:
                 (P(A) for a Bayesian who sees the acts before), precision (of its signal), cost (of this precision, for a
                 planner), signal, act, reason (why there is none), probability (of A, if the model tells it), covered, raw, how,
                 asked, earlier (JSON), planner_reason (why a planner could not be read), planner_raw
+    versions:   one row per version of a story that an agent got on a day: the keys, role, round (the day; 0: who read the true
+                report before the first one), received (the version, by the iteration in which it was written; 0: the report),
+                source (the agent from whom it came; 0: the report itself), iteration (of the version that the agent made of it;
+                empty where it writes none), depth (retellings since the report), text, reason (why there is no text)
     """
 
     header: events.Header
@@ -127,6 +143,7 @@ class Tables:
     acts: pd.DataFrame
     exposures: pd.DataFrame
     decisions: pd.DataFrame
+    versions: pd.DataFrame
     finished: bool
 
     @property
@@ -169,8 +186,8 @@ class Tables:
 
     @property
     def beliefs(self) -> pd.DataFrame:
-        """The ratings of items of news, whose axis is belief (agents.topic.news_names)."""
-        return self.attitudes[self.attitudes["topic"].isin(news_names())]
+        """The ratings of items of news, whose axis is belief (agents/news.py)."""
+        return self.attitudes[self.attitudes["topic"].map(is_news).astype(bool)]
 
     @property
     def emotions(self) -> pd.DataFrame:
@@ -186,6 +203,17 @@ class Tables:
     def emotions_on_ties(self) -> pd.DataFrame:
         """The ratings of emotion of a run that says who heard which line: on a network or a platform."""
         return self.emotions if len(self.heard) else self.emotions.iloc[:0]
+
+    @property
+    def compared_beliefs(self) -> pd.DataFrame:
+        """The ratings of items of news, where a run has several items; else none."""
+        return self.beliefs if self.beliefs["topic"].nunique() > 1 else self.beliefs.iloc[:0]
+
+    @property
+    def temperaments(self) -> pd.DataFrame:
+        """The agents with a temperament in rooms on items of news."""
+        with_traits = self.characters[self.characters[trait_names()].notna().any(axis=1)]
+        return with_traits[with_traits["topic"].isin(set(self.beliefs["topic"]))]
 
     def title(self, topic: str) -> str:
         """The topic's heading; its slug when this version has no such topic."""
@@ -235,6 +263,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         acts=_with_keys(_acts(frames[events.Acted]()), agents),
         exposures=_exposures(kinds[events.Shown]),
         decisions=_with_keys(_decisions(frames[events.Decided](), frames[events.StateDrawn]()), agents),
+        versions=_versions(kinds[events.Received], kinds[events.Utterance], kinds[events.Endowed], agents),
         finished=bool(kinds[events.Ended]),
     )
 
@@ -286,7 +315,8 @@ def _models(agents: pd.DataFrame, header: events.Header, own: Sequence[events.Ow
 
 def _characters(frame: pd.DataFrame) -> pd.DataFrame:
     given = frame.pop("traits")
-    frame["role"] = _column(role or None for role in frame["role"])
+    for name in ("role", "belief"):
+        frame[name] = _column(value or None for value in frame[name])
     for trait in trait_names():
         frame[trait] = _column(traits.get(trait) for traits in given)
     return frame
@@ -363,6 +393,31 @@ def _mean_answer(shares: str | None, low: int = 1) -> float:
         return np.nan
     values = np.array(json.loads(shares))
     return float(values @ (low + np.arange(len(values))) / values.sum())
+
+
+def _versions(
+    received: Sequence[events.Received],
+    utterances: Sequence[events.Utterance],
+    endowed: Sequence[events.Endowed],
+    agents: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return what each agent got, and the version that it made of it. A version is made of one of an earlier day."""
+    written = {(one.room, one.round, one.agent): one for one in utterances if one.form == "retelling"}
+    roles = {(one.room, one.agent): one.role or None for one in endowed}
+    depth: dict[tuple[str, int], int] = {}
+    rows = []
+    for one in received:
+        made = written.get((one.room, one.round, one.agent))
+        steps = depth.get((one.room, one.version), 0) + (made is not None)
+        if made is not None:
+            depth[one.room, made.iteration] = steps
+        own = (made.iteration, steps, made.text, made.reason) if made else (None, steps, None, None)
+        rows.append((one.room, one.agent, roles.get((one.room, one.agent)), one.round, one.version, one.source, *own))
+    numbers = dict.fromkeys(("round", "received", "source"), "int64")
+    types = {"room": "object", "agent": "int64", "role": "object"} | numbers | {"iteration": "Int64", "depth": "int64"}
+    table = _table(rows, **types, text="object", reason="object")
+    table["text"] = _column(map(_storable, table["text"]))
+    return _with_keys(table, agents)
 
 
 def _table(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:

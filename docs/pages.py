@@ -28,7 +28,7 @@ SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), F
     "spread": ("--repetitions", "5"),
     "emotion_spread": ("--repetitions", "5", "--set", "size=20", "--set", "graph=blocks,degree=4"),
     "fake_news": ("--repetitions", "2"),
-    "news_roles": ("--repetitions", "2"),
+    "news_evolution": ("--repetitions", "2"),
     "structured_debate": ("--topic", "illegal_immigration", "--repetitions", "4"),
     "intervention": ("--repetitions", "10"),
     "persuasion": ("--repetitions", "10"),

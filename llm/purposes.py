@@ -12,7 +12,7 @@ from typing import Protocol, TypedDict
 
 PURPOSES: Mapping[str, str] = {
     # people in a debate or a deliberation
-    "speech": "an utterance: a reply, a statement, a post, an opinion or critique for the mediator (`form` says which)",
+    "speech": "an utterance: a reply, a statement, a post, a story, an opinion or critique for the mediator (`form` says which)",
     "survey": "a rating on a scale, of the topic or of a statement",
     "questionnaire": "a closed question about oneself",
     "interview": "a question in free words",
@@ -36,7 +36,7 @@ PURPOSES: Mapping[str, str] = {
     # judges
     "alignment": "does an answer fit a person of some leaning?",
     "appeal": "is an appeal (logos, pathos, ethos) made in a statement?",
-    "deviation": "how far has a later version moved from a piece of news?",
+    "deviation": "how far has a later version of a story moved from the true report, in one dimension?",
     "correction_quality": "how much of a quality (refutation, evidence, politeness, factuality) has a reply to a post?",
     "agreement": "how strongly does a statement agree with a claim?",
     "payoff": "how strongly would the author of an opinion agree with a statement?",
@@ -83,8 +83,10 @@ class Facts(TypedDict, total=False):
     role: str  # ROLE or ROLE+ARGUMENT
     character: str  # temperament and confirmation bias, as the system message ends with them
     confirmation_bias: str  # none, weak, strong
+    traits: Mapping[str, str]  # levels of the Big Five by name
+    belief: str  # what an agent is told that it thinks of an item of news: believer, susceptible
     # the task
-    form: str  # of a speech: reply, opening, closing, talk, post, opinion, critique
+    form: str  # of a speech: reply, opening, closing, talk, post, retelling, opinion, critique
     side: str  # argued in a speech: for, against
     claim: str  # what is argued or judged
     question: str  # the question itself, without the words around it
@@ -120,7 +122,9 @@ class Facts(TypedDict, total=False):
     candidates: Sequence[str]  # what is compared, in the order shown
     person: str  # whose character an answer is judged by
     appeal: str  # logos, pathos, ethos
-    source: str  # a piece of news as it was at first
+    source: str  # the true report of an item of news, or the version of a story that an agent got
+    dimension: str  # in which a later version of a story is compared with the report
+    corrected: bool  # whether an agent of a story has heard a line from outside
     # the material of a corrector and of its judge
     post: str  # what is answered
     passages: Sequence[str]  # what may be quoted, in the order shown

@@ -25,11 +25,13 @@ from parley.agents.persona import Persona, demographics, genders, introduction
 from parley.agents.platform_agent import PlatformDebater
 from parley.agents.representative import ProxySeat
 from parley.agents.society import Society
+from parley.agents.story_agent import Storyteller
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Probe
 from parley.environments.base import Networked
 from parley.environments.herding import Herding
 from parley.environments.platform import Platform
+from parley.environments.story import Story
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
@@ -38,6 +40,7 @@ from parley.model.model_shares import voice_of
 from parley.model.scenario import MEDIATOR, PLANNER, REPRESENTATIVE
 from parley.model.scenario_blocks import People
 from parley.model.surrogate_seats import surrogate_for
+from parley.model.trait_assignment import starting_belief
 
 if TYPE_CHECKING:
     from parley.model.debate import DebateModel
@@ -53,7 +56,7 @@ def make_agent(model: DebateModel, seating: RoomSeating, number: int) -> SeatedA
     place = seating.places[number]
     if seating.group != REFERENCE and _surrogate_file(model, place):
         return SurrogateSeat(model, seating, number)
-    linked = PlatformSeat if isinstance(model.environment, Platform) else NetworkSeat
+    linked = NETWORKED.get(type(model.environment), NetworkSeat)
     kind: Any = PrivateSeat if seating.mediated else linked if seating.links else DebateSeat
     kind = HerdSeat if isinstance(model.environment, Herding) else kind
     own_class = model.agent_classes.get(place.persona.party)
@@ -100,7 +103,10 @@ class SeatedAgent(DebateAgent):
         """Set the room, group, seat and party of the agent, and assign the traits of its seat."""
         place = seating.places[number]
         self.room, self.group, self.seat, self.party = seating.room, seating.group, place.seat, place.persona.party
-        self.assign_traits(self.model.setup.trait_assignment.of(place, seating.repetition))
+        setup, rooms = self.model.setup, seating.group != REFERENCE
+        traits = setup.trait_assignment.of(place, seating.repetition)
+        belief = starting_belief(setup, seating.repetition, number, len(seating.places)) if rooms else ""
+        self.assign_traits(traits._replace(belief=belief) if belief else traits)
 
     def archetype_key(self, probe: Probe) -> str:
         """Return whose survey answers may be its own: agents of the same kind and group. Further probes are never shared."""
@@ -143,6 +149,14 @@ class NetworkSeat(SeatedAgent, NetworkDebater):
 
 class PlatformSeat(NetworkSeat, PlatformDebater):
     """A seat on a social medium."""
+
+
+class StorySeat(NetworkSeat, Storyteller):
+    """A seat among people who pass a story on."""
+
+
+NETWORKED: Mapping[type, type[NetworkSeat]] = {Platform: PlatformSeat, Story: StorySeat}
+"""The seats of networks that have their own."""
 
 
 class PrivateSeat(SeatedAgent, Participant):

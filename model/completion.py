@@ -8,13 +8,13 @@ from pathlib import Path
 
 import shtab
 
-from parley.agents.topic import topic_names
+from parley.agents.topic import news_names, topic_names
 from parley.llm.backends import backend_names
 from parley.model.cli import Parser
 from parley.model.scenario import preset_names
 
 SHELLS = ("bash", "zsh")
-VALUES = {"--scenario": preset_names, "--topic": topic_names, "--llm": backend_names}
+VALUES = {"--scenario": preset_names, "--topic": lambda: [*topic_names(), *news_names()], "--llm": backend_names}
 """What completes an option's value, where that is no file."""
 
 

@@ -26,6 +26,7 @@ from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
 from parley.environments.herding import Herding
 from parley.environments.platform import Platform
+from parley.environments.story import Story
 from parley.llm.answer_sharing import AnswerSharing
 from parley.llm.backends import identity_spec, is_scripted
 from parley.llm.driver import Conversation, Progress, drive
@@ -51,6 +52,7 @@ from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
 from parley.model.scenario import Scenario
 from parley.model.stepping import SteppedModel
+from parley.model.story_round import run_story_round
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_questionnaire, run_surveys
 from parley.model.trait_assignment import alternate_sides
@@ -302,6 +304,8 @@ class DebateModel(SteppedModel):
         form = self.setup.reply_form(self.round)
         if room.society and isinstance(self.environment, Platform):
             return run_platform_round(room, self.environment, view)
+        if room.society and isinstance(self.environment, Story):
+            return run_story_round(room, self.environment, view)
         if room.society:
             return run_network_round(room, cast(Networked, self.environment), view, form)
         return run_round(room, self.environment.turns(view, self.round), form)
@@ -384,7 +388,8 @@ class DebateModel(SteppedModel):
             persona, traits = agent.persona, agent.character
             yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)
             if traits != PLAIN:
-                yield Endowed(number, room.id, traits.role, dict(traits.traits), traits.confirmation_bias)
+                told = traits.role, dict(traits.traits), traits.confirmation_bias, traits.belief
+                yield Endowed(number, room.id, *told)
             if agent.voice not in ("", room.seats[number], persona.party):
                 yield OwnModel(number, room.id, identity_spec(self.voices[agent.voice]))
         if room.mediator:

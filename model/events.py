@@ -106,13 +106,17 @@ class Seated(Event):
 
 @event
 class Endowed(Event):
-    """The role, temperament and confirmation bias of an agent (agents/traits.py). Agents without any have no such event."""
+    """The role, temperament and confirmation bias of an agent (agents/traits.py). Agents without any have no such event.
+
+    `belief`: whether it starts out as believer of an item of news, or as susceptible ("": agents are told nothing).
+    """
 
     agent: int
     room: str
     role: str
     traits: dict[str, str]
     confirmation_bias: str
+    belief: str = ""
 
 
 @event
@@ -187,6 +191,18 @@ class Heard(OfAgent):
     """
 
     iterations: tuple[int, ...]
+
+
+@event
+class Received(OfAgent):
+    """The version of a story that an agent gets on a day, by the turn in which it was written (0: the true report).
+
+    `source`: the agent from whom it comes (0: the report itself, before the first day; its own id: it takes up its own version).
+    The agent's Utterance of the form `retelling` in the same round is made of this version.
+    """
+
+    version: int
+    source: int
 
 
 @event

@@ -53,7 +53,8 @@ class RoomState:
     In a deliberation, `mediator` writes the `statements` (draft, revision, revision 3, ...), and `proxies` holds the
     representatives of members by id. `heard` lists the turns that each agent heard, in a network those of this round. In a
     network, `society` holds the links, and `posts` maps each turn that can still be shown to its name, text and form. `words`
-    are the words of posts.
+    are the words of posts. Where a story goes round, `carried` is the version that each agent carries, by the turn in which it
+    was written (0: the true report), and `posts` has the texts of versions.
     """
 
     id: str
@@ -75,6 +76,7 @@ class RoomState:
     heard: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     posts: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     words: WordIndex = field(default_factory=WordIndex)
+    carried: dict[int, int] = field(default_factory=dict)
     _seeds: dict[int, Callable[..., int]] = field(default_factory=dict)
 
     def writer(self, agent: int, form: str) -> DebateAgent | ProxySeat:

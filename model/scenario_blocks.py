@@ -144,6 +144,9 @@ class People:
     roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT], SEAT:ROLE, or ROLE for all agents; of ROLE/ROLE one is drawn
     traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+TRAIT=LEVEL, PARTY:drawn, or the same for a seat or all agents
     confirmation_bias: tuple[str, ...] = ()  # none, weak or strong for all agents, or PARTY:LEVEL, or SEAT:LEVEL
+    believers: float = (
+        0.0  # share of agents who start as believers of the news; the others do not believe it (0: not mentioned)
+    )
     archetypes: int = 0  # survey answers shared by agents of the same kind and state (0: each agent answers for itself)
 
     def __post_init__(self) -> None:
@@ -153,6 +156,8 @@ class People:
                 "archetypes must be 0 (agents do not share answers) or at least 2 (the "
                 "number of answers per kind of agent)"
             )
+        if not 0 <= self.believers <= 1:
+            raise UserError(f"believers must be from 0 to 1, not {self.believers}: write 0.2 for a fifth of the agents")
         parse_knowledge(self.knows)
 
     @property
@@ -267,7 +272,7 @@ FIELDS = (
     "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "probe", "also", "chain", "survey",
     "forecast", "reader", "listing", "asks", "mediator", "represented", "knows", "sides", "format", "closing",
     "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
-    "importance", "reflect", "roles", "traits", "confirmation_bias", "reminder", "think", "adapters",
+    "importance", "reflect", "roles", "traits", "confirmation_bias", "believers", "reminder", "think", "adapters",
     "interventions", "llm", "llms", "seed",
 )
 # fmt: on

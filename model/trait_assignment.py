@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parley.agents.news import BELIEVER, SUSCEPTIBLE
 from parley.agents.society import Society
 from parley.agents.traits import PLAIN, Traits, bias_of, role_of, traits_of
 from parley.llm.errors import UserError, unknown_name
@@ -84,6 +85,18 @@ def _read(field: str, entries: Iterable[str], names: Collection[str], society: S
             raise UserError(f"{field}: write PARTY:VALUE, each party once, or VALUE for all agents, not {entry!r}")
         by_party[who] = value
     return by_party
+
+
+def starting_belief(scenario: Scenario, repetition: int, seat: int, seats: int) -> str:
+    """Return whether the agent at a seat (from 0) starts out as a believer of the news; "" where agents are told nothing.
+
+    The field `believers` is the share of believers in a room, at least one; they have the same seats on every topic.
+    """
+    share = scenario.people.believers
+    if not share:
+        return ""
+    drawn = stream(scenario.seed, "believers", repetition).sample(range(seats), max(1, round(share * seats)))
+    return BELIEVER if seat in drawn else SUSCEPTIBLE
 
 
 MIDDLE = 5.0

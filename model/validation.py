@@ -11,16 +11,20 @@ from parley.agents.representative import parse_knowledge
 from parley.agents.topic import PUBLIC, TURNS, Topic
 from parley.environments.herding import Herding
 from parley.environments.platform import Platform
+from parley.environments.story import Story
 from parley.llm.backends import split_spec, topics_of
 from parley.llm.errors import UserError, unknown_name
 from parley.model import surrogate_seats
-from parley.model.interventions.base import Presence
+from parley.model.interventions.base import REPORT, Presence
 from parley.model.interventions.fact_check import FactCheck, open_evidence
 from parley.model.scenario_blocks import check_number
 
 if TYPE_CHECKING:
     from parley.llm.request import Backend
     from parley.model.scenario import Scenario
+
+EXAMPLE = "blackout"
+"""An item of news that messages name."""
 
 
 def check_scenario(scenario: Scenario) -> None:
@@ -43,6 +47,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     yield from _persona_problems(scenario)
     for entries in ("trait_assignment", "adapter_by_party", "llm_by_party", "share_by_seat"):
         getattr(scenario, entries)  # raises a UserError on an entry that cannot be read
+    yield from _news_problems(scenario)
     yield from _intervention_problems(scenario)
     yield from _platform_problems(scenario)
     if scenario.people.archetypes and scenario.surveys.chain:
@@ -114,10 +119,33 @@ def _platform_problems(scenario: Scenario) -> Iterator[str]:
         yield "a structured debate has statements in turn, and a platform has acts: set format=free"
 
 
+def no_news(scenario: Scenario) -> str:
+    """Return the first topic that is no item of news; "" where all are items."""
+    return next((topic.slug for topic in scenario.subject.all_topics if topic.news is None), "")
+
+
+def _news_problems(scenario: Scenario) -> Iterator[str]:
+    if isinstance(scenario.environment, Story):
+        yield from _story_problems(scenario)
+    if scenario.people.believers and (other := no_news(scenario)):
+        yield f"believers believe an item of news, and {other} is none: set topics={EXAMPLE}, or believers=0"
+
+
+def _story_problems(scenario: Scenario) -> Iterator[str]:
+    if other := no_news(scenario):
+        yield f"a story begins with the true report of an item of news, and {other} is none: set topics={EXAMPLE}"
+    for who in scenario.surrogate_by_party:
+        yield f"a surrogate moves opinions and rewrites no story: give {who} a model"
+    if scenario.speech.format != "free":
+        yield "a structured debate has statements in turn, and a story is passed on: set format=free"
+
+
 def _intervention_problems(scenario: Scenario) -> Iterator[str]:
     seated = {party_of(seat) for group in scenario.groups for seat in group.seats}
     known = {"all", *seated, *(label for group in scenario.groups for label in group.labels)}
     for one in scenario.interventions:
+        if REPORT in getattr(one, "text", "") and (other := no_news(scenario)):
+            yield f"{REPORT} is the true report of an item of news, and {other} is none: set topics={EXAMPLE}, or another text"
         if one.round > scenario.rounds:
             yield (
                 f"{one.kind} before round {one.round} is too late: "

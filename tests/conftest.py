@@ -9,6 +9,7 @@ from hypothesis import settings
 from standins import opinionated
 
 import run  # noqa: F401  (`parley` is this checkout, whatever is installed)
+from parley.agents.topic import is_news
 from parley.llm.backends.fake import Fake
 from parley.model.scenario import Scenario, load_preset
 
@@ -25,13 +26,12 @@ def fake() -> Fake:
 
 @pytest.fixture
 def small() -> Callable[..., Scenario]:
-    """A preset cut down to two rooms a cell on one topic; more settings by name."""
+    """A preset cut down to two rooms a cell on one topic (one on news, to its own); more settings by name."""
 
     def make(name: str = "three_way", **settings: object) -> Scenario:
         preset = load_preset(name)
         rounds = max([2, *[one.round for one in preset.interventions]])
-        return preset.with_settings(
-            {"topics": "racism", "repetitions": 2, "rounds": rounds, "llm": "oracle"} | settings
-        )
+        topic = preset.subject.topics[0] if preset.subject.topics and is_news(preset.subject.topics[0]) else "racism"
+        return preset.with_settings({"topics": topic, "repetitions": 2, "rounds": rounds, "llm": "oracle"} | settings)
 
     return make

@@ -211,7 +211,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small = "--llm oracle --repetitions 1"
     for line in (
         f"--scenario two_way {small} --topic racism --rounds 2 --out {folder}/talk",
-        f"--scenario news_roles {small} --rounds 2 --out {folder}/news",
+        f"--scenario news_evolution {small} --rounds 2 --out {folder}/news",
         f"--scenario consensus {small} --set episodes=2 --out {folder}/groups",
     ):
         assert run.main(line.split()) == 0

@@ -132,33 +132,29 @@ def deviation_parser() -> Parser:
     """Return the options of `run.py deviation`."""
     parser = Parser(
         "deviation",
-        "Let a model score how far each utterance of a run is from the news that agents read, by role and round "
-        "(preset news_roles, "
-        "docs/presets.md). The score is a distance between opinions, not between versions of a story.",
+        "Let a model judge how far each version of a story is from the true report, in six dimensions, by day and role "
+        "(preset news_evolution, docs/news.md).",
         "deviation runs/n --llm oracle",
-        *cli.asking("RUN/deviation", "the model that scores"),
+        *cli.asking("RUN/deviation", "the model that judges"),
     )
     add_option(parser, "RUN", "a run folder", Path)
-    add_option(
-        parser, "--source TEXT", "text of the news to compare with (default: the first message from outside the debate)"
-    )
     return parser
 
 
 def deviation(words: Sequence[str]) -> int:
     """Run `run.py deviation RUN --llm SPEC`."""
     options = deviation_parser().parse_args(words)
-    from parley.analysis.deviation import judge_deviation, source_of, write
+    from parley.analysis.deviation import write
+    from parley.analysis.story_versions import DIMENSIONS, check_story, judge_versions
     from parley.analysis.tables import load
 
     tables, folder = load(options.run), options.out or options.run / "deviation"
-    _check_statements(tables, options.run)
-    news = options.source or source_of(tables, str(options.run))
+    check_story(tables, str(options.run))
     spec = model_from_args(options, society=tables.society.name)
     (budget,) = budgets_from_args(options, spec)
-    verdicts = judge_deviation(tables, news, folder, spec, options.seed, bar, budget)
-    _print_missing(verdicts, ["deviation"], "reason", "verdicts")
-    print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, news, folder, spec))
+    verdicts = judge_versions(tables, folder, spec, options.seed, bar, budget)
+    _print_missing(verdicts, list(DIMENSIONS), "reasons", "versions")
+    print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, folder, spec))
     return 0
 
 

@@ -107,14 +107,15 @@ def run_conditions(
     base, given = scenario_from_args(options, preset)
     settings, folder = conditions(base), results_folder(options, command)
     names = [name.replace(", ", "_").replace(" ", "_") for name in settings]
-    tables = run_study(options, base, given, _each_condition(base, settings), names, folder)
+    tables = run_study(options, base, given, each_condition(base, settings), names, folder)
     print_paths(report=write(tables, folder))
     return 0
 
 
-def _each_condition(
+def each_condition(
     base: Scenario, conditions: Mapping[str, Mapping[str, Any]]
 ) -> Generator[Scenario, Tables, dict[str, Tables]]:
+    """Yield the scenario of each condition, receive its tables, and return them by condition."""
     tables = {}
     for name, settings in conditions.items():
         tables[name] = yield base.with_settings(settings)

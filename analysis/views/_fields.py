@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 
 from parley.agents.question import question_set, topics_of
 from parley.agents.society import load_society, society_names
-from parley.agents.topic import topic_names
+from parley.agents.topic import is_news, news_names, topic_names
 from parley.analysis.views._words import society_title, topic_title
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
@@ -48,6 +48,7 @@ LABELS: dict[str, tuple[str, str]] = {
     "roles": (ADVANCED, "Roles"),
     "traits": (ADVANCED, "Temperaments"),
     "confirmation_bias": (ADVANCED, "Confirmation bias"),
+    "believers": (ADVANCED, "Share of believers of the news at the start"),
     "sides": (ADVANCED, "What debaters argue for"),
     "knows": (ADVANCED, "What a representative knows"),
     "archetypes": (ADVANCED, "Shared survey answers"),
@@ -97,6 +98,7 @@ LABELS: dict[str, tuple[str, str]] = {
     "aim": (ADVANCED, "Aim of the planner"),
     "levels": (ADVANCED, "Precisions that the planner can choose"),
     "cost": (ADVANCED, "Cost of a precision"),
+    "origins": (ADVANCED, "People who read the true report first"),
 }
 HINTS = {
     "seats": "The party of each seat, with commas. A seat named default has no persona.",
@@ -132,6 +134,8 @@ HINTS = {
     "planner": "none, optimum (computed) or model (a language model sets the precision of each signal).",
     "aim": "right: as many right choices as possible. A or B: as many choices of this option as possible.",
     "levels": "Numbers from 0.5 to 1, with commas.",
+    "origins": "The story begins with them, before the first round.",
+    "believers": "0.2: a fifth. 0: agents are not told about the rumour (docs/news.md).",
     "cost": "What one unit of distance from the free precision costs, in right choices.",
 }  # fmt: skip
 """Explanations that replace the comment behind a field, and those of options of an environment."""
@@ -269,7 +273,9 @@ def _choices(scenario: Scenario, name: str, hint: Any) -> tuple[tuple[str, str],
 
 
 def _topics(scenario: Scenario) -> list[str]:
-    """Return the topics to choose from: those of the society, or of the set of questions, and those already chosen."""
+    """Return the topics to choose from, and those already chosen: the topics of the society, the items of news of a scenario
+    on news, or the set of questions.
+    """
     own = list(scenario.subject.topics)
     if scenario.subject.questions:
         try:
@@ -277,4 +283,6 @@ def _topics(scenario: Scenario) -> list[str]:
         except UserError:
             return own
     society = load_society(scenario.subject.society)
+    if own and all(map(is_news, own)):
+        return list(dict.fromkeys([*map(society.qualified, news_names(society.name)), *own]))
     return list(dict.fromkeys([*map(society.qualified, topic_names(society.folder / "topics")), *own]))

@@ -30,7 +30,7 @@ TITLES = {
     "belief_behaviour": "What agents expect of themselves",
     "bets": "Debaters bet on themselves",
     "prior_beliefs": "Arguing for and against one's own belief",
-    "news_roles": "Spreaders, verifiers and bystanders",
+    "news_evolution": "News changes as it is passed on",
     "recollection": "Debates with memory and reflection",
     "representatives": "Digital representatives",
     "consensus_habermas": "The Habermas Machine",

@@ -20,6 +20,8 @@ HEARD = "intervention"
 """The form of a line that comes from outside."""
 TOPIC = "{topic}"
 """Placeholder in a text for the title of the room's topic."""
+REPORT = "{report}"
+"""Placeholder in a text for the true report of the room's item of news (agents/news.py)."""
 View = Callable[[int], float | None]
 """The attitude of an agent (0-10) in the last survey; None if it is missing."""
 _NAME = re.compile(r"[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*){0,3}")
@@ -171,7 +173,7 @@ class Saying(Intervention):
     """An intervention that says a line. Agents hear and remember it like any other line, but are not asked to reply.
 
     by     the name of the speaker
-    text   the line; {topic} stands for the title of the room's topic
+    text   the line; {topic} stands for the title of the room's topic, {report} for the true report of its item of news
     value  the attitude that the line argues for, 0-10. Surrogates respond to it, other agents to the text
     EMPTY  the line of a placebo, which has no content
     """
@@ -235,7 +237,8 @@ def names_phrase(kind: str, key: str, entries: tuple[str, ...]) -> tuple[str, ..
 
 def line_events(room: RoomState, agents: tuple[int, ...], by: str, text: str, value: float | None = None) -> Act:
     """Let these agents hear a line. value: the attitude that it argues for, if it is known."""
-    text = text.replace(TOPIC, next(iter(room.members.values())).topic.title)
+    topic = next(iter(room.members.values())).topic
+    text = text.replace(TOPIC, topic.title).replace(REPORT, topic.news.report if topic.news else REPORT)
     for agent in agents:
         room.members[agent].hear_outside(by, text, HEARD, value)
     return Act(agents, text, by)

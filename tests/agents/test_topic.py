@@ -126,7 +126,7 @@ def test_labelled_question_shows_the_form() -> None:
 
 def test_every_shipped_scale_is_used() -> None:
     """A scale that no probe uses is one that nobody has tried."""
-    used = {probe.scale.name for slug in topic_names() for probe in load_topic(slug).probes.values()}
+    used = {probe.scale.name for slug in [*topic_names(), *news_names()] for probe in load_topic(slug).probes.values()}
     used |= {probe.scale.name for probe in shared_probes().values()}
     used |= {load_preset(name).surveys.probe.partition("@")[2] for name in preset_names()} - {""}
     assert used == set(scales())
@@ -186,7 +186,7 @@ def test_a_broken_topic_is_told_in_one_line(tmp_path: Path, old: str, new: str, 
 
 def test_unknown_names_bring_the_nearest(tmp_path: Path) -> None:
     """A slip of the finger costs one look, in the topic as in its probe."""
-    assert complaint(tmp_path, GOOD, "bat") == "unknown topic of cave 'bat': did you mean bats?"
+    assert complaint(tmp_path, GOOD, "bat") == "unknown topic of cave 'bat': did you mean bats, ballot, bank?"
     with pytest.raises(UserError, match="unknown probe of topic racism 'atitude': did you mean attitude"):
         load_topic("racism").probe("atitude")
 

@@ -26,6 +26,7 @@ from parley.analysis.tables import Tables, load, rating_value
 
 ALL = ("trajectory", "drift", "first_cycle", "default_crossing", "further_probes", "confidence", "forecast")
 ROOMS = ("polarisation", "text_diversity")
+NEWS = ("contagion", "believers_by_topic", "believers_by_trait")
 NETWORKS = ("assortativity", "modularity", "echo_chamber", "consensus", "cascades", "friendship", "exposure")
 
 PLATFORMS = ("spread", "herd_effect", "recommender_effect")
@@ -39,7 +40,7 @@ def row(frame: pd.DataFrame, party: str = "republican") -> pd.Series:
 
 def test_the_folder_is_the_registry() -> None:
     """A metric that is dropped in is found, in its order, with all that summary and tables ask of it."""
-    assert tuple(metrics()) == (*ALL, *ROOMS, "contagion", *NETWORKS, *PLATFORMS, *EMOTIONS, *HERDING)
+    assert tuple(metrics()) == (*ALL, *ROOMS, *NEWS, *NETWORKS, *PLATFORMS, *EMOTIONS, *HERDING)
     for metric in metrics().values():
         assert all(hasattr(metric, name) for name in ("ORDER", "TITLE", "NOTE", "LABELS", "compute"))
 

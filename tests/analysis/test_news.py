@@ -1,37 +1,30 @@
-"""News that people believe or not (fake_news), and news that changes as it goes round (news_roles): by hand, and as planted."""
+"""News that people believe or not (fake_news): by hand, and as planted; by topic, and by trait."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from data_checks import check_each
+from standins import opinionated
 
-import run
-from parley.analysis.deviation import RUBRIC, by_role, source_of, verdicts
-from parley.analysis.judging import Judge, Verdict, missing, read
-from parley.analysis.metrics import applies, contagion
+import run  # noqa: F401  (`parley` is this checkout)
+from parley.agents.traits import level_names, trait_names
+from parley.analysis.metrics import applies, believers_by_topic, believers_by_trait, contagion
 from parley.analysis.plots import contagion_figure
 from parley.analysis.tables import Tables, load, tables
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.phrases import banks
-from parley.llm.errors import UserError
-from parley.llm.request import Reply
+from parley.llm.request import Request
 from parley.model.debate import DebateModel
 from parley.model.events import Header
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset
 
 PEOPLE = {"republican 1": [6, 4, None, 8], "republican 2": [4, 6, 7, 2], "democrat": [2, 5, 5, None]}
-
-
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
-    return contextlib.nullcontext(lambda count: None)
 
 
 def test_believers_by_hand(held: Callable[..., Tables]) -> None:
@@ -74,7 +67,7 @@ def test_a_refutation_has_the_planted_effect_on_believers() -> None:
     """Where only the refutation (grade 0) says anything, belief b becomes (1 - kappa)^n b after n of them: the counts follow
     from the first survey alone, to the person.
     """
-    settings = {"repetitions": 2, "memory": "whole", "reflect": 0, "traits": "", "size": 20}
+    settings = {"repetitions": 2, "memory": "whole", "reflect": 0, "traits": "", "size": 20, "believers": 0}
     scenario = load_preset("fake_news").with_settings(settings)
     found = spoken(scenario, "oracle,kappa=0.3,mu=0,sigma=0", "Nothing from me.")
     first = found.attitudes[found.attitudes["round"] == 0]
@@ -100,55 +93,113 @@ def test_the_figure_has_both_counts_and_the_refutations(ran: Callable[..., Path]
     assert {("-", "s"), ("--", "o")} <= looks
 
 
-@check_each(
-    ("reply", "found"),
-    [
-        (Reply("7"), Verdict(7.0, (), (7.0,))),
-        (Reply("perhaps"), missing("no_number")),
-        (Reply("7 or 8"), missing("several_numbers")),
-        (Reply.failed("timeout"), missing("timeout")),
-    ],
-)
-def test_a_distance_is_read_or_missing(reply: Reply, found: Verdict) -> None:
-    assert read(RUBRIC, [reply]) == found
+def on_items(held: Callable[..., Tables], rooms: dict[str, list[list[list[float]]]]) -> Tables:
+    """Tables of rooms on several items of news: by item, for each repetition the ratings of each agent."""
+    parts = []
+    for topic, repetitions in rooms.items():
+        seats = [{f"labour {number}": ratings for number, ratings in enumerate(people)} for people in repetitions]
+        parts.append(held(*seats, topic=topic))
+    frames = {name: pd.concat([getattr(part, name) for part in parts]) for name in ("agents", "attitudes")}
+    return replace(parts[0], **frames)
 
 
-def test_deviations_are_means_of_room_means() -> None:
-    """By hand: room a has 2 and 4, room b has 9 and one without a verdict: (3 + 9) / 2."""
-    rows = [("a", 2.0), ("a", 4.0), ("b", 9.0), ("b", np.nan)]
-    points = by_role(pd.DataFrame(rows, columns=["room", "deviation"]).assign(role="spreader", round=1)).set_index(
-        "role"
+def repeated(ends: list[list[float]]) -> list[list[list[float]]]:
+    """One room per repetition: two agents who start at 0, and end as given."""
+    return [[[0, one] for one in end] for end in ends]
+
+
+def test_believers_by_topic_by_hand(held: Callable[..., Tables]) -> None:
+    """On one item both of two agents begin to believe in 4 of 5 repetitions, on the other none: .45 from the mean."""
+    found = believers_by_topic.compute(
+        on_items(held, {"council": repeated([[9, 9]] * 4 + [[9, 1]]), "comet": repeated([[1, 1]] * 5)})
+    ).set_index("what")
+    assert found.loc["council", ["believers", "gain", "difference"]].tolist() == pytest.approx([0.9, 0.9, 0.45])
+    assert found.loc["comet", "difference"] == pytest.approx(-0.45)
+    assert found["verdict"].to_dict() == {"council": "more", "comet": "less"}
+    assert set(found["kind"]) == {"item"}  # a subject with one item each says nothing more
+    told = believers_by_topic.headline(found.reset_index())
+    assert "council (+45%)" in told
+
+
+def test_topics_alike_have_no_verdict(held: Callable[..., Tables]) -> None:
+    """The same ratings on two items of a subject and one of another: no difference, and no subject stands out."""
+    ends = repeated([[9, 1], [9, 9], [1, 1], [9, 1], [1, 9]])
+    found = believers_by_topic.compute(on_items(held, {"council": ends, "ballot": ends, "comet": ends}))
+    assert found["kind"].tolist() == ["item"] * 3 + ["subject"] * 2
+    assert (found["verdict"] == "").all()
+    assert (found["difference"] == 0).all()
+    assert "cannot be told: no variation" in believers_by_topic.headline(found)
+
+
+def test_few_repetitions_and_one_item_have_no_verdict(held: Callable[..., Tables]) -> None:
+    few = on_items(held, {"council": repeated([[9, 9]] * 4), "comet": repeated([[1, 1]] * 4)})
+    found = believers_by_topic.compute(few)
+    assert (found["verdict"] == "").all()
+    assert found["difference_low"].isna().all()
+    assert not applies(believers_by_topic, held({"labour": [0, 9]}, topic="council"))
+
+
+def tempered(held: Callable[..., Tables], rng: np.random.Generator, slope: float, rooms: int = 10) -> Tables:
+    """Ten rooms of 15 from 40 personas, each with traits and a leaning; belief grows by `slope` a level of openness."""
+    base, levels = held({"labour": [5, 5]}, topic="bridge"), level_names()
+    traits, leaning = rng.integers(0, 5, (40, 5)), rng.normal(0, 0.7, 40)
+    rows, people, seats = [], [], []
+    for room in range(rooms):
+        for agent, persona in enumerate(rng.choice(40, 15, replace=False)):
+            keys = {"room": f"r{room}", "agent": agent, "topic": "bridge", "group": "g", "repetition": room}
+            named = {name: levels[level] for name, level in zip(trait_names(), traits[persona], strict=True)}
+            people.append(keys | named | {"belief": "susceptible"})
+            seats.append(keys | {"persona": f"p{persona}", "party": "labour"})
+            end = 5 + slope * traits[persona][0] + leaning[persona] + rng.normal(0, 1) + room / 10
+            rows += [keys | {"round": day, "attitude": value} for day, value in ((0, 5.0), (1, end))]
+    attitudes = pd.DataFrame(rows).assign(probe="attitude", expected=np.nan, party="labour")
+    return replace(base, attitudes=attitudes, characters=pd.DataFrame(people), agents=pd.DataFrame(seats))
+
+
+def test_a_planted_trait_is_found_and_no_other(held: Callable[..., Tables]) -> None:
+    """Openness moves belief by .6 a level; the other four do nothing; personas that sit in several rooms are one person each."""
+    found = believers_by_trait.compute(tempered(held, np.random.default_rng(3), 0.6)).set_index("trait")
+    assert found["verdict"].to_dict() == dict.fromkeys(trait_names(), "") | {"openness": "more"}
+    assert found.loc["openness", "effect_low"] < 0.6 < found.loc["openness", "effect_high"]
+    assert found["rooms"].eq(10).all()
+
+
+def test_without_a_planted_trait_alarms_are_rare(held: Callable[..., Tables]) -> None:
+    """Without an effect about 5 of 100 runs may claim any trait (Holm), although personas differ and sit in several rooms."""
+    rng = np.random.default_rng(5)
+    claimed = [believers_by_trait.compute(tempered(held, rng, 0.0))["verdict"].ne("").any() for _ in range(8)]
+    assert sum(claimed) <= 2
+
+
+def test_few_rooms_say_nothing_of_traits(held: Callable[..., Tables]) -> None:
+    found = believers_by_trait.compute(tempered(held, np.random.default_rng(1), 2.0, rooms=4))
+    assert (found["verdict"] == "").all()
+    assert "cannot be told: fewer than 5 rooms" in believers_by_trait.headline(found)
+
+
+def test_believers_are_seeded_and_all_are_told(ran: Callable[..., Path]) -> None:
+    """A fifth of a room believes at the start and says so in the survey; the same seats on every item; the rest do not."""
+    found = load(ran("fake_news", topics="bridge,council", rounds=4, size=10, repetitions=2))
+    told = found.characters.merge(found.attitudes[found.attitudes["round"] == 0], on=["room", "agent"])
+    assert (told.groupby("room")["belief"].apply(lambda one: (one == "believer").sum()) == 2).all()
+    assert ((told["attitude"] > 5) == (told["belief"] == "believer")).all()
+    seats = (
+        found.characters[found.characters["belief"] == "believer"].groupby(["topic", "repetition"])["seat"].apply(set)
     )
-    told = points.loc["spreader"]
-    assert (told["deviation"], told["rooms"], told["utterances"], told["missing"]) == (6.0, 2, 4, 1)
-    assert points.loc["everybody", "deviation"] == 6.0
+    assert seats["bridge"].to_dict() == seats["council"].to_dict()
 
 
-def test_planted_deviations_are_found_again(ran: Callable[..., Path]) -> None:
-    """Every utterance of the known-truth speaker is as far from the news as its grade; the role is the speaker's."""
-    found = load(ran("news_roles", topics="blackout", size=12, repetitions=2, rounds=2))
-    source, bank = source_of(found, "run"), banks().topics["blackout"]
-    told = verdicts(found, source, Judge(open_spec("oracle"), quiet), 0)
-    assert told["deviation"].tolist() == pytest.approx(
-        [abs(bank.grade(text) - bank.grade(source)) for text in told["text"]]
-    )
-    roles = found.characters.set_index("agent")["role"].to_dict()
-    assert told["role"].tolist() == [roles[agent] for agent in told["agent"]]
-    assert set(told["role"]) == {"spreader", "commentator", "verifier", "bystander"}
+def test_what_people_are_told_is_in_their_prompt() -> None:
+    """Believer and susceptible read the same rumour, and what they think of it."""
+    asked = []
 
+    def answer(request: Request) -> str:
+        asked.append(request)
+        return opinionated(request)
 
-def test_the_command_ends_in_a_report(
-    ran: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With its figure; another judge in the folder is refused; a run without news says what to give."""
-    folder = str(ran("news_roles", topics="blackout", size=12, repetitions=2, rounds=2))
-    assert run.main(["deviation", folder, "--llm", "oracle", "--out", str(tmp_path)]) == 0
-    text = (tmp_path / "deviation.md").read_text()
-    assert "| verifier |" in text
-    assert text.index("not the change of a story") < text.index("| verifier |")
-    assert (tmp_path / "deviation.png").exists()
-    assert run.main(["deviation", folder, "--llm", "fake", "--out", str(tmp_path)]) == 2
-    assert run.main(["deviation", str(ran("two_way")), "--llm", "oracle", "--out", str(tmp_path / "b")]) == 2
-    assert "give the text of the news with --source" in capsys.readouterr().err
-    with pytest.raises(UserError, match="no message from outside the debate"):
-        source_of(load(ran("two_way")), "runs/a")
+    settings = {"topics": "bridge", "size": 4, "rounds": 1, "interventions": (), "repetitions": 1, "believers": 0.25}
+    DebateModel(load_preset("fake_news", settings), backend=Fake(answer)).run()
+    first = [request.messages[1].content for request in asked if request.purpose == "survey"][:4]
+    assert sum("You are convinced that it is true." in text for text in first) == 1
+    assert sum("You do not believe it." in text for text in first) == 3
+    assert all("is about to collapse. Engineers found deep cracks" in text for text in first)

@@ -33,7 +33,7 @@ def test_false_claims_at_ten_rooms_are_about_one_in_twenty(name: str, kind: str)
 
 
 def test_every_preset_has_enough_rooms_for_a_verdict() -> None:
-    """`network`, `fake_news` and `news_roles` had four: the first thing that a new user saw was a headline over four rooms."""
+    """`network` and `fake_news` had four: the first thing that a new user saw was a headline over four rooms."""
     for name in preset_names():
         assert load_preset(name).repetitions >= FEWEST, name
 

@@ -74,7 +74,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             A,
             f"--scenario dyads {small} --out runs/d",
             f"--scenario persuasion_trace {small} --out runs/p",
-            "--scenario news_roles --llm oracle --repetitions 1 --rounds 2 --out runs/n",
+            "--scenario news_evolution --llm oracle --repetitions 1 --rounds 2 --out runs/n",
             "judge runs/a --llm oracle",
             "new society ./mycountry",
             "new party ./mycountry/parties/green.toml",

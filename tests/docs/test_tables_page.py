@@ -16,7 +16,8 @@ COMMON, REST = PAGE.split("## Every run")
 SHORT = {"llm": "oracle", "repetitions": 2, "rounds": 2}
 RUNS = {
     "three_way": {"topics": "racism", "forecast": "true", "memory": "summary:2"},
-    "fake_news": {"rounds": 4},
+    "fake_news": {"rounds": 4, "topics": "bridge,council,dam"},
+    "news_evolution": {"llm": "oracle,drift=1"},
     "network": {"topics": "racism", "size": 20, "think": "bdi", "interventions": "shock round=1 text='Prices double.'"},
     "platform": {"topics": "racism", "size": 20, "rounds": 4, "seeded": 0.3, "against": "random"},
     "emotion_spread": {"topics": "racism", "size": 12, "graph": "blocks,degree=4", "rounds": 4},

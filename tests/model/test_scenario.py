@@ -37,7 +37,7 @@ def test_every_preset_runs(name: str, fake: object) -> None:
         ({"fram": "x"}, "unknown field 'fram': did you mean frame"),
         ({"seets": "x"}, "did you mean seats"),
         ({"order": "fixd"}, "unknown value of order 'fixd': did you mean fixed?"),
-        ({"topics": "climate"}, "unknown topic 'climate': did you mean climate_change?"),
+        ({"topics": "climate"}, "unknown topic 'climate': did you mean climate_change"),
         ({"topics": "racism,racism"}, "each once"),
         ({"rounds": "many"}, "rounds must be a whole number, not 'many'"),
         ({"rounds": "2.5"}, "rounds must be a whole number"),

@@ -14,6 +14,7 @@ people or about large language models.
     judging.py         verdicts on what others said                mediation.py   opinions, critiques, statements, rankings
     writing.py         personas, cases, questions
     act_law.py         the planted law of acts on a social medium          acts.py        acts by that law
+    retelling.py       versions of a story, and how far they are from the report, by the law of story_law.py
     self_questions.py  who it is, what it heard, what changed its mind
     emotion_law.py     the planted law by which feelings spread           emotions.py    feelings by that law
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
@@ -22,18 +23,14 @@ people or about large language models.
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
 the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`); herd and homophily are those of acts
-<<<<<<< HEAD
 (`--llm oracle,herd=1`), and repost and follow are the constants of these two acts (`--llm oracle,repost=-1,follow=1`); contagion
 and volatility are those of feelings (`--llm oracle,contagion=.2`). own, public and noise say how it chooses between two options
 after others (`--llm oracle,own=2`): the weights of its own signal and of the public belief (1: a Bayesian's), and the noise of
-its choice (0: none). society is whose banks it has, and a run sets it.
-=======
-(`--llm oracle,herd=1`); contagion and volatility are those of feelings (`--llm oracle,contagion=.2`). own, public and noise say
-how it chooses between two options after others (`--llm oracle,own=2`): the weights of its own signal and of the public belief (1:
-a Bayesian's), and the noise of its choice (0: none). quotes and fabricates are the
-probabilities that a corrector quotes a passage which it is shown, and that it invents a quotation. society is whose banks it
-has, and a run sets it.
->>>>>>> corrector
+its choice (0: none). quotes and fabricates are the probabilities that a corrector quotes a passage which it is shown, and that it
+invents a quotation. by_trait is how much more influence others have on a person for each step of a trait
+(`--llm oracle,by_trait=openness:0.3`; steps from very_low, -2, to very_high, 2). drift is by how many points a story changes with
+each retelling (`drift=0.5`, or by dimension, `drift=sentiment:1+certainty:0.5`), and heed how far a line from outside stops that
+(retelling.py). society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -46,7 +43,8 @@ from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.backends.oracle.social_learning import Person
-from parley.llm.errors import UserError
+from parley.llm.backends.oracle.story_law import DIMENSIONS, StoryLaw
+from parley.llm.errors import UserError, unknown_name
 
 
 def known_topics(model: str, society: str = US) -> tuple[str, ...]:
@@ -73,6 +71,9 @@ def open_backend(
     volatility: float = 0.0,
     quotes: float = USUAL.quotes,
     fabricates: float = USUAL.fabricates,
+    by_trait: str = "",
+    drift: str = "",
+    heed: float = 1.0,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -91,10 +92,31 @@ def open_backend(
     emotions, corrections = EmotionLaw(contagion, volatility), CorrectionLaw(quotes, fabricates)
     emotions.check()
     planted = {name: value for name, value in changes.items() if value is not None}
-<<<<<<< HEAD
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
-    return Oracle(planted, pull, society, acts, Person(own, public, noise), emotions)
-=======
-    chooser = Person(own, public, noise)
-    return Oracle(planted, pull, society, ActLaw(homophily, herd), chooser, emotions, corrections)
->>>>>>> corrector
+    traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
+    return Oracle(planted, pull, society, acts, person, emotions, corrections, traits, _story_law(drift, heed))
+
+
+def _story_law(drift: str, heed: float) -> StoryLaw:
+    """Read `0.5` (every dimension) or `sentiment:1+certainty:0.5`. Errors: UserError."""
+    if not 0 <= heed <= 1:
+        raise UserError("oracle: heed must be from 0 to 1, as in oracle,drift=0.5,heed=0")
+    every = _shares("drift", drift if ":" in drift or not drift else "+".join(f"{name}:{drift}" for name in DIMENSIONS))
+    for name, value in every.items():
+        if name not in DIMENSIONS:
+            raise unknown_name("dimension of oracle,drift", name, DIMENSIONS)
+        if not 0 <= value <= 10:
+            raise UserError(f"oracle: drift must be from 0 to 10 points a retelling, not {value:g}")
+    return StoryLaw({name: value for name, value in every.items() if value}, heed)
+
+
+def _shares(option: str, text: str) -> dict[str, float]:
+    """Read `openness:0.3+neuroticism:-0.2`. Errors: UserError."""
+    shares: dict[str, float] = {}
+    for part in filter(None, text.split("+")):
+        name, _, value = part.partition(":")
+        try:
+            shares[name] = float(value)
+        except ValueError:
+            raise UserError(f"oracle: write {option}=NAME:NUMBER, joined by +, not {option}={text}") from None
+    return shares

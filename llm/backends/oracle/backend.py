@@ -13,6 +13,7 @@ from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.emotion_law import CALM
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.backends.oracle.social_learning import BAYESIAN
+from parley.llm.backends.oracle.story_law import UNCHANGED
 from parley.llm.request import Reply, Request, Usage
 
 
@@ -34,7 +35,9 @@ class Oracle(Speaker):
         chooser = {} if self.chooser == BAYESIAN else {"chooser": self.chooser._asdict()}
         emotions = {} if self.emotions == CALM else {"emotions": self.emotions._asdict()}
         law = {} if self.corrections == USUAL else {"corrections": self.corrections._asdict()}
-        return identity | acts | chooser | emotions | law
+        traits = {"by_trait": self.by_trait} if self.by_trait else {}
+        story = {} if self.story == UNCHANGED else {"story": asdict(self.story)}
+        return identity | acts | chooser | emotions | law | traits | story
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""

@@ -24,11 +24,17 @@ from parley.llm.backends.oracle.party_files import NOBODY
 from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
+from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw
 from parley.llm.seeding import digest
 
 REACH = {"weak": 5.0, "strong": 2.0}
 """The distance (on 0-10) up to which a line has influence, by the confirmation bias of the hearer."""
 LOW, MIDDLE, HIGH = 1.0, 4.0, 7.0
+BEGINS = {"believer": 9.0, "susceptible": 2.0}
+"""Where people begin who are told that they believe an item of news, or that they do not; half a point of noise (SD) is added."""
+TOLD_QUIRK = 0.5
+LEVELS = ("very_low", "low", "average", "high", "very_high")
+"""Levels of a trait; the middle one is 0, and each is one more than the one before."""
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 
@@ -71,8 +77,13 @@ def biased(planted: Parameters, bias: str) -> Parameters:
     return replace(planted, epsilon=min(planted.epsilon, REACH[bias])) if bias else planted
 
 
-def start(banks: Banks, persona: str, slug: str, planted: Parameters) -> float:
-    """Return the attitude before any line: that of `expected_start`, plus a quirk for who has a level or a party."""
+def start(banks: Banks, persona: str, slug: str, planted: Parameters, belief: str = "") -> float:
+    """Return the attitude before any line: that of `expected_start`, plus a quirk for who has a level or a party.
+
+    belief: what a person is told that it thinks of an item of news (BEGINS); then nothing else counts.
+    """
+    if belief in BEGINS:
+        return _clip(BEGINS[belief] + TOLD_QUIRK * normal(digest("quirk", persona, slug)))
     value = expected_start(banks, persona, slug, planted)
     if _stated_level(banks, persona, slug) is None and banks.party(persona) == NOBODY:
         return value
@@ -97,13 +108,13 @@ def expected_attitude(
 
 
 def attitude(
-    banks: Banks, persona: str, slug: str, heard: Sequence[tuple[str, str]], planted: Parameters
+    banks: Banks, persona: str, slug: str, heard: Sequence[tuple[str, str]], planted: Parameters, belief: str = ""
 ) -> tuple[float, int]:
     """Return the attitude after the lines heard, and how many lines could not be read.
 
     An unread line has no influence, but the drift toward the bias acts.
     """
-    value, unread = start(banks, persona, slug, planted), 0
+    value, unread = start(banks, persona, slug, planted, belief), 0
     moves = 1 - planted.stays(banks.party(persona))
     chain = digest("noise", persona, slug)
     for name, text in heard:
@@ -113,6 +124,16 @@ def attitude(
         moved = value + move(value, grade, planted) + planted.sigma * normal(chain)
         value = _clip(moved if moves == 1 else value + moves * (moved - value))
     return value, unread
+
+
+def receptive(planted: Parameters, by_trait: Mapping[str, float], levels: Mapping[str, str]) -> Parameters:
+    """Return the parameters of a person whose traits have these levels: each step above the middle adds a share to kappa.
+
+    >>> receptive(Parameters(8.0, 0.1, 0.0, 0.0, 10.0, {}), {"openness": 0.3}, {"openness": "very_high"}).kappa
+    0.16
+    """
+    steps = sum(share * (LEVELS.index(levels[trait]) - 2) for trait, share in by_trait.items() if trait in levels)
+    return replace(planted, kappa=max(0.0, planted.kappa * (1 + steps))) if steps else planted
 
 
 def move(value: float, grade: float | None, planted: Parameters) -> float:
@@ -326,7 +347,9 @@ class Speaker:
     `stance_in_speech` and `stance_in_interviews` are the shares of replies with the stance sentence, which also answers a
     labelled survey (docs/oracle.md). With `stance_first` it comes before the sentences that go with it, else anywhere.
     `chooser` is how it weighs signal and others where people choose one after another (social_learning.py), `emotions` how its
-    feelings spread (emotion_law.py), and `corrections` how it quotes in its replies to false claims.
+    feelings spread (emotion_law.py), and `corrections` how it quotes in its replies to false claims. `story` is how it changes a
+    story that it passes on (story_law.py), and `by_trait` how much more influence others have on a person for each step of a
+    trait (receptive).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -340,6 +363,8 @@ class Speaker:
         chooser: Person = BAYESIAN,
         emotions: EmotionLaw = CALM,
         corrections: CorrectionLaw = USUAL,
+        by_trait: Mapping[str, float] | None = None,
+        story: StoryLaw = UNCHANGED,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -349,6 +374,8 @@ class Speaker:
         self.chooser = chooser
         self.emotions = emotions
         self.corrections = corrections
+        self.by_trait = dict(by_trait or {})
+        self.story = story
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""
@@ -359,5 +386,9 @@ class Speaker:
         if reading.topic is None:
             raise ValueError("the reading has no topic")
         parameters = biased(self.parameters[reading.topic], reading.bias)
-        value, unread = attitude(reading.banks, reading.persona, reading.topic, reading.heard, parameters)
+        facts = reading.facts
+        if self.by_trait:
+            parameters = receptive(parameters, self.by_trait, facts.get("traits", {}))
+        known = reading.banks, reading.persona, reading.topic, reading.heard, parameters, facts.get("belief", "")
+        value, unread = attitude(*known)
         return value, unread + reading.unheard

@@ -11,7 +11,9 @@ from parley.llm.backends.oracle.dynamics import Habit, Speaker, agreement, read,
 from parley.llm.backends.oracle.mediation import habits, verdict
 from parley.llm.backends.oracle.phrases import Banks, sentences, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.retelling import degrees_of
 from parley.llm.backends.oracle.stance import unknown
+from parley.llm.backends.oracle.story_law import DIMENSIONS
 from parley.llm.backends.oracle.surveys import (
     directed,
     nearest_shares,
@@ -80,14 +82,15 @@ def appeal_of(form: str) -> str:
 
 
 def judge_deviation(reading: Reading, speaker: Speaker) -> Reply:
-    """How far has a later version moved from a piece of news? By the distance of their grades in the bank of the same topic."""
-    source, later = reading.facts.get("source", ""), reading.facts.get("statement", "")
-    scale = reading.facts.get("scale")
-    grades = [(bank.grade(source), bank.grade(later)) for bank in reading.banks.topics.values()]
-    gaps = [abs(first - second) for first, second in grades if first is not None and second is not None]
-    if not gaps or scale is None:
-        return unknown_sentence(later)
-    shares = nearest_shares(scale, scale.low + gaps[0] / 10 * (scale.high - scale.low))
+    """How far is a version from the report in one dimension? By the distance of their degrees."""
+    facts, banks = reading.facts, reading.banks
+    scale, name = facts.get("scale"), facts.get("dimension", "")
+    first, later = (degrees_of(banks, text) for text in (facts.get("source", ""), facts.get("statement", "")))
+    if scale is None or name not in DIMENSIONS:
+        return unknown(reading)
+    if first is None or later is None:
+        return unknown_sentence(facts.get("statement", ""))
+    shares = nearest_shares(scale, scale.low + abs(later[name] - first[name]) / 10 * (scale.high - scale.low))
     allowed = reading.request.answers
     answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
     return Reply(str(max(shares, key=shares.__getitem__)), answers=answers)

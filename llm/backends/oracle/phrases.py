@@ -23,6 +23,7 @@ from parley.llm.backends.oracle.bank_files import (
     check_topic_file,
     read_file,
 )
+from parley.llm.backends.oracle.news_bank import LANGUAGES, Item, planted_on, read_items, sentences_on
 from parley.llm.backends.oracle.party_files import JOINED, NOBODY, PartyFiles
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
@@ -55,7 +56,11 @@ def expand(template: str, slots: dict[str, list[str]]) -> list[str]:
 
 @dataclass(frozen=True)
 class TopicBank:
-    """The sentences of a topic. `recognise` are the phrases that show that a text is about it."""
+    """The sentences of a topic. `recognise` are the phrases that show that a text is about it.
+
+    `told`: of an item of news, the sentences of the true report (grade 0) and those that a story gets as it is passed on
+    (retelling.py), which the speaker understands and does not say of itself.
+    """
 
     slug: str
     title: str
@@ -65,6 +70,7 @@ class TopicBank:
     propositions: dict[str, int]
     by_grade: dict[int, tuple[tuple[str, ...], ...]]
     fillers: tuple[str, ...]
+    told: Mapping[str, float]
 
     def stance_sentence(self, point: int) -> str:
         """Return the sentence that answers a survey, and that debaters also say: point 0-10 as a word."""
@@ -74,7 +80,7 @@ class TopicBank:
     def grades(self) -> dict[str, float]:
         """The grade of every sentence of this topic: the six grades, and 0-10 for the stance sentence."""
         graded = {sentence: float(grade) for grade, bank in self.by_grade.items() for form in bank for sentence in form}
-        return graded | {self.stance_sentence(point): float(point) for point in range(len(self.labels))}
+        return {**self.told} | graded | {self.stance_sentence(point): float(point) for point in range(len(self.labels))}
 
     @cached_property
     def forms(self) -> dict[str, str]:
@@ -127,17 +133,49 @@ class Banks:
 
     @cached_property
     def topics(self) -> dict[str, TopicBank]:
-        """Every topic bank by slug: topics of debates, and items of news (`oracle/news`)."""
+        """Every topic bank by slug: topics of debates, and items of news (`oracle/news`, or else news_bank.py)."""
         paths = sorted(path for folder in ("topics", "news") for path in (self.folder / folder).glob("*.toml"))
-        return {f"{self.prefix}{path.stem}": _load_topic(f"{self.prefix}{path.stem}", path) for path in paths}
+        files = {path.stem: (read_file(path), path) for path in paths}
+        where = FOLDER / self.language / "news.toml"
+        made = {name: (sentences_on(item, self.data("news")), where) for name, item in self.items.items()}
+        topics = {
+            f"{self.prefix}{name}": (*source, self._told(name)) for name, source in {**files, **made, **files}.items()
+        }
+        return {slug: _load_topic(slug, *source) for slug, source in topics.items()}
+
+    def _told(self, name: str) -> dict[str, float]:
+        """Return the grades of what is told of an item of news; nothing of another topic."""
+        if name not in self.items:
+            return {}
+        added = {line: float(degree) for (_, degree), line in self.added.items()}
+        return added | dict.fromkeys(sentences(self.items[name].report), 0.0)
+
+    @cached_property
+    def added(self) -> dict[tuple[str, int], str]:
+        """The sentence that a story gets as it is passed on, by dimension and degree from 1."""
+        bank = self.data("retelling")
+        return {
+            (name, degree): form.replace("{degree}", word)
+            for name, form in bank.get("dimensions", {}).items()
+            for degree, word in enumerate(bank["degrees"], 1)
+        }
+
+    @cached_property
+    def items(self) -> dict[str, Item]:
+        """The items of news of the language and of the society, by name; none in a language without banks/<code>/news.toml."""
+        folders = (LANGUAGES / self.language, self.folder.parent)
+        return read_items(*[folder / "topics" / "news" for folder in folders]) if self.data("news") else {}
 
     @cached_property
     def parameters(self) -> dict[str, dict[str, Any]]:
         """The planted parameters of each topic, by slug: those of oracle/parameters.toml, and by party start, stubbornness and
         positions (how often backstories state each level). Errors: UserError for a wrong file.
         """
-        check_file(ParametersFile, self.data("parameters"), self.folder / "parameters.toml")
-        planted = self.parties.planted(self.data("parameters"))["topics"]
+        stated = self.data("parameters")
+        news = {name: planted_on(item, self.data("news")) for name, item in self.items.items()}
+        stated = {**stated, "topics": {**news, **stated.get("topics", {})}}
+        check_file(ParametersFile, stated, self.folder / "parameters.toml")
+        planted = self.parties.planted(stated)["topics"]
         return {f"{self.prefix}{slug}": table for slug, table in planted.items()}
 
     def check(self) -> None:
@@ -221,7 +259,7 @@ class Banks:
         """A digest of all bank files and of what parties add: part of the model's identity."""
         files = [path for folder in self._folders for path in sorted(folder.rglob("*.toml"))]
         texts = [part for path in files for part in (path.name, path.read_text(encoding="utf-8"))]
-        return digest(*texts, self.parties.fingerprint()).hex()
+        return digest(*texts, repr(self.items), self.parties.fingerprint()).hex()
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return banks, (self.society,)
@@ -275,8 +313,7 @@ def changed(text: str, changes: Changes) -> str:
     return text
 
 
-def _load_topic(slug: str, path: Path) -> TopicBank:
-    raw = read_file(path)
+def _load_topic(slug: str, raw: dict[str, Any], path: Path, told: Mapping[str, float]) -> TopicBank:
     check_topic_file(raw, path)
     slots, templates = raw.get("slots", {}), raw["grades"]
     return TopicBank(
@@ -288,6 +325,7 @@ def _load_topic(slug: str, path: Path) -> TopicBank:
         propositions={entry["phrase"]: entry["direction"] for entry in raw["propositions"]},
         by_grade={grade: tuple(tuple(expand(form, slots)) for form in templates[f"g{grade}"]) for grade in GRADES},
         fillers=tuple(itertools.chain.from_iterable(slots.values())),
+        told=told,
     )
 
 

@@ -26,6 +26,7 @@ from parley.llm.backends.oracle.emotions import said_feelings
 from parley.llm.backends.oracle.mediation import answer_contribution
 from parley.llm.backends.oracle.phrases import TopicBank, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.retelling import retell
 from parley.llm.backends.oracle.stance import too_few_words, unknown, unread_notes
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
@@ -45,6 +46,8 @@ def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
     facts = reading.facts
     if "issue" in facts:
         return answer_contribution(reading, speaker)
+    if facts.get("form") == "retelling":
+        return retell(reading, speaker)
     feelings = said_feelings(reading)
     reading = replace(reading, reserved=len(feelings.split())) if feelings else reading
     if reading.topic is None:

@@ -39,7 +39,7 @@ SCENARIOS: dict[str, Sequence[str]] = {
     "prior_beliefs": ("topics=racism",),
     "structured_debate": ("topics=racism", "rounds=1"),
     "persuasion": (),
-    "news_roles": ("rounds=2",),
+    "news_evolution": ("rounds=2", "llm=oracle,drift=1"),
     "platform": ("topics=racism", "rounds=6", "size=30", "activation=every"),
     "consensus_habermas": (),
     "representatives": (),
@@ -69,7 +69,7 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
         yield (*substituted, "--payoff", payoff, "--out", f"{folder}/seats_{payoff}")
     yield ("judge", f"{folder}/three_way")
     yield ("rhetoric", f"{folder}/three_way")
-    yield ("deviation", f"{folder}/news_roles")
+    yield ("deviation", f"{folder}/news_evolution")
     yield ("validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
     yield ("audit-probe", "--repeats", "2", "--personas", "simple", "--out", f"{folder}/audited")
     yield ("correct", "--judge", "oracle", "--out", f"{folder}/corrected")

@@ -10,7 +10,8 @@ from typing import Any
 from data_checks import check_each
 
 from parley.agents.persona import load_personas
-from parley.agents.topic import load_topic
+from parley.agents.society import load_society
+from parley.agents.topic import load_topic, news_names
 from parley.llm.backends.oracle.phrases import GRADES, TopicBank, banks, sentences
 
 SLUGS = ("abortion", "budget_deficit", "climate_change", "gun_violence", "illegal_immigration", "inflation", "racism")
@@ -34,7 +35,7 @@ def expansions(bank: TopicBank) -> list[tuple[int, str]]:
 
 def test_every_topic_of_the_agents_has_a_bank() -> None:
     """A topic that the speaker does not know would only ever fail."""
-    assert set(banks().topics) == {*SLUGS, *NEWS}
+    assert set(banks().topics) == {*SLUGS, *news_names()}
 
 
 def test_a_party_is_high_as_often_as_low() -> None:
@@ -78,8 +79,7 @@ def test_an_expansion_is_one_plain_sentence(slug: str) -> None:
 def test_expansions_are_unique_over_grades_topics_and_common() -> None:
     """A sentence with two grades, or in two topics, has none."""
     counted = Counter(
-        [line for bank in banks().topics.values() for _, line in expansions(bank)]
-        + list(strings(banks().data("common")))
+        [line for slug in EVERY for _, line in expansions(banks().topics[slug])] + list(strings(banks().data("common")))
     )
     assert [line for line, times in counted.items() if times > 1] == []
 
@@ -146,3 +146,25 @@ def test_persona_texts_avoid_the_labels() -> None:
         noun = bank.stance.rsplit("{label} ", 1)[1].rstrip(".")
         for label in bank.labels:
             assert not [text for text in texts if f"{label} {noun}" in text.lower()], label
+
+
+@check_each(("society", "slug"), [(home, name) for home in ("us", "germany") for name in news_names(home)])
+def test_the_speaker_knows_every_item_of_news(society: str, slug: str) -> None:
+    """Its sentences are single ones that are read back at their grade, and the true report argues against the rumour."""
+    topic = load_topic(load_society(society).qualified(slug))
+    bank = banks(society).topics[topic.slug]
+    assert topic.news is not None
+    for grade, line in expansions(bank):
+        assert sentences(line) == [line]
+        assert bank.grade(line) == grade
+        assert not re.search(r"[{}\n]|  ", line), line
+    assert bank.title == topic.title
+    assert bank.direction(topic.claim.lower()) == 1
+    assert bank.grade(topic.news.report) == 0
+    assert banks(society).recognised(topic.probe("attitude").question) == topic.slug
+
+
+def test_subjects_have_the_planted_numbers() -> None:
+    """Politics is passed on with the most influence, science with the least: what results by topic have to find."""
+    numbers = {name: banks().parameters[name]["kappa"] for name in ("council", "bridge", "bank", "comet", "blackout")}
+    assert numbers == {"council": 0.14, "bridge": 0.12, "bank": 0.1, "comet": 0.07, "blackout": 0.1}

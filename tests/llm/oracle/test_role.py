@@ -14,6 +14,7 @@ from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.speech import ARGUMENTS, ROLES, role_grade, role_of
+from parley.llm.backends.oracle.story_law import DIMENSIONS
 from parley.llm.purposes import Facts
 from parley.llm.request import Reply, Request
 
@@ -66,17 +67,33 @@ def test_a_bystander_says_one_sentence(turn: Callable[..., Request]) -> None:
         assert (reply.text or "").count(".") + (reply.text or "").count("?") == 1
 
 
-def deviation(asked: Callable[..., Reply], first: str, later: str) -> Reply:
-    facts: Facts = {"source": first, "statement": later, "scale": load_rubric("deviation").scale}
-    return asked(f"{first} {later}", purpose="deviation", facts=facts)
+def deviation(asked: Callable[..., Reply], later: str, dimension: str) -> Reply:
+    report = banks().items["bridge"].report
+    facts: Facts = {
+        "source": report,
+        "statement": later,
+        "dimension": dimension,
+        "scale": load_rubric("deviation").scale,
+    }
+    return asked(f"{report} {later}", purpose="deviation", facts=facts)
 
 
-def test_deviation_is_the_distance_of_grades(asked: Callable[..., Reply], line: Callable[..., str]) -> None:
-    """Grades 10 and 2 are 8 apart, on any topic; what is not in the banks has no distance."""
-    assert deviation(asked, line("blackout", 10), line("blackout", 2)).text == "8"
-    assert deviation(asked, line("racism", 4), line("racism", 4, 1)).text == "0"
-    lost = deviation(asked, line("blackout", 10), "A line that nobody can read.")
+def test_deviation_is_the_distance_of_degrees(asked: Callable[..., Reply]) -> None:
+    """A sentence of degree 7 is 7 away in its dimension and nowhere else; what is not in the banks has no distance."""
+    version = f"{banks().items['bridge'].report} {banks().added['certainty', 7]}"
+    assert deviation(asked, version, "certainty").text == "7"
+    assert deviation(asked, version, "style").text == "0"
+    lost = deviation(asked, "A line that nobody can read.", "style")
     assert (lost.text, lost.failure.name if lost.failure else None) == (None, "no_known_sentence")
+
+
+def test_a_sentence_of_a_story_has_one_dimension_and_degree() -> None:
+    """In every language sixty sentences, all different, none of them a sentence of a report."""
+    for society in ("us", "germany"):
+        added = banks(society).added
+        assert len(added) == len(set(added.values())) == 60
+        assert {name for name, _ in added} == set(DIMENSIONS)
+        assert all(sentence not in item.report for item in banks(society).items.values() for sentence in added.values())
 
 
 def test_people_differ_more_on_news_than_on_a_topic(oracle: Oracle) -> None:

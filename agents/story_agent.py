@@ -1,0 +1,53 @@
+"""The agent of a story: it gets a version of the story, and writes its own.
+
+The version that it got stands in the instruction, so that it is in the prompt whatever the agent forgets. A bystander reads
+what it gets, and passes nothing on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from parley.agents.network_agent import NetworkDebater
+
+BYSTANDER = "bystander"
+"""The role of those who pass nothing on."""
+RETELLING = "retelling"
+
+
+class Version(NamedTuple):
+    """A version of a story as an agent gets it: from whom, and its text."""
+
+    name: str
+    text: str
+
+
+class Storyteller(NetworkDebater):
+    """An agent who gets a story and passes it on."""
+
+    about = "story"
+    got: Version | None = None
+    corrected = False
+    """Whether a line from outside has told the agent something about the story."""
+
+    @property
+    def passes_on(self) -> bool:
+        """Whether it writes a version of its own."""
+        return self.character.role.partition("+")[0] != BYSTANDER
+
+    def receive(self, version: Version) -> None:
+        """Get a version. Who passes nothing on remembers it; others have it before them when they write."""
+        self.got = version
+        self._facts |= {"source": version.text, "corrected": self.corrected}
+        if not self.passes_on:
+            self.hear(*version)
+
+    def hear_outside(self, name: str, text: str, form: str, value: float | None = None) -> None:
+        self.corrected = True
+        super().hear_outside(name, text, form, value)
+
+    def instruction(self, form: str) -> str:
+        if form != RETELLING or self.got is None:
+            return super().instruction(form)
+        slots = {"name": self.got.name, "text": self.got.text, "words": self.style.words}
+        return self.topic.language.prompt(RETELLING).fill(**slots)

@@ -1,0 +1,57 @@
+"""The command `run.py correction`: the same story without an official statement, with an early one and with a late one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parley.analysis.commands.runs import each_condition, hold_all, print_paths, results_folder
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, only_model, scenario_from_args
+from parley.model.cli import Parser, add_option, natural
+from parley.model.progress import bar
+
+JUDGE_FOLDER = "deviation"
+
+
+def correction_parser() -> Parser:
+    """Return the options of `run.py correction`."""
+    parser = Parser(
+        "correction",
+        "Let a story go round without an official statement, with an early one and with a late one, from the same seed, and "
+        "compare how far it moves from the true report (docs/news.md).",
+        "correction --llm oracle,drift=0.5 --repetitions 5",
+        *cli.debating("runs/correction-<time>"),
+    )
+    add_option(parser, "--early N", "the early statement comes before this day", natural, default=2)
+    add_option(parser, "--late N", "the late statement comes before this day", natural, default=5)
+    add_option(parser, "--judge SPEC", "the model that judges the versions (default: the model that writes them)")
+    return parser
+
+
+def correction(words: Sequence[str]) -> int:
+    """Run `run.py correction`."""
+    options = correction_parser().parse_args(words)
+    from parley.analysis.story_versions import check_story, judge_versions
+    from parley.analysis.studies.correction import EARLY, LATE, conditions, write
+    from parley.llm.backends import in_society
+    from parley.llm.journal import shared_ledger
+    from parley.llm.router import open_all
+    from parley.model.scenario_run import JOURNAL
+
+    base, given = scenario_from_args(options, "news_evolution")
+    days = {EARLY: options.early, LATE: options.late}
+    settings, folder = conditions(base, options.early, options.late), results_folder(options, "correction")
+    names = [name.replace(" ", "_") for name in settings]
+    spec = in_society(only_model([options.judge] if options.judge else [], base.models.llm), base.subject.society)
+    (budget,), (limit,) = budgets_from_args(options, base), budgets_from_args(options, spec)
+    print_paths(folder=folder)
+    journals = [path for name in names if (path := folder / name / JOURNAL).exists()]
+    ledger = shared_ledger(budget, [(path, budget) for path in journals[-1:]])  # each begins with those before it
+    models, runs = open_all(base.models.llm, base.llm_by_party), each_condition(base, settings)
+    tables = hold_all(runs, names, folder, given, models, [budget] * len(names), ledger)
+    judged = {}
+    for (condition, one), name in zip(tables.items(), names, strict=True):
+        check_story(one, str(folder / name))
+        judged[condition] = one, judge_versions(one, folder / name / JUDGE_FOLDER, spec, base.seed, bar, limit)
+    print_paths(report=write(judged, folder, days, spec))
+    return 0

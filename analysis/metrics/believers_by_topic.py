@@ -1,0 +1,101 @@
+"""On which items of news, and on which subjects, does belief grow most? Items are compared within repetitions.
+
+Source: FPS (Liu et al. 2024, arXiv 2403.09498), which compares topics such as politics and science. Departures: items are made
+up, and a verdict is corrected for the number of items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import FEWEST, is_even, p_of_mean, too_few
+from parley.analysis.metrics._cells import COUNTS, mean_columns, spans
+from parley.analysis.metrics._rooms import rooms
+from parley.analysis.metrics.contagion import MIDDLE
+from parley.analysis.statistics.results import holm
+from parley.analysis.tables import Tables
+
+ORDER = 9.5
+TITLE = "Believers by topic"
+NOTE = (
+    "Believers are the share of rated agents that believe the news (above 5 of 10) at the last survey; gain is the change "
+    "of this share since the first survey. Difference is the gain minus the mean gain of all items in the same repetition, "
+    "with the same people. It is more or less than on average (verdict) only if p, corrected by Holm for the number of items "
+    "or subjects, is below 0.05. The mean over the items of a subject is taken first. The unit is the repetition."
+)
+LABELS = {
+    "what": "item or subject", "rooms": "repetitions", "believers": "believers", "gain": "gain", "difference": "difference",
+    "verdict": "verdict", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "compared_beliefs"
+MEASURES = ("believers", "gain", "difference")
+ITEM, SUBJECT = "item", "subject"
+MORE, LESS = "more", "less"
+LEVEL = 0.05
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per group and item, then per group and subject: kind, what, rooms (repetitions), missing (ratings),
+    believers, gain, difference (shares), p_holm, verdict (more, less or ""), reason.
+    """
+    rows = [row for _, part in _shares(tables).groupby("group", sort=False) for row in _group_rows(part)]
+    kinds: dict[str, str] = {"group": "object", "kind": "object", "what": "object"} | COUNTS | spans(*MEASURES)
+    kinds |= {"p_holm": "float64", "verdict": "object", "reason": "object"}
+    return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+
+
+def headline(found: pd.DataFrame) -> str:
+    told = [f"{row['what']} ({row['difference']:+.0%})" for _, row in found.iterrows() if row["verdict"]]
+    if told:
+        return f"Belief grew by another amount than on average on: {', '.join(told)}."
+    if found["p_holm"].isna().all():
+        return f"Whether belief grows differently by topic cannot be told: {found['reason'].iloc[0]}."
+    return "No item and no subject differs clearly from the average of all items."
+
+
+def _shares(tables: Tables) -> pd.DataFrame:
+    """Return a row per room of an item with ratings at both ends: group, item, subject, repetition, believers, gain, missing."""
+    repetition = tables.agents.drop_duplicates("room").set_index("room")["repetition"]
+    topics, rows = set(tables.compared_beliefs["topic"]), []
+    for room in rooms(tables):
+        if room.topic in topics and room.attitudes.shape[1] > 1:
+            ends = [room.rated(room.attitudes.columns[place]) for place in (0, -1)]
+            first, last = [float((end > MIDDLE).mean()) if len(end) else np.nan for end in ends]
+            item = load_topic(room.topic).news
+            keys = (room.group, room.topic, item.subject if item else "", repetition[room.name])
+            rows.append((*keys, last, last - first, int(room.attitudes.iloc[:, [0, -1]].isna().to_numpy().sum())))
+    columns = ["group", ITEM, SUBJECT, "repetition", "believers", "gain", "missing"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _group_rows(shares: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a group: its items, and its subjects where some subject has several items or there are several."""
+    yield from _rows(shares, ITEM)
+    if 1 < shares[SUBJECT].nunique() < shares[ITEM].nunique():
+        yield from _rows(shares, SUBJECT)
+
+
+def _rows(shares: pd.DataFrame, kind: str) -> Iterator[dict[str, Any]]:
+    means = shares.groupby([kind, "repetition"], sort=False)[["believers", "gain"]].mean()
+    gains = means["gain"].unstack(kind)
+    differences = gains.sub(gains.mean(axis=1, skipna=False), axis=0)
+    known = {what: differences[what].dropna().to_numpy(dtype=float) for what in gains}
+    p = {what: p_of_mean(values) for what, values in known.items()}
+    corrected = dict(zip(p, holm(np.array(list(p.values()))), strict=True))
+    for what, values in known.items():
+        part = means.loc[what].dropna()
+        missing = int(shares.loc[shares[kind] == what, "missing"].sum())
+        row: dict[str, Any] = {"group": shares["group"].iloc[0], "kind": kind, "what": what, "rooms": len(part)}
+        row |= {"missing": missing, "p_holm": corrected[what], "verdict": ""}
+        for name in ("believers", "gain"):
+            row |= mean_columns(name, part[name].to_numpy(dtype=float)) if len(part) else {}
+        row |= mean_columns("difference", values) if len(values) else {}
+        if corrected[what] < LEVEL:
+            row["verdict"] = MORE if row["difference"] > 0 else LESS
+        reason = too_few("repetition") if len(values) < FEWEST else "no variation" if is_even(values) else None
+        yield row | {"reason": reason}

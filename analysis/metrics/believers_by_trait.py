@@ -1,0 +1,117 @@
+"""Whose belief grows more, by traits of the Big Five? One regression for all traits, within rooms.
+
+Source: FPS (Liu et al. 2024, arXiv 2403.09498), which compares people by personal traits. Departures: one step of a level is a
+number, all five traits are in one regression, and a verdict is corrected for their number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+from scipy.special import stdtr, stdtrit
+from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
+
+from parley.agents.news import BELIEVER
+from parley.agents.traits import level_names, trait_names
+from parley.analysis.bootstrap import ALIKE, FEWEST, LEVEL, Floats, too_few
+from parley.analysis.metrics._cells import spans
+from parley.analysis.statistics.results import holm
+from parley.analysis.tables import Tables, rating_value
+
+ORDER = 9.6
+TITLE = "Belief by trait"
+NOTE = (
+    "Effect: by how many points (of 10) belief grows more, from the first to the last survey, for each level of a trait, from "
+    "very low to very high; agents who start as believers are left out. All traits are in one "
+    "regression within rooms. The same persona sits in several rooms, so intervals take rooms and personas as clusters, "
+    "whichever is wider. Belief grows more or less (verdict) only if p, corrected by Holm for the number of traits, is "
+    "below 0.05."
+)
+LABELS = {
+    "trait": "trait", "rooms": "rooms", "people": "personas", "effect": "points per level", "verdict": "verdict",
+    "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "temperaments"
+CHANGE = "change"
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per group and trait: rooms, people (personas), agents, missing (agents not rated first and last), effect,
+    p_holm, verdict (more, less or ""), reason.
+    """
+    people = _changes(tables).groupby("group", sort=False) if len(tables.temperaments) else ()
+    rows = [row for _, part in people for row in _group_rows(part)]
+    counts = dict.fromkeys(("rooms", "people", "agents", "missing"), "int64")
+    kinds: dict[str, str] = {"group": "object", "trait": "object"} | counts | spans("effect")
+    kinds |= {"p_holm": "float64", "verdict": "object", "reason": "object"}
+    return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+
+
+def headline(found: pd.DataFrame) -> str:
+    told = [f"{row['trait']} ({row['effect']:+.2f} points per level)" for _, row in found.iterrows() if row["verdict"]]
+    if told:
+        return f"Growth of belief depends on {', '.join(told)}."
+    if found["p_holm"].isna().all():
+        return f"Whether belief depends on traits cannot be told: {found['reason'].iloc[0]}."
+    return "No trait has a clear effect on the growth of belief."
+
+
+def _changes(tables: Tables) -> pd.DataFrame:
+    """Return a row per agent with a trait who was not told to believe: group, room, persona, change (NaN: not rated twice),
+    and its levels.
+    """
+    tables = rating_value(tables)
+    beliefs = tables.beliefs[tables.beliefs["probe"] == tables.header.scenario["probe"]]
+    wide = beliefs.pivot(index=["room", "agent"], columns="round", values="attitude").sort_index(axis=1)
+    change = (wide.iloc[:, -1] - wide.iloc[:, 0]).rename(CHANGE)
+    people = tables.temperaments.set_index(["room", "agent"])
+    persona = tables.agents.set_index(["room", "agent"])["persona"]
+    joined = people[["group"]].join([change, persona])
+    levels = {name: float(place) for place, name in enumerate(level_names())}
+    for trait in trait_names():
+        joined[trait] = people[trait].map(levels)
+    return joined[joined.index.isin(wide.index) & (people["belief"] != BELIEVER)].reset_index()
+
+
+def _group_rows(people: pd.DataFrame) -> list[dict[str, Any]]:
+    given = [trait for trait in trait_names() if people[trait].notna().any()]
+    rated = people.dropna(subset=[CHANGE, *given])
+    counts = {"rooms": rated["room"].nunique(), "people": rated["persona"].nunique(), "agents": len(rated)}
+    base = {"group": people["group"].iloc[0], **counts, "missing": len(people) - len(rated)}
+    fitted = _fit(rated, given)
+    p = holm(np.array([fitted[trait][2] for trait in given]))
+    rows = []
+    for trait, corrected in zip(given, p, strict=True):
+        effect, reach, _, reason = fitted[trait]
+        row = base | {"trait": trait, "effect": effect, "effect_low": effect - reach, "effect_high": effect + reach}
+        verdict = ("more" if effect > 0 else "less") if corrected < 1 - LEVEL else ""
+        rows.append(row | {"p_holm": corrected, "verdict": verdict, "reason": reason})
+    return rows
+
+
+def _fit(rated: pd.DataFrame, given: list[str]) -> dict[str, tuple[float, float, float, str | None]]:
+    """Return effect, half the width of its interval, p, and the reason without one, by trait."""
+    clusters = min(rated["room"].nunique(), rated["persona"].nunique())
+    if clusters < FEWEST:
+        return dict.fromkeys(given, (np.nan, np.nan, np.nan, too_few("room" if len(rated) else "rated room")))
+    columns = [CHANGE, *given]
+    centred = rated[columns].sub(rated.groupby("room")[columns].transform("mean"))
+    used = [name for name in given if centred[name].abs().max() > ALIKE]
+    if not used or centred[CHANGE].abs().max() <= ALIKE:
+        return dict.fromkeys(given, (np.nan, np.nan, np.nan, "no variation"))
+    fit = sm.OLS(centred[CHANGE].to_numpy(dtype=float), centred[used].to_numpy(dtype=float)).fit()
+    errors = _errors(fit, *[rated[name].astype("category").cat.codes.to_numpy() for name in ("room", "persona")])
+    fitted: dict[str, tuple[float, float, float, str | None]] = {}
+    for name, effect, error in zip(used, map(float, fit.params), map(float, errors), strict=True):
+        p = float(2 * stdtr(clusters - 1, -abs(effect) / error)) if error > ALIKE else np.nan
+        fitted[name] = effect, float(stdtrit(clusters - 1, (1 + LEVEL) / 2) * error), p, None
+    return {name: fitted.get(name, (np.nan, np.nan, np.nan, "no variation")) for name in given}
+
+
+def _errors(fit: Any, room: Any, persona: Any) -> Floats:
+    """Return the standard errors: the largest of clustering by room, by persona, and by both (Cameron, Gelbach, Miller 2011)."""
+    variances = [np.diag(one) for one in cov_cluster_2groups(fit, room, persona)]  # both, room, persona
+    return np.asarray(np.sqrt(np.max(np.nan_to_num(variances), axis=0)), dtype=float)

@@ -1,0 +1,41 @@
+"""Versions of a story, by the law of story_law.py.
+
+A version is the true report with a sentence for each dimension whose degree is above 0 (banks/<code>/retelling.toml).
+"""
+
+from __future__ import annotations
+
+from parley.llm.backends.oracle.dynamics import Speaker, dither
+from parley.llm.backends.oracle.phrases import Banks, sentences, unknown_sentence
+from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.stance import too_few_words, unknown
+from parley.llm.backends.oracle.story_law import DIMENSIONS
+from parley.llm.request import Reply
+from parley.llm.seeding import stream
+
+
+def retell(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer with the next version of the story that the speaker got."""
+    banks, facts = reading.banks, reading.facts
+    got = facts.get("source", "")
+    if reading.topic is None or not banks.added:
+        return unknown(reading)
+    degrees = degrees_of(banks, got)
+    if degrees is None:
+        return unknown_sentence(got)
+    rng, role = stream(reading.seed, "retelling", got, reading.persona), facts.get("role", "").partition("+")[0]
+    written = [sentence for sentence in sentences(got) if sentence not in set(banks.added.values())]
+    for name in DIMENSIONS:
+        value = speaker.story.next_degree(degrees[name], name, role, facts.get("corrected", False))
+        degree = dither(value, 1, None if reading.greedy else rng.random())
+        written += [banks.added[name, degree]] if degree else []
+    text = " ".join(written)
+    return Reply(text) if len(text.split()) <= reading.words else too_few_words(reading)
+
+
+def degrees_of(banks: Banks, text: str) -> dict[str, int] | None:
+    """Return the degree of each dimension in a version; None for a text with no sentence of a report or of the bank."""
+    said = sentences(text)
+    shown = {name: degree for (name, degree), sentence in banks.added.items() if sentence in said}
+    known = shown or any(sentence in bank.told for bank in banks.topics.values() for sentence in said)
+    return {name: shown.get(name, 0) for name in DIMENSIONS} if known else None
