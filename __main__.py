@@ -234,8 +234,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that stand in for a participant"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
-        "correction": (
-            "analysis.commands.correction",
+        "refutation": (
+            "analysis.commands.refutation",
             "pass a story on with an early, a late or no official statement",
         ),
         "herding": ("analysis.commands.herding", "let people choose one after another, with and without a planner"),

@@ -156,7 +156,7 @@ RULES = (
     Rule(r"^run\.py archetypes", "--repetitions 4 --rounds 1 --topic racism --size 2"),
     Rule(r"--scenario (fake_news|news_evolution)", "--repetitions 2 --set size=10"),
     Rule(r"^run\.py population", "--agents 300 --steps 3"),
-    Rule(r"^run\.py correction", "--repetitions 2 --rounds 5 --set size=12"),
+    Rule(r"^run\.py refutation", "--repetitions 2 --rounds 5 --set size=12"),
     Rule(r"--intervene|^run\.py intervene", "--repetitions 2 --topic racism"),
     Rule(r"^run\.py --scenario", SMALL),
     Rule(r"^run\.py calibrate --society", "--repetitions 10 --rounds 2"),
@@ -172,7 +172,7 @@ REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
 """Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""
 WITH_MODEL = (
     r"^run\.py (--scenario|sweep|structured|archetypes|intervene|personalised|prior-beliefs|bets|arguments|herding"
-    r"|correction)\b"
+    r"|refutation)\b"
 )
 """Commands that ask the model in the box unless they are told of another: the oracle is put there, which needs no torch."""
 

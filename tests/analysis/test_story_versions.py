@@ -27,8 +27,8 @@ from parley.analysis.story_versions import (
     floor,
     verdicts,
 )
-from parley.analysis.studies import correction
-from parley.analysis.studies.correction import EARLY, LATE, NONE, compare, conditions, sentence
+from parley.analysis.studies import refutation
+from parley.analysis.studies.refutation import EARLY, LATE, NONE, compare, conditions, sentence
 from parley.analysis.tables import Tables, load
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
@@ -185,7 +185,7 @@ def test_early_against_late_has_a_verdict_only_with_an_interval(early: Any, late
 def test_an_early_statement_works_better_where_that_is_planted(tmp_path: Path, capsys: Any) -> None:
     """Every spreader adds a point a day until it hears the statement: 1 point where it comes before day 2, and 3 before day 4."""
     words = [
-        "correction",
+        "refutation",
         "--llm",
         "oracle,drift=1",
         "--repetitions",
@@ -199,7 +199,7 @@ def test_an_early_statement_works_better_where_that_is_planted(tmp_path: Path, c
     ]
     options = ["--set", "size=8", "--set", "roles=spreader", "--set", "graph=complete", "--set", "survey=never"]
     assert run.main([*words, *options, "--out", str(tmp_path)]) == 0
-    table = pd.read_csv(tmp_path / "correction.csv").set_index(["measure", "condition"])["value"]
+    table = pd.read_csv(tmp_path / "refutation.csv").set_index(["measure", "condition"])["value"]
     assert (table["last", EARLY], table["last", LATE], table["last", NONE]) == (1.0, 3.0, 5.0)
     assert run.main([*words, *options, "--late", "9", "--out", str(tmp_path / "b")]) == 2
     assert "within 5 days" in capsys.readouterr().err
@@ -211,7 +211,7 @@ def test_statements_replace_other_interventions() -> None:
     settings = conditions(base, 2, 5)
     assert [len(one["interventions"]) for one in settings.values()] == [0, 1, 1]
     assert [one["interventions"][0].round for one in list(settings.values())[1:]] == [2, 5]
-    assert correction.STATEMENT == "{report}"
+    assert refutation.STATEMENT == "{report}"
 
 
 def test_a_noisy_judge_alarms_no_more_often_than_it_may() -> None:

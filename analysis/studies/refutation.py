@@ -1,7 +1,7 @@
 """The same story without an official statement, with an early one and with a late one: how far does it move from the report?
 
 Source: FUSE (Liu et al. 2024, arXiv 2410.19064), which finds that prevention in advance works better than a late
-correction. All conditions have the same seed: people, links and who gets the story from whom are the same, so that
+refutation. All conditions have the same seed: people, links and who gets the story from whom are the same, so that
 differences are within rooms. Each run begins with the replies of the one before it, so that runs are the same up to
 the day of their first statement.
 """
@@ -90,17 +90,17 @@ def sentence(compared: pd.DataFrame, days: Mapping[str, int]) -> str:
 
 
 def write(runs: Mapping[str, tuple[Tables, pd.DataFrame]], folder: Path, days: Mapping[str, int], judge: str) -> Path:
-    """Write correction.md, its tables and the figure; return the path of the first. runs: tables and verdicts by condition."""
+    """Write refutation.md, its tables and the figure; return the path of the first. runs: tables and verdicts by condition."""
     compared = compare({name: by_room(verdicts) for name, (_, verdicts) in runs.items()})
     points = pd.concat({name: _points(verdicts) for name, (_, verdicts) in runs.items()}, names=["condition"])
     points = points.reset_index(level=0).reset_index(drop=True)
     header = next(iter(runs.values()))[0].header
     report = conditions_report(
-        folder, "correction", "Early and late correction", CAPTION, header, correction=compared, days=points
+        folder, "refutation", "Early and late refutation", CAPTION, header, refutation=compared, days=points
     )
     report.section("In short", f"- {sentence(compared, days)}")
     report.figure(
-        _figure(points, days, disclaimers.model_label(header)), "correction", "Deviation by day and condition"
+        _figure(points, days, disclaimers.model_label(header)), "refutation", "Deviation by day and condition"
     )
     report.section("Conditions", f"{judge} judged all versions.")
     heads = ["condition", "rooms", "missing", "deviation, last day", "difference", "growth", "difference"]

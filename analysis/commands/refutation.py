@@ -1,4 +1,4 @@
-"""The command `run.py correction`: the same story without an official statement, with an early one and with a late one."""
+"""The command `run.py refutation`: the same story without an official statement, with an early one and with a late one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from parley.model.progress import bar
 JUDGE_FOLDER = "deviation"
 
 
-def correction_parser() -> Parser:
-    """Return the options of `run.py correction`."""
+def refutation_parser() -> Parser:
+    """Return the options of `run.py refutation`."""
     parser = Parser(
-        "correction",
+        "refutation",
         "Let a story go round without an official statement, with an early one and with a late one, from the same seed, and "
         "compare how far it moves from the true report (docs/news.md).",
-        "correction --llm oracle,drift=0.5 --repetitions 5",
-        *cli.debating("runs/correction-<time>"),
+        "refutation --llm oracle,drift=0.5 --repetitions 5",
+        *cli.debating("runs/refutation-<time>"),
     )
     add_option(parser, "--early N", "the early statement comes before this day", natural, default=2)
     add_option(parser, "--late N", "the late statement comes before this day", natural, default=5)
@@ -28,11 +28,11 @@ def correction_parser() -> Parser:
     return parser
 
 
-def correction(words: Sequence[str]) -> int:
-    """Run `run.py correction`."""
-    options = correction_parser().parse_args(words)
+def refutation(words: Sequence[str]) -> int:
+    """Run `run.py refutation`."""
+    options = refutation_parser().parse_args(words)
     from parley.analysis.story_versions import check_story, judge_versions
-    from parley.analysis.studies.correction import EARLY, LATE, conditions, write
+    from parley.analysis.studies.refutation import EARLY, LATE, conditions, write
     from parley.llm.backends import in_society
     from parley.llm.journal import shared_ledger
     from parley.llm.router import open_all
@@ -40,7 +40,7 @@ def correction(words: Sequence[str]) -> int:
 
     base, given = scenario_from_args(options, "news_evolution")
     days = {EARLY: options.early, LATE: options.late}
-    settings, folder = conditions(base, options.early, options.late), results_folder(options, "correction")
+    settings, folder = conditions(base, options.early, options.late), results_folder(options, "refutation")
     names = [name.replace(" ", "_") for name in settings]
     spec = in_society(only_model([options.judge] if options.judge else [], base.models.llm), base.subject.society)
     (budget,), (limit,) = budgets_from_args(options, base), budgets_from_args(options, spec)
