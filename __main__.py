@@ -229,6 +229,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "human": ("analysis.commands.human", "compare a run with data from people"),
         "rhetoric": ("analysis.commands.judge", "let a model tag appeals to reason, emotion and character"),
         "deviation": ("analysis.commands.judge", "let a model judge how far versions of a story are from the report"),
+        "sentiment": ("analysis.commands.judge", "let a model score how negative or positive posts are, by round"),
     },
     "Run published studies": {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
@@ -243,6 +244,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "training.commands.corrections",
             "answer false claims with evidence, and train on the judge's ratings",
         ),
+        "guidance": ("analysis.commands.guidance", "guide public opinion with empathy, with facts, and without both"),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
             "analysis.commands.personalised",

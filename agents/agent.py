@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import mesa
 
+from parley.agents.guidance import STYLES
 from parley.agents.inner_thoughts import InnerThoughts, State
 from parley.agents.memory import Summary, make_memory
 from parley.agents.persona import Persona
@@ -217,8 +218,13 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self.memory.hear(name, text)
 
     def hear_outside(self, name: str, text: str, form: str, value: float | None = None) -> None:
-        """Hear a line from outside the debate. value: the attitude that it argues for, 0-10, which only surrogates use."""
+        """Hear a line from outside the debate. value: the attitude that it argues for, 0-10, which only surrogates use.
+
+        form: that of the line; for a statement by an official account its style (agents/guidance.py).
+        """
         self.hear(name, text, form)
+        if form in STYLES:
+            self._facts["guidance"] = {**self._facts.get("guidance", {}), text: form}
 
     def compose_speech(self, seed: int, form: str = "reply") -> Request:
         """Ask for an utterance: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""

@@ -27,6 +27,7 @@ SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), F
     "herd_effect": ("--repetitions", "5"),
     "spread": ("--repetitions", "5"),
     "emotion_spread": ("--repetitions", "5", "--set", "size=20", "--set", "graph=blocks,degree=4"),
+    "public_opinion": ("--repetitions", "2"),
     "fake_news": ("--repetitions", "2"),
     "news_evolution": ("--repetitions", "2"),
     "structured_debate": ("--topic", "illegal_immigration", "--repetitions", "4"),

@@ -136,7 +136,8 @@ class SocialGraph:
     `attitude` returns the last rating of a member (0-10) or None; `draw(*name)` opens a named random stream; `known`
     caches what was computed from draws alone. `ties`: what a graph of the user says about its links.
     `likeness` returns how much posts are like what a member wrote (0-1). `condition` is what is different in this room.
-    `changes` are links that members dropped, and made, by acts of the last round.
+    `changes` are links that members dropped, and made, by acts of the last round. `public_acts` are the members of each
+    round whose act others can see; a round is missing where every turn is heard.
     """
 
     links: Links
@@ -148,6 +149,7 @@ class SocialGraph:
     likeness: Callable[[int, Sequence[int]], Sequence[float]] = no_likeness
     condition: str = ""
     changes: tuple[list[tuple[int, int]], list[tuple[int, int]]] = field(default_factory=lambda: ([], []))
+    public_acts: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def planned_changes(self, round_: int) -> tuple[Pairs, Pairs]:
         """Return the links that vanish before a round and those that appear, as the graph of the user says.

@@ -10,7 +10,9 @@ used in populations.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 from typing import Any
 
@@ -77,75 +79,129 @@ class Poisson:
 
 @dataclass(frozen=True)
 class Hawkes:
-    """A member who spoke recently is likely to speak again: a self-exciting process per member, independent of the
-    others.
+    """Activity begets activity: a member who spoke lately is likely to speak again, and so are those who follow it.
 
-    The intensity (impulses per round) is lambda(t) = base + sum over impulses t_i < t of branching * decay * exp(-decay
-    * (t - t_i)): an exponential kernel with mass `branching`, which is the mean number of further impulses caused by
-    one impulse (Hawkes 1971, Biometrika 58, 83-90). Time is in rounds. A member with at least one impulse in a round
-    speaks once in it.
+    The intensity of a member (impulses per round) is base + the rate of the present phase + its excitation. Each own
+    impulse adds an exponential kernel of mass `branching`, the mean number of own impulses that it causes (Hawkes 1971,
+    Biometrika 58, 83-90). Impulses of others act from the end of their round on, because no one sees an act before: each
+    adds a kernel of mass `others` / (number of people whom the member follows). A member whose acts many follow therefore
+    excites many. On a platform an impulse counts for others only if its act can be seen: a post, a reply, a quote or a
+    repost. Time is in rounds. A member with at least one impulse in a round speaks once in it.
 
-    base       impulses per round without excitation; the intensity starts here
-    branching  below 1
+    base       impulses per round without excitation
+    branching  further impulses that one impulse causes in the same member
     decay      of the excitation, per round
+    others     further impulses of a member for each impulse of all whom it follows, on average over these
+    phases     ROUND:RATE, several with commas: from this round on RATE is added to `base`, until the next phase.
+               `phases=(3:2,6:0)` is an event that begins in round 3 and is over in round 6
 
-    >>> Hawkes(base=0.2, branching=0.5).settled
-    0.4
+    Errors: ValueError unless branching + others is below 1: else activity would grow without end.
+
+    >>> Hawkes(base=0.2, branching=0.5, others=0.1).settled
+    0.5
     """
 
     base: float = 0.2
     branching: float = 0.5
     decay: float = 1.0
+    others: float = 0.0
+    phases: tuple[str, ...] = ()
     varies = True
 
     def __post_init__(self) -> None:
-        in_range(0, 0.99, branching=self.branching)
+        in_range(0, 0.99, branching=self.branching, others=self.others)
+        in_range(0, 0.99, **{"branching + others": self.branching + self.others})
         in_range(1e-9, 1e3, base=self.base, decay=self.decay)
+        _ = self._timetable
 
     @property
     def settled(self) -> float:
-        """The mean intensity in the long run."""
-        return self.base / (1 - self.branching)
+        """The mean intensity in the long run without phases, of members who follow someone who is seen."""
+        return self.base / (1 - self.branching - self.others)
+
+    @cached_property
+    def _timetable(self) -> list[tuple[int, float]]:
+        """The phases as (first round, rate), in the order of rounds. Errors: ValueError for one that cannot be read."""
+        found = [re.fullmatch(r"(\d+):(\d*\.?\d+)", phase.strip()) for phase in self.phases]
+        for phase, match in zip(self.phases, found, strict=True):
+            if match is None or int(match[1]) < 1 or float(match[2]) > 1e3:
+                raise ValueError(
+                    f"phases must be ROUND:RATE with rounds from 1, such as phases=(3:2,6:0), not {phase!r}"
+                )
+        known = sorted((int(match[1]), float(match[2])) for match in found if match)
+        if len({round_ for round_, _ in known}) < len(known):
+            raise ValueError("phases must begin in different rounds")
+        return known
+
+    def exogenous(self, round_: int) -> float:
+        """Return the intensity of a round without excitation: base and the rate of its phase.
+
+        >>> [Hawkes(base=0.5, phases=("3:2", "6:0")).exogenous(round_) for round_ in (2, 3, 5, 6)]
+        [0.5, 2.5, 2.5, 0.5]
+        """
+        return self.base + next((rate for first, rate in reversed(self._timetable) if first <= round_), 0.0)
 
     def active(self, members: tuple[int, ...], round_: int, society: SocialGraph) -> tuple[int, ...]:
-        impulses, _ = self._process(len(members), round_, society)
+        impulses, _ = self._process(members, round_, society)
         return tuple(compress(members, impulses))
 
-    def _process(self, size: int, round_: int, society: SocialGraph) -> tuple[Any, Any]:
+    def _process(self, members: tuple[int, ...], round_: int, society: SocialGraph) -> tuple[Any, Any]:
         """Return the impulses of a round and the excess intensity after it. Each round has a random stream of its own."""
         if round_ == 0:
-            return None, np.zeros(size)
+            return np.zeros(len(members), dtype=np.int64), np.zeros(len(members))
         if ("hawkes", round_) not in society.known:
-            _, excess = self._process(size, round_ - 1, society)
+            before, excess = self._process(members, round_ - 1, society)
+            if self.others:
+                excess = excess + self.others * self.decay * _seen(members, before, round_ - 1, society)
             generator = np.random.default_rng(society.draw("active", round_).getrandbits(64))
-            society.known["hawkes", round_] = self.round(excess, generator)
+            society.known["hawkes", round_] = self.round(excess, generator, self.exogenous(round_))
         impulses, excess = society.known["hawkes", round_]
         return impulses, excess
 
-    def round(self, excess: Any, generator: np.random.Generator) -> tuple[Any, Any]:
-        """Return the impulses per member in one round, and the excess of the intensity over `base` at its end.
+    def round(self, excess: Any, generator: np.random.Generator, base: float | None = None) -> tuple[Any, Any]:
+        """Return the impulses per member in one round, and the excess of the intensity at its end.
 
-        excess: the excess at the beginning of the round, (members,). The simulation is exact (Dassios and Zhao 2013,
-        Electronic Communications in Probability 18, 62): the next impulse is the earlier one of an impulse of the
-        excess, which may never come, and an impulse of the base.
+        excess: at the beginning of the round, (members,). base: the intensity without it (default: the option).
+        """
+        who, _, left = self.times(excess, generator, self.base if base is None else base)
+        return np.bincount(who, minlength=len(left)), left
+
+    def times(self, excess: Any, generator: np.random.Generator, base: float) -> tuple[Any, Any, Any]:
+        """Return member and time (0 to 1) of each impulse of one round, and the excess at its end.
+
+        The simulation is exact (Dassios and Zhao 2013, Electronic Communications in Probability 18, 62): the next impulse
+        is the earlier one of an impulse of the excess, which may never come, and an impulse of the base.
         """
         excess = np.array(excess, dtype=float)
-        impulses, clock, going = np.zeros(len(excess), dtype=np.int64), np.zeros(len(excess)), np.arange(len(excess))
+        who, when, clock, going = [], [], np.zeros(len(excess)), np.arange(len(excess))
         while len(going):
-            wait = np.minimum(self._excited(excess[going], generator), generator.exponential(1 / self.base, len(going)))
+            wait = np.minimum(self._excited(excess[going], generator), generator.exponential(1 / base, len(going)))
             left = 1 - clock[going]
             comes, passed = wait <= left, np.minimum(wait, left)
             excess[going] = excess[going] * np.exp(-self.decay * passed) + comes * self.branching * self.decay
             clock[going] += passed
-            impulses[going] += comes
             going = going[comes]
-        return impulses, excess
+            who.append(going)
+            when.append(clock[going])
+        return np.concatenate([*who, going]), np.concatenate([*when, clock[going]]), excess
 
     def _excited(self, excess: Any, generator: np.random.Generator) -> Any:
         """Draw the wait for an impulse of an intensity that decays from `excess`; infinite if none comes."""
         with np.errstate(divide="ignore", invalid="ignore"):
             rest = 1 + self.decay * np.log(1 - generator.random(len(excess))) / excess
             return np.where(rest > 0, -np.log(np.maximum(rest, 0)) / self.decay, np.inf)
+
+
+def _seen(members: tuple[int, ...], impulses: Any, round_: int, society: SocialGraph) -> Any:
+    """Return for each member the impulses of a round that it sees: their mean over those whom it follows (0: no one)."""
+    public, hears = society.public_acts.get(round_), society.links.hears
+    marks = {
+        one: int(count)
+        for one, count in zip(members, impulses, strict=True)
+        if count and (public is None or one in public)
+    }
+    followed = [hears.get(one, ()) for one in members]
+    return np.array([sum(marks.get(one, 0) for one in others) / max(len(others), 1) for others in followed])
 
 
 @dataclass(frozen=True)

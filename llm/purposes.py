@@ -38,6 +38,7 @@ PURPOSES: Mapping[str, str] = {
     "appeal": "is an appeal (logos, pathos, ethos) made in a statement?",
     "deviation": "how far has a later version of a story moved from the true report, in one dimension?",
     "correction_quality": "how much of a quality (refutation, evidence, politeness, factuality) has a reply to a post?",
+    "sentiment": "how negative or positive is the feeling that a statement expresses?",
     "agreement": "how strongly does a statement agree with a claim?",
     "payoff": "how strongly would the author of an opinion agree with a statement?",
     "payoff_ranking": "how would the author of an opinion rank statements?",
@@ -85,6 +86,7 @@ class Facts(TypedDict, total=False):
     confirmation_bias: str  # none, weak, strong
     traits: Mapping[str, str]  # levels of the Big Five by name
     belief: str  # what an agent is told that it thinks of an item of news: believer, susceptible
+    guidance: Mapping[str, str]  # statements of an official account that were heard: text and style (empathic, ...)
     # the task
     form: str  # of a speech: reply, opening, closing, talk, post, retelling, opinion, critique
     side: str  # argued in a speech: for, against

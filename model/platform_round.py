@@ -82,6 +82,7 @@ def run_platform_round(room: RoomState, environment: Platform, view: Room) -> Co
     yield from ask_in_step([_visit(visit, feeds.get(visit.agent, Feed(visit.agent, (), ()))) for visit in visits])
     for visit in visits:
         events += _take_effect(visit, environment.seeded)
+    society.public_acts[room.round] = frozenset([visit.agent for visit in visits if _can_be_seen(visit)])
     _forget_old_posts(room, society, room.round - environment.lasting + 1)
     return events
 
@@ -258,6 +259,12 @@ def _take_effect(visit: Visit, seeded: float) -> list[Event]:
             _change(visit, acted.act, visit.society.wall.posts[acted.target])
     text = [visit.text] if visit.text else []
     return [*visit.events, *visit.done, *text, *visit.calls]
+
+
+def _can_be_seen(visit: Visit) -> bool:
+    """Return whether a person wrote or shared something that others can be shown."""
+    written = visit.text is not None and visit.text.text is not None
+    return written or any(acted.act == "repost" and acted.target is not None for acted in visit.done)
 
 
 def _change(visit: Visit, act: str, post: Post) -> None:

@@ -27,6 +27,7 @@ KINDS = Registry("intervention", __name__, "parley.population_interventions", ("
 NO_WORDS = {
     "fact_check": "it writes or says a text: use message with value=0 to 10",
     "moderator": "its lines ask for something in words: use message with value=0 to 10",
+    "guidance": "it says a text in a style: use message with value=0 to 10",
     "planner": "it chooses among texts: use message with value=0 to 10",
     "model": "no model speaks for these people: use mute or shock",
 }

@@ -146,8 +146,12 @@ RULES = (
     Rule(r"friends\.graphml", "--repetitions 1 --rounds 1 --topic racism"),
     Rule(r"network.* --intervene", "--repetitions 2 --set size=16"),
     Rule(r"--scenario platform .*runs/acts", "--repetitions 10 --rounds 6 --set size=16"),
+    Rule(r"guidance round=4", "--repetitions 2 --rounds 4 --set size=16"),
     Rule(r"--scenario (platform|spread|herd_effect|group_polarisation)", "--repetitions 2 --rounds 2 --set size=16"),
     Rule(r"--scenario emotion_spread", "--repetitions 2 --rounds 2 --set size=16"),
+    Rule(r"^run\.py sentiment ", why="needs a run and a table of your own; tests make both", how="parse"),
+    Rule(r"^run\.py guidance\b", "--repetitions 1 --rounds 6"),
+    Rule(r"--scenario public_opinion", "--repetitions 2 --rounds 6"),
     Rule(r"--scenario herding", "--repetitions 2 --rounds 1"),
     Rule(r"--scenario network", NETWORK),
     Rule(r"--scenario (consensus|representatives)", DELIBERATION),
@@ -172,7 +176,7 @@ REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
 """Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""
 WITH_MODEL = (
     r"^run\.py (--scenario|sweep|structured|archetypes|intervene|personalised|prior-beliefs|bets|arguments|herding"
-    r"|refutation)\b"
+    r"|refutation|guidance)\b"
 )
 """Commands that ask the model in the box unless they are told of another: the oracle is put there, which needs no torch."""
 

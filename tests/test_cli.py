@@ -40,6 +40,8 @@ ASKING = {
     "judge": "runs/talk",
     "rhetoric": "runs/talk",
     "deviation": "runs/news",
+    "sentiment": "runs/talk",
+    "guidance": "--repetitions 1 --judge oracle",
     "structured": "baseline --topic racism --repetitions 1 --rounds 2",
     "arguments": SMALL,
     "bets": SMALL,
@@ -56,7 +58,9 @@ ASKING = {
 }
 """Every command that asks a model, with the least that it needs beside the shared options."""
 DEBATING = [
-    name for name, given in ASKING.items() if SMALL in given or name in ("intervene", "fine-tuned", "structured")
+    name
+    for name, given in ASKING.items()
+    if SMALL in given or name in ("intervene", "guidance", "fine-tuned", "structured")
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "export", "export-network", "show", "report", "analyse", "human",

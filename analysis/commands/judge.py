@@ -1,4 +1,4 @@
-"""The commands `run.py judge`, `rhetoric` and `deviation`: a model scores or tags every statement of a run."""
+"""The commands `run.py judge`, `rhetoric`, `deviation` and `sentiment`: a model scores or tags every statement of a run."""
 
 from __future__ import annotations
 
@@ -156,6 +156,49 @@ def deviation(words: Sequence[str]) -> int:
     _print_missing(verdicts, list(DIMENSIONS), "reasons", "versions")
     print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, folder, spec))
     return 0
+
+
+def sentiment_parser() -> Parser:
+    """Return the options of `run.py sentiment`."""
+    parser = Parser(
+        "sentiment",
+        "Let a model score how negative or positive each post of a run is, and draw sentiment and number of posts by round, "
+        "beside data of your own (docs/guidance.md).",
+        "sentiment runs/p --llm oracle\nsentiment runs/p --llm oracle --data weibo.csv --data-range=-1,1",
+        *cli.asking("RUN/sentiment", "the model that scores"),
+    )
+    add_option(parser, "RUN", "a run folder", Path)
+    add_option(parser, "--data FILE", "CSV file with the columns round, sentiment, and perhaps posts", Path)
+    about = "lowest and highest value of sentiment in --data (default: 0,10)"
+    add_option(parser, "--data-range LOW,HIGH", about, default="0,10")
+    return parser
+
+
+def sentiment(words: Sequence[str]) -> int:
+    """Run `run.py sentiment RUN --llm SPEC`."""
+    options = sentiment_parser().parse_args(words)
+    from parley.analysis.sentiment import judge_sentiment, write
+    from parley.analysis.sentiment_data import read_data
+    from parley.analysis.tables import load
+
+    tables, folder = load(options.run), options.out or options.run / "sentiment"
+    _check_statements(tables, options.run)
+    data = read_data(options.data, _range(options.data_range)) if options.data else None
+    spec = model_from_args(options, society=tables.society.name)
+    (budget,) = budgets_from_args(options, spec)
+    verdicts = judge_sentiment(tables, folder, spec, options.seed, bar, budget)
+    _print_missing(verdicts, ["sentiment"], "reason", "verdicts")
+    print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, folder, spec, data))
+    return 0
+
+
+def _range(text: str) -> tuple[float, float]:
+    """Return the two numbers of LOW,HIGH. Errors: UserError."""
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError as error:
+        raise UserError(f"--data-range must be LOW,HIGH, such as -1,1, not {text}") from error
+    return low, high
 
 
 def _check_statements(tables: Tables, run: Path) -> None:

@@ -22,6 +22,7 @@ DOES: dict[str, Callable[[Any, str], str]] = {
     "message": lambda one, whom: f"{one.by} says to {whom}: “{one.text}”",
     "moderator": lambda one, whom: f"the moderator says to {whom}: “{LINES.get(one.text, one.text)}”",
     "shock": lambda one, whom: f"news for {whom}: “{one.text}”",
+    "guidance": lambda one, whom: f"{one.by or 'an official account'} speaks to {whom} ({one.style})",
     "mute": lambda one, whom: f"{whom} cannot speak",
     "unmute": lambda one, whom: f"{whom} can speak again",
     "leave": lambda one, whom: f"{whom} leave",

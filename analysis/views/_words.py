@@ -35,6 +35,7 @@ TITLES = {
     "representatives": "Digital representatives",
     "consensus_habermas": "The Habermas Machine",
     "fine_tuned": "Before and after fine-tuning",
+    "public_opinion": "A story breaks, and an official account answers",
 }
 """Plain titles of the shipped scenarios, in the order of the gallery."""
 MODELS = {"oracle": "rule-based speaker", "pocket": "embedded model", "fake": "stand-in", "replay": "replayed replies"}

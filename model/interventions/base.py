@@ -235,12 +235,14 @@ def names_phrase(kind: str, key: str, entries: tuple[str, ...]) -> tuple[str, ..
     return names
 
 
-def line_events(room: RoomState, agents: tuple[int, ...], by: str, text: str, value: float | None = None) -> Act:
-    """Let these agents hear a line. value: the attitude that it argues for, if it is known."""
+def line_events(
+    room: RoomState, agents: tuple[int, ...], by: str, text: str, value: float | None = None, form: str = HEARD
+) -> Act:
+    """Let these agents hear a line. value: the attitude that it argues for, if it is known. form: see `hear_outside`."""
     topic = next(iter(room.members.values())).topic
     text = text.replace(TOPIC, topic.title).replace(REPORT, topic.news.report if topic.news else REPORT)
     for agent in agents:
-        room.members[agent].hear_outside(by, text, HEARD, value)
+        room.members[agent].hear_outside(by, text, form, value)
     return Act(agents, text, by)
 
 

@@ -39,10 +39,12 @@ class Thinker(Fake):
 
 MEDIA = ("platform", "herd_effect", "group_polarisation", "spread", "emotion_spread")
 """Where people choose how many calls there are."""
+EXCITED = "public_opinion"
+"""Where what people do also decides who is active: a post excites those who follow its author."""
 
 
 @check_each("survey", ["rounds", "ends", "never"])
-@check_each("name", [name for name in preset_names() if name not in MEDIA])
+@check_each("name", [name for name in preset_names() if name not in (*MEDIA, EXCITED)])
 def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, survey: str) -> None:
     scenario, recorder = (
         small(name, survey=survey, sides="own"),
@@ -68,6 +70,17 @@ def test_the_plan_of_a_medium_has_its_visits_and_ratings(small: Callable[..., Sc
     assert (plan.agents, plan.rooms, plan.ratings) == (len(model.agents), len(model.rooms), ratings)
     assert plan.acts == plan.replies == len(visits)
     assert plan.others == 0
+
+
+def test_the_plan_of_an_excited_medium_is_not_too_low(small: Callable[..., Scenario]) -> None:
+    """The plan has a post for each visit, and each post excites: so it has at least as many visits as the run."""
+    scenario, recorder = small(EXCITED, survey="rounds", size=20, rounds=6), MemoryRecorder()
+    DebateModel(scenario, backend=Fake(opinionated), recorder=recorder).run()
+    plan = plan_run(scenario)
+    assert (
+        plan.acts >= len({(event.room, event.iteration) for event in recorder.events if isinstance(event, Acted)}) > 0
+    )
+    assert plan.ratings == sum(isinstance(event, Rated) for event in recorder.events)
 
 
 def test_the_papers_size() -> None:

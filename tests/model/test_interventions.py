@@ -36,6 +36,7 @@ EXAMPLES = {
     "fact_check": "fact_check round=2 text='That is not so.'",
     "moderator": "moderator round=2 text=civility every=2",
     "shock": "shock round=2 text='Something happened.' share=0.5",
+    "guidance": "guidance round=2 style=empathic by='City Hall' factual='It has been checked.'",
     "planner": "planner round=1 every=1 target=9 messages='9: It is bad, and: getting worse.' messages='1: It is fine.'",
     "model": "model round=2 to=default llm=oracle,mu=0",
     "speech": "speech round=2 to=default temperature=0.2 cut=last",

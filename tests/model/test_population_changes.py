@@ -366,6 +366,7 @@ REFUSED = {
     "planner round=1": "it chooses among texts",
     "fact_check round=1": "writes or says a text",
     "moderator round=1 text=reasons": "ask for something in words",
+    "guidance round=1 style=empathic": "says a text in a style",
     "model round=1 llm=oracle": "no model speaks",
     "mesage round=1 value=1": "did you mean message",
     "message round=1": "message lacks value",

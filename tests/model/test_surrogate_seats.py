@@ -287,9 +287,10 @@ SAYING = [
     "shock round=2 text='It rains.'",
     "fact_check round=2 text='It does not.'",
 ]
+STYLED = "guidance round=2 style=factual"
 
 
-@check_each("line", SAYING)
+@check_each("line", [*SAYING, STYLED])
 def test_a_line_that_could_move_no_stand_in_is_refused(tmp_path: Path, line: str) -> None:
     """Who goes by where people stand hears nobody from outside: an effect of exactly 0 would be taken for a finding."""
     file, kind = written(tmp_path / "s.json"), line.split()[0]

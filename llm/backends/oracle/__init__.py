@@ -20,6 +20,7 @@ people or about large language models.
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
     corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
     self_facts.py      reads from a persona who somebody is
+    guidance_law.py    the planted law of guidance by an official account   tone.py        what people feel, by that law
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
 the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`); herd and homophily are those of acts
@@ -27,7 +28,8 @@ the gap by which a mediator's statement draws a participant (`--llm oracle,pull=
 and volatility are those of feelings (`--llm oracle,contagion=.2`). own, public and noise say how it chooses between two options
 after others (`--llm oracle,own=2`): the weights of its own signal and of the public belief (1: a Bayesian's), and the noise of
 its choice (0: none). quotes and fabricates are the probabilities that a corrector quotes a passage which it is shown, and that it
-invents a quotation. by_trait is how much more influence others have on a person for each step of a trait
+invents a quotation. tone, empathic_tone, factual_tone, empathic_attitude and factual_attitude say how guidance moves people
+(`--llm oracle,tone=4,empathic_tone=-1`). by_trait is how much more influence others have on a person for each step of a trait
 (`--llm oracle,by_trait=openness:0.3`; steps from very_low, -2, to very_high, 2). drift is by how many points a story changes with
 each retelling (`drift=0.5`, or by dimension, `drift=sentiment:1+certainty:0.5`), and heed how far a line from outside stops that
 (retelling.py). society is whose banks it has, and a run sets it.
@@ -41,6 +43,7 @@ from parley.llm.backends.oracle.act_law import CONSTANTS, HERD, HOMOPHILY, ActLa
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
+from parley.llm.backends.oracle.guidance_law import GuidanceLaw
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.backends.oracle.social_learning import Person
 from parley.llm.backends.oracle.story_law import DIMENSIONS, StoryLaw
@@ -74,6 +77,11 @@ def open_backend(
     by_trait: str = "",
     drift: str = "",
     heed: float = 1.0,
+    tone: float | None = None,
+    empathic_tone: float = 0.0,
+    factual_tone: float = 0.0,
+    empathic_attitude: float = 0.0,
+    factual_attitude: float = 0.0,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -91,10 +99,23 @@ def open_backend(
         raise UserError("oracle: quotes and fabricates must be from 0 to 1, as in oracle,quotes=0")
     emotions, corrections = EmotionLaw(contagion, volatility), CorrectionLaw(quotes, fabricates)
     emotions.check()
+    guidance = GuidanceLaw(tone, empathic_tone, factual_tone, empathic_attitude, factual_attitude)
+    guidance.check()
     planted = {name: value for name, value in changes.items() if value is not None}
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
-    return Oracle(planted, pull, society, acts, person, emotions, corrections, traits, _story_law(drift, heed))
+    return Oracle(
+        planted,
+        pull,
+        society,
+        acts=acts,
+        chooser=person,
+        emotions=emotions,
+        corrections=corrections,
+        by_trait=traits,
+        story=_story_law(drift, heed),
+        guidance=guidance,
+    )
 
 
 def _story_law(drift: str, heed: float) -> StoryLaw:

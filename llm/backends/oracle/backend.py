@@ -11,6 +11,7 @@ from parley.llm.backends.oracle.act_law import PLANTED
 from parley.llm.backends.oracle.correction_law import USUAL
 from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.emotion_law import CALM
+from parley.llm.backends.oracle.guidance_law import UNMOVED
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.backends.oracle.social_learning import BAYESIAN
 from parley.llm.backends.oracle.story_law import UNCHANGED
@@ -37,7 +38,8 @@ class Oracle(Speaker):
         law = {} if self.corrections == USUAL else {"corrections": self.corrections._asdict()}
         traits = {"by_trait": self.by_trait} if self.by_trait else {}
         story = {} if self.story == UNCHANGED else {"story": asdict(self.story)}
-        return identity | acts | chooser | emotions | law | traits | story
+        guidance = {} if self.guidance == UNMOVED else {"guidance": self.guidance._asdict()}
+        return identity | acts | chooser | emotions | law | traits | story | guidance
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""
@@ -81,6 +83,7 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "appeal": judging.judge_appeal,
     "deviation": judging.judge_deviation,
     "correction_quality": corrections.judge_correction,
+    "sentiment": judging.judge_sentiment,
     "agreement": judging.judge_agreement,
     "payoff": judging.judge_payoff,
     "payoff_ranking": mediation.answer_ranking,

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
+from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
 from parley.llm.backends.oracle.party_files import NOBODY
 from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
@@ -35,6 +36,7 @@ BEGINS = {"believer": 9.0, "susceptible": 2.0}
 TOLD_QUIRK = 0.5
 LEVELS = ("very_low", "low", "average", "high", "very_high")
 """Levels of a trait; the middle one is 0, and each is one more than the one before."""
+NO_GUIDANCE: Mapping[str, float] = {}
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 
@@ -108,17 +110,27 @@ def expected_attitude(
 
 
 def attitude(
-    banks: Banks, persona: str, slug: str, heard: Sequence[tuple[str, str]], planted: Parameters, belief: str = ""
+    banks: Banks,
+    persona: str,
+    slug: str,
+    heard: Sequence[tuple[str, str]],
+    planted: Parameters,
+    belief: str = "",
+    guided: Mapping[str, float] = NO_GUIDANCE,
 ) -> tuple[float, int]:
     """Return the attitude after the lines heard, and how many lines could not be read.
 
-    An unread line has no influence, but the drift toward the bias acts.
+    An unread line has no influence, but the drift toward the bias acts. guided: by how much the statements of an official account
+    move the attitude, by their texts; they have no other influence.
     """
     value, unread = start(banks, persona, slug, planted, belief), 0
     moves = 1 - planted.stays(banks.party(persona))
     chain = digest("noise", persona, slug)
     for name, text in heard:
         chain = digest(chain.hex(), name, text)
+        if text in guided:
+            value = _clip(value + guided[text])
+            continue
         grade = _grade(banks, slug, text)
         unread += grade is None
         moved = value + move(value, grade, planted) + planted.sigma * normal(chain)
@@ -349,7 +361,7 @@ class Speaker:
     `chooser` is how it weighs signal and others where people choose one after another (social_learning.py), `emotions` how its
     feelings spread (emotion_law.py), and `corrections` how it quotes in its replies to false claims. `story` is how it changes a
     story that it passes on (story_law.py), and `by_trait` how much more influence others have on a person for each step of a
-    trait (receptive).
+    trait (receptive). `guidance` is how statements of an official account move it (guidance_law.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -365,6 +377,7 @@ class Speaker:
         corrections: CorrectionLaw = USUAL,
         by_trait: Mapping[str, float] | None = None,
         story: StoryLaw = UNCHANGED,
+        guidance: GuidanceLaw = UNMOVED,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -376,6 +389,7 @@ class Speaker:
         self.corrections = corrections
         self.by_trait = dict(by_trait or {})
         self.story = story
+        self.guidance = guidance
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""
@@ -390,5 +404,6 @@ class Speaker:
         if self.by_trait:
             parameters = receptive(parameters, self.by_trait, facts.get("traits", {}))
         known = reading.banks, reading.persona, reading.topic, reading.heard, parameters, facts.get("belief", "")
-        value, unread = attitude(*known)
+        guided = {text: self.guidance.attitude_shift(style) for text, style in facts.get("guidance", {}).items()}
+        value, unread = attitude(*known, guided)
         return value, unread + reading.unheard

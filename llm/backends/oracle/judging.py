@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from parley.llm.backends.oracle.dynamics import Habit, Speaker, agreement, read, shown
+from parley.llm.backends.oracle.guidance_law import NEUTRAL
 from parley.llm.backends.oracle.mediation import habits, verdict
 from parley.llm.backends.oracle.phrases import Banks, sentences, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
@@ -22,6 +23,7 @@ from parley.llm.backends.oracle.surveys import (
     validation_question,
     validation_questions,
 )
+from parley.llm.backends.oracle.tone import said_tone
 from parley.llm.request import Reply
 from parley.llm.seeding import digest, stream
 
@@ -91,6 +93,21 @@ def judge_deviation(reading: Reading, speaker: Speaker) -> Reply:
     if first is None or later is None:
         return unknown_sentence(facts.get("statement", ""))
     shares = nearest_shares(scale, scale.low + abs(later[name] - first[name]) / 10 * (scale.high - scale.low))
+    allowed = reading.request.answers
+    answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
+    return Reply(str(max(shares, key=shares.__getitem__)), answers=answers)
+
+
+def judge_sentiment(reading: Reading, speaker: Speaker) -> Reply:
+    """How negative or positive is what a statement says? By the planted tone of its sentences on feeling; neutral without one."""
+    text, scale = reading.facts.get("statement", ""), reading.facts.get("scale")
+    if scale is None:
+        return unknown(reading)
+    tone = said_tone(reading.banks, text)
+    if tone is None and all(bank.grade(text) is None for bank in reading.banks.topics.values()):
+        return unknown_sentence(text)
+    value = (NEUTRAL if tone is None else tone) / 10
+    shares = nearest_shares(scale, scale.low + value * (scale.high - scale.low))
     allowed = reading.request.answers
     answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
     return Reply(str(max(shares, key=shares.__getitem__)), answers=answers)

@@ -11,8 +11,9 @@ its text is a, in public posts too, except
                   support 0.4, status 0.2 (without an argument it says what it thinks, like any speaker)
     given side    a + 0.8 (end - a), the end of that side: who argues for its own opinion sounds more certain
 
-Where its prompt reminds a speaker of what it feels, it ends by saying so (emotions.py). All of it is planted. It changes no
-attitude of the speaker; what is said moves the hearers, by the law of dynamics.py.
+Where its prompt reminds a speaker of what it feels, it ends by saying so (emotions.py), and if a law of guidance is planted, by
+saying its tone (tone.py). All of it is planted. It changes no attitude of the speaker; what is said moves the hearers, by the law
+of dynamics.py.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from parley.llm.backends.oracle.phrases import TopicBank, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.retelling import retell
 from parley.llm.backends.oracle.stance import too_few_words, unknown, unread_notes
+from parley.llm.backends.oracle.tone import tone_sentence
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
 
@@ -48,7 +50,7 @@ def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
         return answer_contribution(reading, speaker)
     if facts.get("form") == "retelling":
         return retell(reading, speaker)
-    feelings = said_feelings(reading)
+    feelings = " ".join(filter(None, [said_feelings(reading), tone_sentence(reading, speaker)]))
     reading = replace(reading, reserved=len(feelings.split())) if feelings else reading
     if reading.topic is None:
         return unknown(reading)

@@ -1,0 +1,155 @@
+"""A curve of sentiment of the user, and how near a run comes to it.
+
+The file is a table (CSV) with a header. One row is a round, or a post:
+
+    round      the round of the run to which the row belongs, from 1
+    sentiment  how negative or positive it is, on the scale of the judge (0-10), or on another one (`ends`)
+    posts      how many posts the row stands for; may be left out (1)
+
+Rows of one round are averaged, each with the weight of its posts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST, Floats, interval, nanmean
+from parley.analysis.formatting import Column, estimate, format_number, format_span, number
+from parley.llm.errors import UserError
+
+ENDS = (0.0, 10.0)
+CHANCE = 0.05
+SHIFTS = round(1 / CHANCE)
+"""Shifts in time that it takes for a verdict."""
+COMPARED: Mapping[str, Column] = {
+    "measure": "measure", "rounds": "rounds", "run minus data": estimate("level"), "correlation": estimate("r"),
+    "error of the shape": number("error"), "error of a flat line": number("flat"), "place among shifts": "place",
+}  # fmt: skip
+
+
+def read_data(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
+    """Return the user's curve: round, sentiment (0-10), posts (NaN if the file has none), in the order of rounds.
+
+    ends: the lowest and the highest value of the file's scale. Errors: UserError for a file that does not fit.
+    """
+    low, high = ends
+    if not low < high:
+        raise UserError(f"--data-range must be LOW,HIGH with LOW below HIGH, such as -1,1, not {low:g},{high:g}")
+    try:
+        table = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
+    if lacking := {"round", "sentiment"} - set(table.columns):
+        raise UserError(f"{path} lacks the column {min(lacking)}: it needs round and sentiment, and may have posts")
+    has_posts = "posts" in table.columns
+    rows = table.assign(posts=table["posts"] if has_posts else 1.0)[["round", "sentiment", "posts"]]
+    numbers = rows.apply(pd.to_numeric, errors="coerce")
+    if bad := numbers.index[numbers.isna().any(axis=1)].tolist():
+        raise UserError(f"{path}: row {bad[0] + 1} has an entry that is no number: correct it, or leave out the row")
+    outside = (numbers["sentiment"] < low) | (numbers["sentiment"] > high)
+    if (
+        numbers.empty
+        or (numbers["round"] % 1 != 0).any()
+        or (numbers["round"] < 1).any()
+        or (numbers["posts"] <= 0).any()
+    ):
+        raise UserError(f"{path}: rounds must be whole numbers from 1, and posts above 0, in at least one row")
+    if outside.any():
+        worst = numbers.loc[outside, "sentiment"].iloc[0]
+        raise UserError(
+            f"{path}: {worst:g} is outside {low:g} to {high:g}: give the scale of the file with --data-range"
+        )
+    numbers["score"] = 10 * (numbers["sentiment"] - low) / (high - low) * numbers["posts"]
+    sums = numbers.groupby("round", as_index=False)[["score", "posts"]].sum()
+    curve = pd.DataFrame({"round": sums["round"].astype("int64"), "sentiment": sums["score"] / sums["posts"]})
+    return curve.assign(posts=sums["posts"] if has_posts else np.nan)
+
+
+def compare_with_data(rooms: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per measure (sentiment; posts, if the data have them): how the mean curve of the run fits the data.
+
+    rooms: that of `rounds_of_rooms`. rounds: those that both have. level: mean of the run minus mean of the data (sentiment
+    alone). r: Pearson's, over rounds. error: mean distance of the curves after each lost its own mean; flat: the same for a flat
+    line. place: of the true order among all shifts in time of the data's changes from round to round, by their r with the changes
+    of the run (1: it fits best). Curves without a common cause are in place 1 about once in (rounds - 1) times.
+    Intervals are over rooms.
+    Posts are shares of all posts. Values are NaN below FEWEST rounds, and where a curve does not vary.
+    """
+    rows = [_compare(rooms, data, measure) for measure in ("sentiment", "posts")]
+    return pd.DataFrame([row for row in rows if row["measure"] == "sentiment" or data["posts"].notna().all()])
+
+
+def _compare(rooms: pd.DataFrame, data: pd.DataFrame, measure: str) -> dict[str, Any]:
+    wide = rooms.pivot(index="room", columns="round", values=measure).dropna(axis=1, how="all")
+    known = data.set_index("round")[measure].dropna()
+    shared = [round_ for round_ in wide.columns if round_ in known.index]
+    row: dict[str, Any] = {"measure": measure, "rounds": len(shared)}
+    keys = ("level", "level_low", "level_high", "r", "r_low", "r_high", "error", "flat", "place")
+    if len(shared) < FEWEST:
+        return row | dict.fromkeys(keys, np.nan)
+    values, target = wide[shared].to_numpy(dtype=float), known[shared].to_numpy(dtype=float)
+    if measure == "posts":
+        values, target = values / max(nanmean(values).sum(), 1e-12), target / target.sum()
+    curve = nanmean(values)
+    level = (np.nan, np.nan, np.nan)
+    if measure == "sentiment":
+        ends = interval(values, lambda drawn: nanmean(drawn, 1).mean(axis=-1) - target.mean())
+        level = (float(curve.mean() - target.mean()), *ends)
+    changes = np.diff(target)
+    fits = [_correlation(np.diff(curve)[None], np.roll(changes, shift))[0] for shift in range(len(changes))]
+    low, high = interval(
+        values, lambda drawn: np.arctanh(np.clip(_correlation(nanmean(drawn, 1), target), -0.9999, 0.9999))
+    )
+    around, flat = curve - curve.mean(), target - target.mean()
+    place = np.nan if np.isnan(fits[0]) else 1 + sum(fit > fits[0] for fit in fits[1:])
+    errors = float(np.abs(around - flat).mean()), float(np.abs(flat).mean())
+    return row | dict(
+        zip(
+            keys,
+            (*level, _correlation(curve[None], target)[0], np.tanh(low), np.tanh(high), *errors, place),
+            strict=True,
+        )
+    )
+
+
+def _correlation(curves: Floats, target: Floats) -> Floats:
+    """Return Pearson's r of each curve, (draws, rounds), with one curve; NaN where one does not vary."""
+    one, other = curves - curves.mean(axis=-1, keepdims=True), target - target.mean()
+    size = np.sqrt((one**2).sum(axis=-1) * (other**2).sum())
+    return np.where(size > 1e-9, (one * other).sum(axis=-1) / np.where(size > 1e-9, size, 1.0), np.nan)
+
+
+def sentences(compared: pd.DataFrame) -> list[str]:
+    """Return what the comparison says; no verdict without an interval, and none where a shift in time fits as well."""
+    return [_sentence(row) for row in compared.to_dict("records")]
+
+
+def _sentence(row: Mapping[str, Any]) -> str:
+    what = {"sentiment": "sentiment", "posts": "the number of posts"}[row["measure"]]
+    rounds = row["rounds"]
+    if np.isnan(row["r_low"]):
+        return f"Whether {what} follows the data cannot be told: it takes {FEWEST} rounds, {FEWEST} rooms, and curves that vary."
+    found = f"correlation {format_number(row['r'])} over {rounds} rounds, {format_span(row['r_low'], row['r_high'])} over rooms"
+    if row["r_low"] <= 0:
+        return f"That {what} follows the data cannot be distinguished from chance ({found})."
+    shifts = rounds - 1
+    chance = row["place"] / shifts
+    better = (
+        "closer to the data than a flat line is"
+        if row["error"] < row["flat"]
+        else "no closer to the data than a flat line"
+    )
+    if chance <= CHANCE:
+        return (
+            f"The curve of {what} follows the data ({found}); it is {better}. No shift of the data in time fits better."
+        )
+    return (
+        f"The curve of {what} goes with the data ({found}) and is {better}, but curves that have nothing to do with each other "
+        f"would fit so well with a chance of {chance:.2f}: of {shifts} shifts in time of the data's changes from round to round, "
+        f"the true one is in place {row['place']:.0f}. A verdict takes {SHIFTS + 1} rounds."
+    )

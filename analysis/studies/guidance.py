@@ -1,0 +1,219 @@
+"""An official account guides public opinion: no statement, an empty one, one with facts, one with empathy.
+
+The same people use the same medium, with the same links and random streams, once under each condition. All conditions are the
+same word for word before the first statement (checked), so an effect is a difference within a room: condition minus condition.
+A judge scores how negative or positive posts are; attitudes are the ratings of the last survey.
+
+The empathy paradox (POSIM 2025) is that empathy makes posts more negative. It is claimed only where posts are more negative than
+without a statement, and than with an empty one: any statement interrupts, whatever it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from parley.agents.guidance import EMPATHIC, EMPTY, FACTUAL, STYLES, Style
+from parley.analysis import disclaimers
+from parley.analysis.bootstrap import FEWEST, why_no_interval
+from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
+from parley.analysis.formatting import Column, count_phrase, estimate, format_span
+from parley.analysis.sentiment import by_round, rounds_of_rooms
+from parley.analysis.studies.intervention import check_past
+from parley.analysis.studies.paired_conditions import PAIR, conditions_report, mean_row
+from parley.analysis.tables import Tables, rating_value, rating_value_note
+from parley.llm.errors import UserError
+from parley.model.interventions.base import Intervention
+from parley.model.interventions.guidance import Guidance
+from parley.model.scenario import Scenario
+
+NONE = "none"
+CONDITIONS = (NONE, EMPTY, FACTUAL, EMPATHIC)
+CONTRASTS = ((EMPATHIC, NONE), (EMPATHIC, EMPTY), (FACTUAL, NONE), (FACTUAL, EMPTY), (EMPATHIC, FACTUAL), (EMPTY, NONE))
+MEASURES = {
+    "sentiment": "sentiment of posts (0-10)",
+    "attitude": "attitude at the end (0-10)",
+    "posts": "posts in a room",
+}
+CAPTION = (
+    "Effects are differences between two conditions in the same room: same people, links and random streams, and the same "
+    "words before round {}, the round of the first statement (checked). Sentiment is the mean score of a room's posts from that "
+    "round on, by {}; 0 is very negative, 10 very positive. Attitude is the mean rating in the last survey. Brackets are 95% "
+    "intervals over rooms, not corrected for the number of rows. `empty` minus `none` is the effect of an interruption without "
+    "content: the null. Replies after the first statement are sampled again in each condition, so rooms differ by chance too; "
+    "intervals include that."
+)
+EFFECTS: Mapping[str, Column] = {
+    "measure": "measure", "contrast": "contrast", "pairs": "pairs", "left out": "missing", "effect": estimate("effect"),
+    "reason without interval": "reason",
+}  # fmt: skip
+
+
+def conditions(base: Scenario) -> dict[str, Scenario]:
+    """Return the scenario of each condition: all other interventions stay. Errors: UserError without guidance or a survey."""
+    if not any(isinstance(one, Guidance) for one in base.interventions):
+        raise UserError(
+            f"the scenario {base.name} has no guidance whose styles could be compared: add --intervene "
+            '"guidance round=4 style=factual"'
+        )
+    if base.surveys.survey == "never":
+        raise UserError("attitudes are compared, and this scenario has no survey: set survey=rounds or survey=ends")
+    others = tuple([one for one in base.interventions if not isinstance(one, Guidance)])
+    guided: dict[str, tuple[Intervention, ...]] = {
+        style: tuple([_in_style(one, style) for one in base.interventions]) for style in STYLES
+    }
+    return {name: base.with_settings({"interventions": guided.get(name, others)}) for name in CONDITIONS}
+
+
+def _in_style(one: Intervention, style: Style) -> Intervention:
+    return replace(one, style=style) if isinstance(one, Guidance) else one
+
+
+def guidance(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
+    """Yield the scenario of each condition, and receive its tables. Errors: UserError where they differ before the first one."""
+    runs: dict[str, Tables] = {}
+    for name, scenario in conditions(base).items():
+        runs[name] = yield scenario
+        check_past(runs[NONE], runs[name], first_round(base))
+    return runs
+
+
+def first_round(base: Scenario) -> int:
+    """Return the round of the first statement."""
+    return min(one.round for one in base.interventions if isinstance(one, Guidance))
+
+
+def rooms(tables: Tables, verdicts: pd.DataFrame, first: int) -> pd.DataFrame:
+    """Return one row per room: PAIR and MEASURES, of posts from the round `first` on (NaN: no score, no rating)."""
+    after = verdicts[(verdicts["round"] >= first) & verdicts["text"].notna()].groupby("room")["sentiment"]
+    ratings = rating_value(tables).attitudes
+    own = ratings["group"].isin(tables.groups) & (ratings["probe"] == tables.header.scenario["probe"])
+    last = ratings[own & (ratings["round"] == ratings["round"].max())]
+    seats = tables.agents[tables.agents["group"].isin(tables.groups)]
+    table = seats.drop_duplicates("room")[[*PAIR, "group", "room"]].set_index("room")
+    table["sentiment"], table["attitude"] = after.mean(), last.groupby("room")["attitude"].mean()
+    table["posts"] = after.size().reindex(table.index, fill_value=0).astype(float)
+    return table.reset_index(drop=True)
+
+
+def effects(by_room: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return one row per measure and contrast: pairs of rooms, missing (pairs left out), effect with its interval, reason.
+
+    by_room: that of `rooms`, by condition. reason: why there is no interval.
+    """
+    keyed = {name: frame.set_index([*PAIR, "group"]) for name, frame in by_room.items()}
+    rows = []
+    for measure in MEASURES:
+        for treated, control in CONTRASTS:
+            differences = keyed[treated][measure] - keyed[control][measure]
+            known = differences.dropna().to_numpy(dtype=float)
+            row = {"measure": measure, "contrast": f"{treated} - {control}", "pairs": len(known)}
+            row |= {"missing": len(differences) - len(known), **mean_row(known, "effect", "effect_")}
+            rows.append(row | {"reason": why_no_interval(known)})
+    return pd.DataFrame(rows)
+
+
+def sentences(found: pd.DataFrame) -> list[str]:
+    """Return what the effects say: one sentence per style, and whether there is an empathy paradox."""
+    known = {(row["measure"], row["contrast"]): row for row in found.to_dict("records")}
+    lines = [paradox(known["sentiment", f"{EMPATHIC} - {NONE}"], known["sentiment", f"{EMPATHIC} - {EMPTY}"])]
+    named = {EMPATHIC: "empathy", FACTUAL: "facts", EMPTY: "an empty statement"}
+    for style, name in named.items():
+        for measure, words in (("sentiment", ("positive", "negative")), ("attitude", ("higher", "lower"))):
+            lines.append(_difference(known[measure, f"{style} - {NONE}"], measure, name, words))
+    return lines
+
+
+def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
+    """Return the sentence on the empathy paradox. whole, content: effects on sentiment, against none and against empty."""
+    ends = [float(row[key]) for row in (whole, content) for key in ("effect_low", "effect_high")]
+    if np.isnan(ends).any():
+        return (
+            f"Whether there is an empathy paradox cannot be told: it takes {FEWEST} pairs of rooms whose posts have a score, and "
+            "effects that differ between rooms."
+        )
+    if max(ends) < 0:
+        return (
+            f"Empathy paradox: empathy made posts more negative, by {abs(whole['effect']):.2f} points compared with no statement "
+            f"and by {abs(content['effect']):.2f} compared with an empty one."
+        )
+    if min(ends) > 0:
+        return (
+            f"No empathy paradox: empathy eased the mood, by {whole['effect']:.2f} points compared with no statement and by "
+            f"{content['effect']:.2f} compared with an empty one."
+        )
+    return "No empathy paradox was found: posts under empathy cannot be distinguished from those without it."
+
+
+def _difference(row: Mapping[str, Any], measure: str, name: str, words: tuple[str, str]) -> str:
+    subject = {"sentiment": "posts were", "attitude": "attitudes ended"}[measure]
+    if np.isnan(row["effect_low"]):
+        return f"With {name}, no effect on {measure} can be told ({row['reason']})."
+    span = format_span(row["effect_low"], row["effect_high"])
+    if row["effect_low"] <= 0 <= row["effect_high"]:
+        return f"With {name}, {measure} cannot be distinguished from that without a statement ({span})."
+    way = words[0] if row["effect"] > 0 else words[1]
+    more = f"more {way}" if measure == "sentiment" else way
+    return f"With {name}, {subject} {abs(row['effect']):.2f} points {more} than without a statement ({span})."
+
+
+def write(
+    runs: Mapping[str, Tables], verdicts: Mapping[str, pd.DataFrame], first: int, judge: str, folder: Path
+) -> Path:
+    """Write guidance.md, its tables (effects, conditions by round, verdicts) and its figure; return the path of the page."""
+    found = effects({name: rooms(tables, verdicts[name], first) for name, tables in runs.items()})
+    curves = pd.concat(
+        {name: by_round(rounds_of_rooms(verdicts[name], tables)) for name, tables in runs.items()}, names=["condition"]
+    ).reset_index("condition")
+    header = runs[NONE].header
+    tables = {
+        "effects": found,
+        "rounds": curves,
+        "verdicts": pd.concat(verdicts, names=["condition"]).reset_index("condition"),
+    }
+    report = conditions_report(
+        folder, "guidance", "Guidance with empathy and with facts", CAPTION.format(first, judge), header, **tables
+    )
+    report.add(rating_value_note(runs[NONE]))
+    report.figure(
+        _figure(curves, first, disclaimers.model_label(header)), "guidance", "Sentiment and posts by condition"
+    )
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(found)))
+    report.section("Effects")
+    report.table(found.assign(measure=found["measure"].map(MEASURES)), EFFECTS)
+    unread = sum(int(table.loc[table["text"].notna(), "sentiment"].isna().sum()) for table in verdicts.values())
+    report.add(f"{count_phrase(unread, 'post')} of {sum(map(_posts, verdicts.values())):,} had no readable score.")
+    report.add(
+        "`rounds.csv` has sentiment and posts by round and condition. Each condition is a complete run in its own folder."
+    )
+    return report.write()
+
+
+def _posts(table: pd.DataFrame) -> int:
+    return int(table["text"].notna().sum())
+
+
+def _figure(curves: pd.DataFrame, first: int, caption: str) -> Figure:
+    """Draw sentiment above the number of posts, by round: one line per condition, a line where the first statement comes."""
+    with new_figure(5.2, 4.6, f"{caption}. Bars are 95% intervals over rooms, of each condition alone") as figure:
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1])
+        mean = curves.groupby(["condition", "round"], sort=False).mean(numeric_only=True).reset_index()
+        several = curves[["topic", "group"]].drop_duplicates().shape[0] > 1
+        for (name, line), look in zip(
+            (mean if several else curves).groupby("condition", sort=False), OTHERS, strict=False
+        ):
+            for axis, measure in ((above, "sentiment"), (below, "posts")):
+                plot_line(axis, line, "round", measure, str(name), look)
+        for axis in (above, below):
+            axis.axvline(first - 0.5, color="#555555", linewidth=0.6)
+            axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
+        above.set(ylim=(-0.3, 10.3), ylabel="Sentiment (0–10)")
+        below.set(ylim=(0, None), ylabel="Posts in a room", xlabel="Round")
+        add_legend(figure, [above], 4)
+    return figure
