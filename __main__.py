@@ -159,14 +159,14 @@ def page(options: argparse.Namespace) -> int:
 
 def page_settings(options: argparse.Namespace) -> dict[str, str]:
     """Return the scenario and its settings for the address of the page; without --scenario none, for the first screen."""
-    from parley.analysis.provenance import field_value
-
     if not options.scenario:
         if alone := sorted(fields_from_args(options)):
             raise UserError(
                 f"--ui without --scenario takes no settings ({', '.join(alone)}): add --scenario NAME (--list shows all)"
             )
         return {}
+    from parley.analysis.provenance import field_value
+
     scenario, given = scenario_from_args(options)
     if {"interventions", "llms"} & set(given):
         raise UserError(

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from parley.agents.agent import Speech
 from parley.agents.datafiles import HERE, build_from_table, read_toml
 from parley.agents.evidence import Passage, listed
 from parley.agents.language import Language, load_language
 from parley.agents.reply_cleaning import is_refusal
+from parley.agents.speech import Speech
 from parley.llm.errors import UserError
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from parley.agents.agent import Speech
 from parley.agents.evidence import Passage, listed
 from parley.agents.language import Language
 from parley.agents.reply_cleaning import clean_speech, is_refusal, shortened, speaks_for
+from parley.agents.speech import Speech
 from parley.agents.topic import Topic
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling

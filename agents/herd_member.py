@@ -11,11 +11,12 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from parley.agents.agent import SURVEY_TOKENS, DebateAgent, DebateStyle
+from parley.agents.agent import SURVEY_TOKENS, DebateAgent
 from parley.agents.decisions import OPTIONS, read_option
 from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.scales import NUMERIC, Scale, read_rating
+from parley.agents.speech import DebateStyle
 from parley.agents.topic import Topic
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling

@@ -16,7 +16,7 @@ from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 if TYPE_CHECKING:
-    from parley.agents.agent import DebateStyle
+    from parley.agents.speech import DebateStyle
 
 INSIGHT_TOKENS, WEIGHT_TOKENS = 200, 40
 WEIGHTS = Scale(

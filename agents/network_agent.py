@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from parley.agents.agent import Debater, DebateStyle
+from parley.agents.agent import Debater
 from parley.agents.language import ENGLISH, Language
 from parley.agents.persona import Persona
+from parley.agents.speech import DebateStyle
 from parley.agents.topic import Topic
 
 NAMED = 5

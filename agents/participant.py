@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from parley.agents.agent import SURVEY_TOKENS, DebateAgent, Rating, Speech
+from parley.agents.agent import SURVEY_TOKENS, DebateAgent
 from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.question import POSITION, QuestionnaireAnswer, QuestionnaireItem, questionnaire
+from parley.agents.speech import Rating, Speech
 from parley.agents.topic import Probe, Topic, scales
 from parley.llm.request import Message, Reply, Request, Sampling
 

@@ -13,18 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from parley.agents.agent import Speech
 from parley.agents.language import ENGLISH, REPRESENTATIVE, Language
-from parley.agents.participant import Participant
 from parley.agents.question import Question, questionnaire
 from parley.agents.reasoning import Note, plain_note
 from parley.agents.society import Society
+from parley.agents.speech import Speech
 from parley.agents.topic import scales
 from parley.llm.errors import UserError
 from parley.llm.prompts import Template
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
+
+if TYPE_CHECKING:
+    from parley.agents.participant import Participant
 
 KINDS = {"D": "demographics", "O": "opinions", "C": "critiques", "P": "positions"}
 OTHERS = 3
@@ -186,7 +189,7 @@ def _other(other: OtherOpinion, knows: str) -> Sequence[str]:
 
 
 CRITIQUE = "critique"
-Past = Sequence[tuple[Question, Participant]]
+Past = Sequence[tuple[Question, "Participant"]]
 
 
 class ProxySeat:

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from parley.agents.agent import DebateAgent, DebateStyle, Rating, Speech
+from parley.agents.agent import DebateAgent
 from parley.agents.laws.surrogate import RESPONSE, next_attitude, spoken_grade
 from parley.agents.persona import Persona
+from parley.agents.speech import DebateStyle, Rating, Speech
 from parley.agents.topic import Probe, Topic
 
 NEAR = 8

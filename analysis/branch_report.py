@@ -149,5 +149,8 @@ def branch_figure(parent: Tables, branch: Tables, result: InterventionResult) ->
     means = [mean_attitudes(tables).assign(run=name) for name, tables in zip(NAMES, (parent, branch), strict=True)]
     means[1] = means[1].merge(effects, on=keys, how="left")
     table = pd.concat(means, ignore_index=True).reindex(columns=COLUMNS)
-    caption = f"Branch from round {result.first} on. Bars are 95% intervals over rooms. {disclaimers.model_label(branch.header)}"
-    return draw_runs(dict(zip(NAMES, (parent, branch), strict=True)), table, caption, result.first)
+    caption = (
+        f"Points are means over rooms, bars are 95% intervals over rooms. {disclaimers.model_label(branch.header)}"
+    )
+    title = f"What the branch changed from round {result.first} on"
+    return draw_runs(dict(zip(NAMES, (parent, branch), strict=True)), table, caption, result.first, title)

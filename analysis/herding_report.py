@@ -97,11 +97,17 @@ def by_position(tables: Tables) -> pd.DataFrame:
         row: dict[str, Any] = {"position": position, "rooms": len(means)}
         for name in means:
             values = means[name].to_numpy(dtype=float)
-            row |= dict(
-                zip((name, f"{name}_low", f"{name}_high"), (values.mean(), *mean_interval(values)), strict=True)
-            )
+            ends = np.clip(mean_interval(values), 0, 1)  # a share has no values beyond
+            row |= dict(zip((name, f"{name}_low", f"{name}_high"), (values.mean(), *ends), strict=True))
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+FIGURE = "Do people who choose one after another choose right?"
+ENDS = (
+    "Left: the share of right choices by place in the order, and of right private signals. Right: how the rows of choices ended. "
+    "In a cascade everyone follows the choices before, whatever the own signal says."
+)
 
 
 def figure(tables: Tables) -> Figure:
@@ -109,11 +115,12 @@ def figure(tables: Tables) -> Figure:
     scenario, rooms = tables.header.scenario, tables.decisions["room"].nunique()
     unfinished = "" if tables.finished else " (unfinished)"
     about = f"{scenario['name']}{unfinished} on {disclaimers.model_label(tables.header)}, seed {scenario['seed']}"
-    with new_figure(6.4, 2.9, strip_controls(f"{about}: means over {rooms} rooms, bars are 95% intervals")) as drawn:
+    note = f"Points are means over {count_phrase(rooms, 'room')}, bars are 95% intervals over rooms. {about}"
+    with new_figure(6.4, 2.9, strip_controls(note), title=FIGURE, about=ENDS) as drawn:
         left, right = drawn.subplots(1, 2, width_ratios=(3, 2))
         points = by_position(tables)
-        plot_line(left, points, "position", "right", "choices", OTHERS[1])
-        plot_line(left, points, "position", "signal", "private signals", OTHERS[0])
+        plot_line(left, points, "position", "right", "Choices", OTHERS[1])
+        plot_line(left, points, "position", "signal", "Private signals", OTHERS[0])
         left.set(ylim=(0, 1.03), xlabel="Place in the order of choosing", ylabel="Share right")
         _draw_ends(right, wrong_cascades.compute(tables))
         add_legend(drawn, [left], 2)

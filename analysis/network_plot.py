@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Outline
 
 from parley.analysis.figures import LABEL, TWO_COLUMNS, add_legend, new_figure, styles_of_run
-from parley.analysis.formatting import seat_title
+from parley.analysis.formatting import group_title, seat_title
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.network_layout import Floats, layout
 from parley.analysis.plots import figure_title, topic_ends
@@ -35,29 +35,71 @@ def has_network(tables: Tables) -> bool:
 
 
 def network_figure(tables: Tables, note: str) -> Figure:
-    """Draw the first network of a run before the debate and after its last survey: colour is opinion, shape is party.
+    """Draw the networks of a run before the debate and after the last survey: colour is opinion, shape is party.
 
-    Both panels have the same places, by the links at the start. note: what stands below the figure.
+    Of several rooms the first `MOST` are drawn, and the note says which. Both panels of a room have the same places, by the links
+    at the start. note: what stands below the figure.
     """
     networks = list(populations(tables))
-    shown = networks[0]
-    which = f" Shown is room 1 of {len(networks)}." if len(networks) > 1 else ""
-    links = shown.links(0)
-    places = layout(len(shown.room.parties), links.source, links.target)
-    surveys = [int(round_) for round_ in shown.room.attitudes.columns]
-    rounds = list(dict.fromkeys((surveys[0], surveys[-1]))) if surveys else [0, shown.last]
+    shown = networks[:MOST]
+    across = 1 if len(shown) == 1 else 2
     markers = {party: look["markers"][0] for party, look in styles_of_run(tables).items()}
-    title = f"Who hears whom: {figure_title(tables, [shown.room.group])}"
-    with new_figure(TWO_COLUMNS, TALL, f"{note}{which}", title=title, about=ABOUT) as figure:
-        axes = figure.subplots(1, len(rounds), squeeze=False)[0]
-        for axis, round_ in zip(axes, rounds, strict=True):
-            _draw(axis, shown, round_, places, markers)
-            axis.set_title(f"After round {round_}" if round_ else "Before the debate")
-        scale = figure.colorbar(_scale(), ax=list(axes), shrink=0.75, ticks=[0, 5, 10])
-        ends = topic_ends(tables, shown.room.topic)
-        scale.set_label(f"Attitude\n0: {ends[0]}\n10: {ends[1]}" if ends else "Attitude (0 to 10)", fontsize=LABEL)
+    groups = list(dict.fromkeys(network.room.group for network in networks))
+    title = f"Who hears whom: {figure_title(tables, groups)}"
+    down = -(-len(shown) // across)
+    with new_figure(TWO_COLUMNS, TALL / across * down + (across - 1) * 0.4, f"{note}{_which(networks)}", title=title,
+                    about=ABOUT) as figure:  # fmt: skip
+        grid = figure.subplots(down, 2 * across, squeeze=False)
+        axes = [pair for row in grid for pair in zip(row[::2], row[1::2], strict=True)]
+        for place, pair in enumerate(axes):
+            if place < len(shown):
+                name = "" if len(shown) == 1 else _room_name(tables, networks, place)
+                _draw_room(pair, shown[place], markers, name)
+            else:
+                for axis in pair:
+                    axis.set_visible(False)
+        scale = figure.colorbar(_scale(), ax=list(grid.flat), shrink=0.75 if down == 1 else 0.4, ticks=[0, 5, 10])
+        ends = {topic_ends(tables, network.room.topic) for network in shown}
+        low, high = (ends.pop() or ("", "")) if len(ends) == 1 else ("", "")
+        scale.set_label(f"Attitude\n0: {low}\n10: {high}" if low and high else "Attitude (0 to 10)", fontsize=LABEL)
         _legend(figure, tables, shown, markers)
     return figure
+
+
+MOST = 6
+"""Rooms of a run that are drawn."""
+
+
+def _which(networks: Sequence[Population]) -> str:
+    """Return which rooms are shown; empty where it is the only one."""
+    if len(networks) <= MOST:
+        return f" All {len(networks)} rooms are shown." if len(networks) > 1 else ""
+    return f" The first {MOST} of {len(networks)} rooms are shown."
+
+
+def _room_name(tables: Tables, networks: Sequence[Population], place: int) -> str:
+    """Return `Room 2`, with its topic and group where rooms differ in them. Rooms are counted within a topic and group."""
+    room = networks[place].room
+    alike = [one.room for one in networks if (one.room.topic, one.room.group) == (room.topic, room.group)]
+    topics, groups = ({getattr(one.room, key) for one in networks} for key in ("topic", "group"))
+    parts = [f"Room {[one.name for one in alike].index(room.name) + 1}"]
+    parts += [tables.title(room.topic)] if len(topics) > 1 else []
+    parts += [group_title(room.group, tables.names)] if len(groups) > 1 else []
+    return ", ".join(parts)
+
+
+def _draw_room(pair: Sequence[Axes], network: Population, markers: Mapping[str, str], name: str) -> None:
+    """Draw a room in two panels: at the first and at the last survey; with one survey the second panel is left out."""
+    links = network.links(0)
+    places = layout(len(network.room.parties), links.source, links.target)
+    surveys = [int(round_) for round_ in network.room.attitudes.columns]
+    rounds = list(dict.fromkeys((surveys[0], surveys[-1]))) if surveys else [0, network.last]
+    for axis, round_ in zip(pair, rounds, strict=False):
+        _draw(axis, network, round_, places, markers)
+        when = f"after round {round_}" if round_ else "before the debate"
+        axis.set_title(f"{name}, {when.removesuffix(' the debate')}" if name else f"{when[0].upper()}{when[1:]}")
+    for axis in pair[len(rounds) :]:
+        axis.set_visible(False)
 
 
 ABOUT = (
@@ -100,13 +142,13 @@ def _draw(axis: Axes, network: Population, round_: int, places: Floats, markers:
     axis.spines[:].set_visible(False)
 
 
-def _legend(figure: Figure, tables: Tables, network: Population, markers: Mapping[str, str]) -> None:
-    parties = dict.fromkeys(map(str, network.room.parties))
+def _legend(figure: Figure, tables: Tables, shown: Sequence[Population], markers: Mapping[str, str]) -> None:
+    parties = dict.fromkeys(str(party) for network in shown for party in network.room.parties)
     look: Any = {"color": "none", "markeredgecolor": "#222222", "markeredgewidth": 0.5, "markersize": 5}
     handles = [
         Line2D([], [], marker=markers[party], markerfacecolor="#9a9a9a", label=seat_title(party, tables.names), **look)
         for party in parties
     ]
-    if network.room.attitudes.isna().any(axis=None):
+    if any(network.room.attitudes.isna().any(axis=None) for network in shown):
         handles.append(Line2D([], [], marker="o", markerfacecolor=NO_RATING, label=MISSING, **look))
     add_legend(figure, [], handles=handles)

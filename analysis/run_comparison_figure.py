@@ -21,10 +21,25 @@ LINES: tuple[Any, ...] = ("-", (0, (4, 2)), (0, (1, 1)), (0, (6, 1, 1, 1)))
 """Line styles of runs; the first one has filled markers."""
 SIDE = 0.08
 """Points of several runs or parties at the same round are drawn this far apart, in rounds."""
+BARS = "Points are means over rooms, bars are 95% intervals."
+COMPARED = (
+    "Upper panels: mean attitude after each round, on 0-10; round 0 is the survey before the debate. Lower panels: how much "
+    "further opinions have moved since round 0 than in {}, in points."
+)
+BRANCHED = (
+    "Upper panels: mean attitude after each round, on 0-10. The vertical line is where the branch begins. Lower panels: the "
+    "rating in the branch minus that in its parent, in the same room, in points."
+)
 Looks = Mapping[str, Mapping[str, Any]]
 
 
-def draw_runs(runs: Mapping[str, Tables], table: pd.DataFrame, caption: str = "", parted: int | None = None) -> Figure:
+def draw_runs(
+    runs: Mapping[str, Tables],
+    table: pd.DataFrame,
+    caption: str = "",
+    parted: int | None = None,
+    title: str = "Attitudes in several runs, and how they differ",
+) -> Figure:
     """Draw two panels for each topic and group of all runs. table: that of `compare_runs`.
 
     parted: the first round that may differ; the figure marks it, and differences are of ratings, not of movements.
@@ -36,7 +51,8 @@ def draw_runs(runs: Mapping[str, Tables], table: pd.DataFrame, caption: str = ""
     )
     looks, columns = styles_of_run(*runs.values()), min(3, max(1, len(panels)))
     rows = -(-max(1, len(panels)) // columns)
-    with new_figure(0.9 + 2.4 * columns, 0.6 + 3.4 * rows, caption) as figure:
+    about = BRANCHED if parted else COMPARED.format(strip_controls(next(iter(runs))))
+    with new_figure(0.9 + 2.4 * columns, 0.6 + 3.4 * rows, caption or BARS, title=title, about=about) as figure:
         grid = figure.subplots(2 * rows, columns, squeeze=False, sharex=True, height_ratios=[1.7, 1] * rows)
         for place in range(rows * columns):
             above, below = (grid[2 * (place // columns) + part][place % columns] for part in (0, 1))
@@ -53,7 +69,7 @@ def draw_runs(runs: Mapping[str, Tables], table: pd.DataFrame, caption: str = ""
                 if parted:
                     axis.axvline(parted - 0.5, **MARK)
             if place % columns == 0:
-                above.set_ylabel("Attitude (0–10)")
+                above.set_ylabel("Attitude (0 to 10)")
                 below.set_ylabel(_below(next(iter(runs)), parted))
         _same_scale([axis for row in grid[1::2] for axis in row])
         handles, labels = legend_entries(grid[0])
@@ -67,7 +83,7 @@ def draw_runs(runs: Mapping[str, Tables], table: pd.DataFrame, caption: str = ""
 def _below(first: str, parted: int | None) -> str:
     """Return the label of the panels of differences from the first run."""
     first = textwrap.shorten(strip_controls(first), 14, placeholder="…")
-    return f"Minus {first}" if parted else f"Moved further\nthan in {first}"
+    return f"Minus {first}\n(points)" if parted else f"Moved further than\nin {first} (points)"
 
 
 def _attitudes(axis: Axes, here: pd.DataFrame, runs: list[str], looks: Looks, names: PartyNames) -> None:
@@ -89,7 +105,7 @@ def _differences(axis: Axes, here: pd.DataFrame, runs: list[str], looks: Looks) 
         _line(axis, points, "difference", looks[str(party)], runs.index(str(run)), shift, None)
     if not lines:
         axis.text(0.5, 0.5, "no ratings to compare", transform=axis.transAxes, ha="center", va="center", fontsize=6)
-    axis.set_xlabel("Round")
+    axis.set_xlabel("Round (0: before)")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from parley.analysis import herding_report, plots
 from parley.analysis.deliberation import consensus_report
 from parley.analysis.figures import KINDS, save
-from parley.analysis.metrics import applies, metrics
+from parley.analysis.metrics import applies, contagion, metrics, trajectory
 from parley.analysis.network_plot import has_network, network_figure
 from parley.analysis.report import disk_errors
 from parley.analysis.summary import NETWORK, caption, run_note, write_summary
@@ -35,7 +35,7 @@ def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
         return {"consensus": partial(consensus_report.figure, tables, run)}
     if herding_report.decides(tables):
         return {"herding": partial(herding_report.figure, tables)}
-    points, believers = (metrics()[name].compute(tables) for name in ("trajectory", "contagion"))
+    points, believers = trajectory.compute(tables), contagion.compute(tables)
     drawn = plots.run_figures(tables, points, caption(tables, points))
     if has_network(tables):
         drawn[NETWORK] = partial(network_figure, tables, run_note(tables))

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linprog, minimize
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -74,6 +73,8 @@ def _is_possible(before: Floats, design: sparse.csr_array, wanted: Floats) -> bo
 
     The program looks for the largest part `least` such that every group keeps at least this part of its share.
     """
+    from scipy.optimize import linprog  # here, because it takes half a second, which the first screen of the page lacks
+
     size = len(before)
     shares = sparse.vstack([design, np.ones((1, size))]).tocsr()
     equal = sparse.hstack([shares, sparse.csr_array((shares.shape[0], 1))])
@@ -85,6 +86,7 @@ def _is_possible(before: Floats, design: sparse.csr_array, wanted: Floats) -> bo
 
 def _factors(before: Floats, design: sparse.csr_array, wanted: Floats) -> Floats:
     """Return (m,) the factor of each group: exp of the sum of the parts of its values, scaled to shares with sum 1."""
+    from scipy.optimize import minimize
 
     def shares(parts: Floats) -> tuple[Floats, float]:
         exponents = design.T @ parts

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from parley.agents.agent import DebateAgent
-from parley.agents.mediators.base import MediatorAgent
 from parley.agents.representative import CRITIQUE, ProxySeat
 from parley.agents.topic import Probe
 from parley.environments._social_graph import SocialGraph
@@ -21,6 +20,10 @@ from parley.llm.seeding import seed_deriver
 from parley.model.events import Called, Event, Thought
 from parley.model.recorder import Preview
 from parley.model.word_index import WordIndex
+
+if TYPE_CHECKING:
+    from parley.agents.agent import DebateAgent
+    from parley.agents.mediators.base import MediatorAgent
 
 LATEST = 64
 """Number of public lines that a room keeps, for example for a fact checker."""

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from parley.agents.agent import DebateAgent, Speech
+from parley.agents.agent import DebateAgent
 from parley.agents.memory import Trace
 from parley.agents.representative import ProxySeat
+from parley.agents.speech import Speech
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.environments.base import MEDIATOR, Turn, concurrent_turns
 from parley.environments.dyads import TALK

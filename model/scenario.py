@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from parley.agents.agent import DebateStyle
 from parley.agents.datafiles import read_toml, require_section
 from parley.agents.persona import party_of, persona_set
 from parley.agents.society import US, VOTERS, Society, load_society
+from parley.agents.speech import DebateStyle
 from parley.agents.topic import shared_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parley.agents.laws.surrogate import extrapolation_note, read_response
 from parley.agents.persona import party_of
-from parley.agents.surrogate_agent import SurrogateResponse
 from parley.agents.traits import PLAIN
 from parley.llm.errors import UserError
 from parley.model.interventions.base import ALL, Saying
@@ -16,6 +15,7 @@ from parley.model.interventions.guidance import Guidance
 from parley.model.trait_assignment import entry_for
 
 if TYPE_CHECKING:
+    from parley.agents.surrogate_agent import SurrogateResponse
     from parley.model.scenario import Scenario
 
 
@@ -41,6 +41,8 @@ def check_surrogates(scenario: Scenario) -> None:
 
 def load_surrogates(scenario: Scenario) -> dict[tuple[str, str, str], SurrogateResponse]:
     """Return the response of each surrogate by file, party and topic."""
+    from parley.agents.surrogate_agent import SurrogateResponse
+
     return {
         (file, party, topic): SurrogateResponse(read_response(Path(file), topic), party)
         for file, party in _file_parties(_surrogate_holders(scenario))

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from parley.agents.agent import Rating
 from parley.agents.participant import Participant, agreement_probe
 from parley.agents.question import questionnaire
 from parley.agents.society import Society
+from parley.agents.speech import Rating
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Probe
 from parley.llm.driver import Conversation, ask_all

@@ -23,7 +23,7 @@ from parley.analysis.card.figure import Panel, Point, panel_figure
 from parley.analysis.card.labels import DIFFERENCE, SHARES, cell, unit
 from parley.analysis.card.sections import Quantity, fill_names, quantities
 from parley.analysis.card.sections.human_benchmark import PUBLIC
-from parley.analysis.formatting import DASH, escape_markdown, markdown_table, numbered
+from parley.analysis.formatting import DASH, count_phrase, escape_markdown, markdown_table, numbered
 from parley.analysis.html_page import Chapter
 from parley.analysis.report import Report
 from parley.analysis.statistics.results import holm
@@ -36,7 +36,8 @@ COLUMNS = (
 )
 SHOWN = {
     "lost": "own pull,\na round of three", "kappa": "influence,\na line heard",
-    "three_alone": "moved to the Default:\ndebate minus silence", "three_empty": "moved to the Default:\ndebate minus empty talk",
+    "three_alone": "toward the model's own opinion:\ndebate minus silence",
+    "three_empty": "toward the model's own opinion:\ndebate minus empty talk",
     "asymmetry": "distance closed: {firsts}\nminus {seconds}", "collapse": "spread after\ndivided by before",
 }  # fmt: skip
 """Quantities of the figure, over all topics."""
@@ -287,6 +288,9 @@ def _topic_title(topic: str) -> str:
         return escape_markdown(topic)
 
 
+BARS = "Points are estimates over all topics, bars are 95% intervals. The line at 0 is no effect."
+
+
 def comparison_figure(cards: Sequence[SavedCard]) -> Figure:
     """One panel per quantity, one row per card."""
     panels = []
@@ -297,4 +301,5 @@ def comparison_figure(cards: Sequence[SavedCard]) -> Figure:
         points = [Point(row, claim.estimate, claim.low, claim.high) for row, claim in claims if claim]
         title = fill_names(title, LABELS, plurals)
         panels.append(Panel(title, points, share=quantities()[name].measure in SHARES))
-    return panel_figure(panels, [card.name for card in cards], "Over all topics. Bars: 95% intervals.")
+    title = f"Bias of {count_phrase(len(cards), 'model')} compared, over all topics"
+    return panel_figure(panels, [card.name for card in cards], BARS, title)

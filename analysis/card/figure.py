@@ -134,15 +134,14 @@ class Panel(NamedTuple):
     share: bool = False
 
 
-def panel_figure(panels: Sequence[Panel], rows: Sequence[str], caption: str) -> Figure:
+def panel_figure(panels: Sequence[Panel], rows: Sequence[str], note: str, title: str) -> Figure:
     """Two lines of panels with 0 marked; a panel without a point says so."""
-    with new_figure(WIDE, 2 * (ROW * len(rows) + 1.2)) as drawn:
+    with new_figure(WIDE, 2 * (ROW * len(rows) + 1.2), note, SIZE, title) as drawn:
         axes = drawn.subplots(2, math.ceil(len(panels) / 2), sharey=True)
         for axis, panel in zip(axes.flat, panels, strict=True):
             _draw_panel(axis, panel)
             axis.set_yticks(range(len(rows)), rows)
             axis.set_ylim(max(len(rows), 1) - 0.5, -0.5)
-        drawn.supxlabel(caption, fontsize=SIZE)
     return drawn
 
 

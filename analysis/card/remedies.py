@@ -40,7 +40,7 @@ CORE = (three, same, alone)
 SHOWN = {"lost": -1, "mu": -1, "three_alone": -1, "aligned": 1, "spread": 1, "distinct": 1}
 """Quantities by name, and the better direction: less pull, less movement, more fidelity, more variety."""
 LABELS = {
-    "lost": "own pull\na round", "mu": "own pull\na line", "three_alone": "moved toward\nthe Default",
+    "lost": "own pull\na round", "mu": "own pull\na line", "three_alone": "moved toward the\nmodel's own opinion",
     "aligned": "fidelity:\nanswers that fit", "spread": "variety: spread\nof agents", "distinct": "variety:\ndistinct words",
 }  # fmt: skip
 COLUMNS = (
@@ -283,7 +283,7 @@ def figure(table: pd.DataFrame, caption: str) -> Figure:
         f"{caption}. Value with the remedy minus without it, within blocks. Bars: 95% intervals; filled: "
         "the interval excludes 0."
     )
-    return panel_figure(panels, titles, caption)
+    return panel_figure(panels, titles, caption, "What each remedy changes about the bias")
 
 
 def _sure(row: Mapping[str, Any]) -> bool:

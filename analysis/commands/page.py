@@ -9,12 +9,12 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Mapping
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from parley.analysis.metrics import metrics
 from parley.llm.errors import UserError
 
 FIRST, LAST = 8765, 8799
@@ -31,7 +31,6 @@ def serve(app: Path, settings: Mapping[str, str], host: str, port: int | None) -
     address = f"http://{shown}:{listening.getsockname()[1]}/{search}"
     os.environ["SOLARA_APP"] = str(app.resolve())
     gc.disable()  # until the server answers: nothing that an import makes is garbage
-    import_module("parley.model.scenario")  # first: the import of Mesa looks at every module that is already there
     _server(address).run(sockets=[listening])
     return 0
 
@@ -52,6 +51,16 @@ def _listen(host: str, port: int | None) -> socket.socket:
     raise UserError(f"cannot serve the app at {host}:{ports}: {why}; give another --host or --port")
 
 
+def load_page() -> None:
+    """Import the page and make its gallery while the browser reads Solara's own files; once it is drawn, what its views need."""
+    from parley.analysis.views import _gallery, page, views
+
+    _gallery.cards()
+    page.DRAWN.wait()
+    views()
+    metrics()
+
+
 def _server(address: str) -> Any:
     """Return a server that prints its address once it answers, and opens a browser there on a machine with a screen."""
     import uvicorn
@@ -61,6 +70,7 @@ def _server(address: str) -> Any:
             await super().startup(sockets)
             gc.enable()
             print(f"page     {address}\n         ends with Ctrl-C", flush=True)
+            threading.Thread(target=load_page, daemon=True).start()
             if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin":
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 

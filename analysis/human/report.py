@@ -197,6 +197,12 @@ BINS, LEAST = 5, 5
 CORRELATIONS = {"own": "own initial opinion", "oldham": "mean of before and after", "distance": "distance to partner"}
 
 
+PANELS = (
+    "Top left: mean change of people who began in each fifth of the scale. Top right: what change goes with. Below: how far "
+    "opinions have moved toward the other side after each turn (people) and each round (run). All opinions are scaled to 0-1."
+)
+
+
 def draw(sources: Sequence[Source], measured: pd.DataFrame, published: Sequence[Published], caption: str) -> Figure:
     """Draw change by initial opinion, correlations, and opinions turn by turn, of people and of the run.
 
@@ -204,13 +210,14 @@ def draw(sources: Sequence[Source], measured: pd.DataFrame, published: Sequence[
     interval.
     """
     persons = [source for source in sources if len(source.people)]
-    with new_figure(7.2, 6.2, caption, 8) as figure:
+    title = "How opinions move: people and agents"
+    with new_figure(7.2, 6.2, caption, 8, title=title, about=PANELS) as figure:
         (change, effects), (talks, rounds) = figure.subplots(2, 2)
         _draw_change(change, persons)
         _draw_correlations(effects, persons, measured, published)
         people, own = ([source for source in persons if (source.name == RUN) == mine] for mine in (False, True))
-        _draw_traces(talks, people, "People: toward the other side", "turn (hollow: after the talk)")
-        _draw_traces(rounds, own, "Run: toward the others of the room", "round (hollow: the last)")
+        _draw_traces(talks, people, "People: toward the other side", "Turn (hollow: after the talk)")
+        _draw_traces(rounds, own, "Run: toward the others of the room", "Round (hollow: the last)")
         rounds.sharey(talks)
         talks.autoscale()
     return figure
@@ -227,7 +234,9 @@ def _draw_change(axis: Axes, sources: Sequence[Source]) -> None:
         style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1}
         axis.plot(shown["before"], shown["change"], label=source.name, **style)
     axis.axhline(0, color="#999999", linewidth=0.6)
-    axis.set(title="Change by initial opinion", xlabel="opinion before (0-1)", ylabel="mean change", xlim=(-0.04, 1.04))
+    axis.set(
+        title="Change by initial opinion", xlabel="Opinion before (0–1)", ylabel="Mean change (0–1)", xlim=(-0.04, 1.04)
+    )
     axis.legend(frameon=False, fontsize=7)
 
 
@@ -251,7 +260,7 @@ def _draw_correlations(
                 _draw_gap(axis, at, "not published")
     axis.set_yticks(ticks, names * len(CORRELATIONS), fontsize=6.5)
     axis.axvline(0, color="#999999", linewidth=0.6)
-    axis.set(title="Change correlates with ...", xlabel="r, 95% interval", xlim=(-1.08, 1.08))
+    axis.set(title="What change correlates with", xlabel="Correlation r, with 95% interval", xlim=(-1.08, 1.08))
     axis.set_ylim(len(CORRELATIONS) * height - 1.3, -1.3)
 
 
@@ -281,7 +290,7 @@ def _draw_traces(axis: Axes, sources: Sequence[Source], title: str, turn: str) -
         for source in sources
     ]
     found = pd.concat(map(traces, people), ignore_index=True) if people else pd.DataFrame()
-    axis.set(title=title, xlabel=turn, ylabel="mean change since before (0-1)")
+    axis.set(title=title, xlabel=turn, ylabel="Mean change since before (0–1)")
     if found.empty:
         why = "no opinions between before and after" if sources else "no opinions of people were given"
         axis.text(0.5, 0.5, why, transform=axis.transAxes, ha="center", va="center")

@@ -38,7 +38,8 @@ def compute(tables: Tables) -> pd.DataFrame:
     (agents), reason.
     """
     topics = set(tables.beliefs["topic"])
-    rows = (row for room in rooms(tables) if room.topic in topics for row in _rows(room))
+    with_news = (room for room in (rooms(tables) if topics else ()) if room.topic in topics)
+    rows = (row for room in with_news for row in _rows(room))
     return room_means(rows, ("susceptible", "infected", "caught", "recovered"))
 
 

@@ -65,14 +65,25 @@ def by_round(runs: Mapping[str, Tables]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+AGAINST = {
+    "another": "Against another debater",
+    "own copy": "Against its own copy",
+    "own copy, even chances told": "Against its own copy, and knows that chances are even",
+}
+"""The legend of the figure, by condition."""
+EVEN = "The dotted line at 50 is an even chance, which is right against one's own copy."
+
+
 def bet_figure(points: pd.DataFrame, caption: str) -> Figure:
     """Draw the mean bet by round, one line per condition; the dotted line is at 50."""
-    with new_figure(3.8, 3.0, caption) as figure:
+    title = "How sure debaters are that they win"
+    note = f"Points are means over rooms, bars are 95% intervals over rooms. {caption}"
+    with new_figure(3.8, 3.0, note, title=title, about=EVEN) as figure:
         axis = figure.subplots()
         for (name, line), look in zip(points.groupby("condition", sort=False), OTHERS, strict=False):
-            plot_line(axis, line, "round", "bet", str(name), look)
+            plot_line(axis, line, "round", "bet", AGAINST.get(str(name), str(name)), look)
         axis.axhline(50, color="#999999", linewidth=0.8, linestyle=":")
-        axis.set(ylim=(-3, 103), xlabel="Round", ylabel="Bet (0–100)")
+        axis.set(ylim=(-3, 103), xlabel="Round (0: before)", ylabel="Own chance of winning,\nas bet in private (0–100)")
         add_legend(figure, [axis], 1)
     return figure
 

@@ -231,6 +231,12 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
     return report.write()
 
 
+ROWS = (
+    "Each row is one adapter: filled points are the model before fine-tuning, open points the model with the adapter. "
+    "Attitudes are on 0-10; an expected rating is the mean of the probabilities of all answers."
+)
+
+
 def fine_tuned_figure(result: TuningResult, caption: str) -> Figure:
     """Draw two rows for each direction (and for adapters per seat), rating and expected rating; a column for each topic."""
     points, names = result.points, result.header.names
@@ -240,9 +246,10 @@ def fine_tuned_figure(result: TuningResult, caption: str) -> Figure:
     rows = [(kind, direction, name) for kind, direction in arms.itertuples(index=False) for name in drawable]
     columns = list(points["topic"].unique())
     size = 1.75 * len(columns) + 0.6, 1.6 * len(rows) + 0.9
-    with new_figure(*size, f"{caption}\n{_bars(points)}") as figure:
+    title = "Opinions in the same debates, before and after fine-tuning"
+    with new_figure(*size, f"{caption}\n{_bars(points)}", title=title, about=ROWS) as figure:
         titles = [load_topic(topic).heading for topic in columns]
-        grid = make_panels(figure, max(len(rows), 1), titles, "replies", sharex=True, sharey=True)
+        grid = make_panels(figure, max(len(rows), 1), titles, "Replies so far", sharex=True, sharey=True)
         for axes, (kind, direction, measure) in zip(grid, rows, strict=False):
             for axis, topic in zip(axes, columns, strict=True):
                 _panel(axis, points[points["topic"] == topic], {BEFORE: "", kind: direction}, measure, looks)

@@ -174,8 +174,13 @@ def _add_theory(report: Report, tables: Tables) -> None:
     report.table(rows, ["planner for", "optimum", "best fixed precision", "which", "free precision"])
 
 
+ORDER = "Each person sees a private signal and the choices of all before it. The first person has the signal alone."
+
+
 def _figure(runs: Mapping[str, Tables], caption: str) -> Figure:
-    with new_figure(5.2, 3.6, caption) as figure:
+    title = "How often people choose right, one after another"
+    note = f"Points are means over rooms, bars are 95% intervals over rooms. {caption}"
+    with new_figure(5.2, 3.6, note, title=title, about=ORDER) as figure:
         axis = figure.subplots()
         for (name, tables), look in zip(runs.items(), OTHERS, strict=False):
             plot_line(axis, by_position(tables), "position", "right", name, look)

@@ -210,12 +210,19 @@ def _files(command: str) -> Iterator[str]:
     )
 
 
+MOVED = "Change of attitude\n(points of 10)"
+CHANGE = "The change is the attitude after the last round minus that before the debate, on the scale from 0 to 10."
+
+
 def figure(effects: pd.DataFrame, caption: str) -> Figure:
     """Draw the change of attitude by value, for one group: a row per varied field, a column per topic, a line per party."""
     fields, topics = list(effects["field"].unique()), list(effects["topic"].unique())[:WIDEST]
     looks = styles_by_party(effects["party"].unique())
     lines = {party: (look, seat_title(party)) for party, look in looks.items()}
-    with new_figure(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(fields) + 0.9, caption) as drawn:
+    varied = " and ".join(strip_controls(field) for field in fields if field != "all")
+    title = f"How far opinions move with each value of {varied}" if varied else "How far opinions move"
+    size = max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(fields) + 0.9
+    with new_figure(*size, caption, title=title, about=CHANGE) as drawn:
         grid = make_panels(drawn, len(fields), [_heading(topic) for topic in topics], sharex="row", sharey=True)
         for row, field in zip(grid, fields, strict=True):
             rows = effects[effects["field"] == field]
@@ -223,7 +230,7 @@ def figure(effects: pd.DataFrame, caption: str) -> Figure:
             for axis, topic in zip(row, topics, strict=True):
                 _plot_lines(axis, rows[rows["topic"] == topic], "party", values, lines)
                 axis.set_xlabel("" if field == "all" else strip_controls(field))
-            row[0].set_ylabel("change (points)")
+            row[0].set_ylabel(MOVED)
         add_legend(drawn, grid[0][:1], 4)
     return drawn
 
@@ -237,14 +244,16 @@ def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
     topics, parties = list(pairs["topic"].unique())[:WIDEST], list(pairs["party"].unique())
     values, (field, other) = list(pairs["value"].unique()), pairs[["field", "other"]].iloc[0].map(str)
     lines = {value: (look, value) for value, look in styles_by_party(pairs["other_value"].unique()).items()}
-    with new_figure(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(parties) + 0.9, caption) as drawn:
+    title = f"How far opinions move with {strip_controls(field)}, for each value of {strip_controls(other)}"
+    size = max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(parties) + 0.9
+    with new_figure(*size, caption, title=title, about=CHANGE) as drawn:
         titles = [_heading(topic) for topic in topics]
         grid = make_panels(drawn, len(parties), titles, strip_controls(field), sharex=True, sharey=True)
         for row, party in zip(grid, parties, strict=True):
             for axis, topic in zip(row, topics, strict=True):
                 rows = pairs[(pairs["party"] == party) & (pairs["topic"] == topic)]
                 _plot_lines(axis, rows, "other_value", values, lines)
-            row[0].set_ylabel(f"{seat_title(party)}\nchange (points)")
+            row[0].set_ylabel(f"{seat_title(party)}\n{MOVED}")
         add_legend(drawn, grid[0][:1], 4, strip_controls(other))
     return drawn
 

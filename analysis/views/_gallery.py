@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -28,6 +29,7 @@ DEFAULT = (
 )
 FIRST = 6
 """Scenarios of the gallery that are shown at once; the others unfold."""
+ONE_AT_A_TIME = threading.Lock()
 EXAMPLE_SETTINGS = {"llm": "oracle", "repetitions": "10"}
 
 
@@ -76,9 +78,14 @@ def gallery_names() -> list[str]:
     return [*[name for name in TITLES if name in names], *[name for name in names if name not in TITLES]]
 
 
-@cache
 def cards() -> str:
-    """Return the cards of the gallery as JSON: name, title, description, source and drawing."""
+    """Return the cards of the gallery as JSON: name, title, description, source and drawing. They are made once."""
+    with ONE_AT_A_TIME:
+        return _cards()
+
+
+@cache
+def _cards() -> str:
     made = []
     for name in gallery_names():
         scenario = load_preset(name)

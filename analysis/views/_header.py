@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import solara
 
 from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.formatting import count_phrase
 from parley.analysis.views._address import branch_place
 from parley.analysis.views._fields import plain_value
 from parley.analysis.views._form import draft_of
@@ -103,7 +104,9 @@ def buttons(session: Session) -> list[tuple[str, bool]]:
 def about(header: Header, tables: Tables) -> str:
     """Return the size, the model and the seed of a run in a line."""
     agents = tables.agents
-    rooms = f"{agents['room'].nunique():,} rooms, {len(agents):,} agents" if len(agents) else ""
+    rooms = (
+        f"{count_phrase(agents['room'].nunique(), 'room')}, {count_phrase(len(agents), 'agent')}" if len(agents) else ""
+    )
     parts = [rooms, size_words(header.scenario), model_of(header), f"seed {header.scenario['seed']}"]
     return " · ".join(filter(None, parts))
 

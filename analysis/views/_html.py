@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import threading
 from collections.abc import Callable, Sequence
-from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import solara
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KINDS = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
-METADATA = {
-    "png": {"Software": None}, "svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None, "Producer": None},
-}  # fmt: skip
-"""Without a date and a version, the same run gives the same bytes."""
 MOST = 1000
 """Rows of a table, and lines of a conversation, that the page shows. Export has all of them."""
 SENT = 20 * MOST
@@ -126,12 +123,12 @@ def log(
 
 def painted(make: Callable[[], Figure], kind: str = "svg") -> bytes:
     """Return the bytes of a figure as in a report."""
-    from parley.analysis.figures import style
+    from parley.analysis.figures import save
 
-    file = BytesIO()
-    with ONE_FIGURE_AT_A_TIME, style():
-        make().savefig(file, format=kind, metadata=METADATA[kind])
-    return file.getvalue()
+    with ONE_FIGURE_AT_A_TIME, TemporaryDirectory() as place:
+        stem = Path(place) / "figure"
+        save(make(), stem, [kind])
+        return stem.with_suffix(f".{kind}").read_bytes()
 
 
 def picture(svg: bytes, text: str) -> Any:

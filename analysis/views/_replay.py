@@ -11,13 +11,15 @@ import asyncio
 import json
 from collections.abc import Callable
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import solara
 import solara.lab
 
-from parley.analysis.tables import Tables
 from parley.analysis.views._session import Session
+
+if TYPE_CHECKING:
+    from parley.analysis.tables import Tables
 
 LINE, SHORTEST, LONGEST = 1.2, 2.0, 8.0
 """Seconds of a line in a replay at speed 1, and the least and most seconds of a round."""

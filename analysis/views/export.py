@@ -7,9 +7,11 @@ from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import pandas as pd
 import solara
+import solara.lab
 from matplotlib.figure import Figure
 
 from parley.analysis import html_report, transcript
@@ -42,6 +44,16 @@ BIG = 300_000_000
 LATER = "The report and the zip are there when the run has ended, or is stopped."
 
 
+LISTING = "Listing the tables and figures of this run…"
+
+
+class Files(NamedTuple):
+    """What makes each table and each figure of a run, by name. Nothing is made before its button is pressed."""
+
+    tables: dict[str, Callable[[], pd.DataFrame]]
+    figures: dict[str, Callable[[], Figure]]
+
+
 @solara.component_vue("copy.vue")
 def Command(command: str) -> None:
     """A command, and a button that copies it."""
@@ -55,7 +67,11 @@ def shows(tables: Tables) -> bool:
 def View(shown: Shown) -> None:
     tables = shown.tables
     folder = shown.session.folder or Path("run")
-    now = [str(folder), len(tables.attitudes), len(tables.utterances), tables.finished]
+    now: list[object] = [str(folder), len(tables.attitudes), len(tables.utterances), tables.finished]
+    task = solara.lab.use_task(
+        lambda: Files(tables_of(shown), figures_of(tables, folder)), dependencies=now, raise_error=False
+    )
+    files = (task.value if task.finished else task.latest) or Files({}, {})
     going = shown.session.phase in ("ready", "running", "paused")
     with solara.Div(classes=["exports"]):
         with solara.Column(classes=["files"], gap="6px"):
@@ -63,11 +79,17 @@ def View(shown: Shown) -> None:
             Whole(folder, now, going)
         with solara.Column(classes=["files"], gap="6px"):
             element("h2", "Tables")
-            TableFiles(shown, folder, now)
+            if files.tables:
+                TableFiles(files, folder, now)
+            else:
+                element("p", LISTING, css="soft", role="status")
         if drawable(tables):
             with solara.Column(classes=["files"], gap="6px"):
                 element("h2", "Figures")
-                FigureFiles(shown, folder, now)
+                if files.figures:
+                    FigureFiles(files, folder, now)
+                else:
+                    element("p", LISTING, css="soft")
         with solara.Column(classes=["files"], gap="6px"):
             element("h2", "Transcript")
             label = "Transcript (Markdown)"
@@ -104,9 +126,9 @@ def Whole(folder: Path, now: list[object], going: bool) -> None:
 
 
 @solara.component
-def TableFiles(shown: Shown, folder: Path, now: list[object]) -> None:
+def TableFiles(files: Files, folder: Path, now: list[object]) -> None:
     """Every table, as CSV or Parquet."""
-    named = tables_of(shown)
+    named = files.tables
     chosen = solara.use_reactive("attitudes")
     name = chosen.value if chosen.value in named else next(iter(named))
     Select("Table", list(named), chosen)
@@ -118,9 +140,9 @@ def TableFiles(shown: Shown, folder: Path, now: list[object]) -> None:
 
 
 @solara.component
-def FigureFiles(shown: Shown, folder: Path, now: list[object]) -> None:
+def FigureFiles(files: Files, folder: Path, now: list[object]) -> None:
     """Every figure of the report, as PNG, SVG or PDF."""
-    drawn = figures_of(shown.tables, folder)
+    drawn = files.figures
     chosen = solara.use_reactive(next(iter(drawn)))
     name = chosen.value if chosen.value in drawn else next(iter(drawn))
     Select("Figure", list(drawn), chosen)

@@ -7,6 +7,7 @@ second tab and the button Back find it again.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -17,7 +18,6 @@ import solara.lab
 from parley.analysis.views._address import encoded
 from parley.analysis.views._form import NewRun, draft_of, start, wanted
 from parley.analysis.views._gallery import FirstScreen
-from parley.analysis.views._header import RunHeader
 from parley.analysis.views._html import element
 from parley.analysis.views._plan import plan_of
 from parley.analysis.views._replay import Clock, Waiting
@@ -28,6 +28,8 @@ STYLE = Path(__file__).with_name("style.css")
 REFRESH = 0.25
 """Seconds between two looks at a run under way."""
 START = "three_way"
+DRAWN = threading.Event()
+"""Set when a first page has gone to its browser."""
 OUTCOME = "What came out"
 """The first view of a finished run, and the last one of others."""
 PLACES = {"": "Start", "?new": "New run", "?runs": "Your runs"}
@@ -64,6 +66,7 @@ def Page() -> None:
             session.seen.set(session.version)
 
     solara.lab.use_task(refresh, dependencies=[])
+    solara.use_effect(DRAWN.set, [])
     solara.use_memo(lambda: _arrive(session, search), [search])
     solara.Title("Parley")
     solara.Style(STYLE)
@@ -82,6 +85,8 @@ def Body(session: Session, here: str, go: Callable[[str], None]) -> None:
     """The place that the address names."""
     router = solara.use_router()
     if here == "?run":
+        from parley.analysis.views._header import RunHeader
+
         RunHeader(session, go)
         Waiting(session)
         Views(session)
@@ -122,7 +127,14 @@ def Views(session: Session) -> None:
     last, chosen = solara.use_reactive(-1), solara.use_reactive("")
     if tables is None or tables.agents.empty:  # a record has its header before its seats
         return
-    rounds = max([*tables.attitudes["round"], *tables.utterances["round"]], default=0)
+    rounds = max(
+        (
+            int(frame["round"].max())
+            for frame in (tables.attitudes, tables.utterances, tables.acts, tables.decisions)
+            if len(frame)
+        ),
+        default=0,
+    )
     round_ = rounds if last.value < 0 else min(last.value, rounds)
     if note := disclaimers.disclaimer(tables.header):
         element("blockquote", note.replace("**", "").replace("`", ""), css="soft")

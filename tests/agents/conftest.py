@@ -7,8 +7,9 @@ from collections.abc import Callable
 import mesa
 import pytest
 
-from parley.agents.agent import Debater, DebateStyle
+from parley.agents.agent import Debater
 from parley.agents.persona import Persona
+from parley.agents.speech import DebateStyle
 from parley.agents.topic import load_topic
 from parley.llm.request import Reply, Request, Sampling
 

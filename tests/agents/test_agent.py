@@ -9,8 +9,8 @@ from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.agent import Rating, Speech
 from parley.agents.reply_cleaning import clean_speech, shortened, speaks_for
+from parley.agents.speech import Rating, Speech
 from parley.agents.topic import load_topic
 from parley.llm.request import Reply
 

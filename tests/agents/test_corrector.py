@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.agents.agent import Speech
 from parley.agents.corrector import SHIPPED, Corrector, load_posts, read_correction
 from parley.agents.evidence import Passage, load_evidence
 from parley.agents.language import ENGLISH, load_language
+from parley.agents.speech import Speech
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
 

@@ -8,9 +8,9 @@ from data_checks import check_each
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from parley.agents.agent import Speech
 from parley.agents.language import ENGLISH
 from parley.agents.reply_cleaning import _instructions, cut_echo
+from parley.agents.speech import Speech
 from parley.agents.topic import load_topic, topic_names
 from parley.llm.request import Reply
 

@@ -9,7 +9,6 @@ import mesa
 import pytest
 from data_checks import check_each
 
-from parley.agents.agent import DebateStyle
 from parley.agents.language import ENGLISH
 from parley.agents.participant import Participant, agreement_probe
 from parley.agents.persona import Persona
@@ -22,6 +21,7 @@ from parley.agents.question import (
     read_questionnaire,
 )
 from parley.agents.society import load_society
+from parley.agents.speech import DebateStyle
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request, Sampling
 

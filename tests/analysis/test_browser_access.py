@@ -27,9 +27,19 @@ RUNS: dict[str, dict[str, Any]] = {
     "network": {"size": 12, "repetitions": 1, "rounds": 2, "llm": "oracle"},
     "consensus": {"repetitions": 1, "llm": "oracle"},
     "intervention": {"topics": "racism", "repetitions": 1, "rounds": 4, "llm": "oracle"},
+    "platform": {
+        "topics": "racism",
+        "size": 12,
+        "repetitions": 1,
+        "rounds": 6,
+        "graph": "ring,degree=4",
+        "llm": "oracle",
+    },
+    "herding": {"topics": "two_options", "repetitions": 5, "rounds": 2, "llm": "oracle"},
 }
 OWN = {"three_way": None, "echo_chamber": {"Groups"}, "network": {"Network"}, "consensus": {"Deliberation", "Surveys"},
-       "intervention": {"Attitudes", "Conversation"}}  # fmt: skip
+       "intervention": {"Attitudes", "Conversation"}, "platform": {"Feed", "Acts", "Cascades"},
+       "herding": {"Choices", "What came out"}}  # fmt: skip
 """The views of a run that are looked at; None: all. The others look as those of the first run."""
 OVERRIDE = "\u202e"
 INNER = """() => [...document.querySelectorAll('.view *')].filter(one => one.scrollHeight > one.clientHeight + 1

@@ -220,6 +220,7 @@ def test_the_report_says_it_in_words_and_pictures(found: TuningResult, tmp_path:
     assert "This does not show that the training method works" in told
     drawn = fine_tuned_figure(found, "caption")
     assert len(drawn.axes) == 2 * 3 * 2, "what the paper draws and what is expected, by direction and topic"
+    assert drawn.caption.startswith("Opinions in the same debates, before and after fine-tuning. ")
     assert "Bars: one standard error, over 2 training seeds" in drawn.caption
     assert found.points["expected_error"].notna().any()
     assert "| Racism | Default | first |" in told

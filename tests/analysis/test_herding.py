@@ -203,3 +203,10 @@ def test_a_model_is_compared_with_bayesians_and_plans_itself(tmp_path: Path) -> 
     assert table["condition"].nunique() == 8
     right = table[table["measure"] == "wrong"].set_index("condition")["value"]
     assert right["model, no planner"] <= right["Bayesians, no planner"]
+
+
+def test_a_period_in_which_no_choice_could_be_read_has_no_cascade() -> None:
+    """A model that answers in no readable way must not stop the report; its periods begin no cascade."""
+    found = wrong_cascades.compute(by_hand(("A", "A", "?"), ("B", "BB", "BB"), size=2, precision=0.7)).iloc[0]
+    assert found["wrong"] == 0
+    assert found["none"] + found["right"] == 1

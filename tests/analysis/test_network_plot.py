@@ -11,7 +11,7 @@ from matplotlib import colormaps
 
 from parley.analysis.figures import save
 from parley.analysis.metrics._network import populations
-from parley.analysis.network_plot import MISSING, has_network, network_figure
+from parley.analysis.network_plot import MISSING, MOST, has_network, network_figure
 from parley.analysis.run_report import figures
 from parley.analysis.tables import load
 
@@ -36,6 +36,19 @@ def test_colours_are_opinions_and_places_stay(ran: Callable, tmp_path: Path) -> 
         save(figure, tmp_path / "a").read_bytes() == save(network_figure(tables, "made"), tmp_path / "b").read_bytes()
     )
     assert "network" in figures(tables, tmp_path)
+
+
+def test_several_rooms_are_drawn_and_the_note_says_which(ran: Callable) -> None:
+    """Two rooms: both before and after, each named. Of eight rooms six are drawn, and the caption says so."""
+    figure = network_figure(load(ran("network", **SMALL | {"repetitions": 2})), "made")
+    titles = [axis.get_title() for axis in figure.axes if axis.get_visible() and axis.get_title()]
+    assert titles == ["Room 1, before", "Room 1, after round 2", "Room 2, before", "Room 2, after round 2"]
+    assert "All 2 rooms are shown." in figure.caption
+    many = {"topics": "climate_change,racism", "repetitions": 4, "size": 8, "graph": "ring,degree=2"}
+    figure = network_figure(load(ran("network", **SMALL | many)), "made")
+    assert sum("before" in axis.get_title() for axis in figure.axes) == MOST
+    assert any("Climate change" in axis.get_title() for axis in figure.axes)
+    assert "The first 6 of 8 rooms are shown." in figure.caption
 
 
 def test_an_agent_without_a_rating_is_white_and_explained(ran: Callable) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from data_checks import check_each
@@ -10,7 +13,22 @@ from data_checks import check_each
 import run
 from parley.analysis.commands import page
 
+ROOT = Path(__file__).parents[2]
 UI = ["--scenario", "three_way", "--llm", "oracle", "--ui"]
+
+
+def test_the_first_page_loads_neither_mesa_nor_matplotlib() -> None:
+    """The first screen is there in seconds: what runs, figures and statistics need is imported when it has been drawn."""
+    pytest.importorskip("solara", reason="the [app] extra is not installed")
+    code = (
+        "import sys, run\nfrom parley.analysis.commands import page\n"
+        "from parley.analysis.views import _gallery, page\n_gallery.cards()\n"
+        "run.main.__globals__['page_settings'](run.main.__globals__['run_parser']().parse_args(['--ui']))\n"
+        "heavy = {'mesa', 'matplotlib', 'statsmodels', 'scipy.optimize', 'scipy.stats'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_without_the_extra_it_says_what_to_install(

@@ -48,7 +48,7 @@ def test_panels_are_what_both_have(ran: Callable[..., Path]) -> None:
     assert [topic for topic, _ in pairs] == ["climate_change"]
     figure = draw_comparison(one, other, ("a", "b"))
     axis, below = figure.axes
-    assert below.get_ylabel() == "Moved further\nthan in a"
+    assert below.get_ylabel() == "Moved further than\nin a (points)"
     names = axis.get_legend_handles_labels()[1]
     assert names == ["Republican, a", "Democrat, a", "Republican, b", "Democrat, b"]
     assert not draw_comparison(one, load(ran(topics="gun_violence")), ("a", "b")).axes[0].get_visible()

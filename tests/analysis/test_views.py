@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -266,6 +269,39 @@ def test_linked_people_are_drawn_near_each_other() -> None:
     everybody = network.np.linalg.norm(at[:, None] - at[None], axis=2)
     assert linked < everybody[:10, 10:].mean() / 2
     assert (layout(20, pairs[:, 0], pairs[:, 1]) == at).all()
+
+
+def test_a_layout_is_the_same_on_every_number_of_processors() -> None:
+    """The figure of a network is the same file on every machine: no matrix product, whose digits depend on its threads."""
+    code = (
+        "import hashlib, numpy as np\nfrom parley.analysis.network_layout import layout\n"
+        "ends = np.random.default_rng(1).integers(0, 600, (3000, 2))\n"
+        "print(hashlib.sha256(layout(600, ends[:, 0], ends[:, 1]).tobytes()).hexdigest())"
+    )
+    threads = [dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), count) for count in ("1", "2")]
+    made = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, **one}, text=True, capture_output=True, check=True
+        ).stdout
+        for one in threads
+    }
+    assert len(made) == 1
+
+
+def test_export_opens_before_its_lists_are_there(held: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening Export waits for no table, figure or zip: they are listed beside it, and made when a button is pressed."""
+    shown, listing = seen(opened(held("three_way"))), threading.Event()
+    listed = export.tables_of
+    monkeypatch.setattr(export, "tables_of", lambda shown: (listing.wait(20), listed(shown))[1])
+    monkeypatch.setattr(export, "zip_of", lambda *_: pytest.fail("a zip without a button"))
+    monkeypatch.setattr(export, "painted", lambda *_: pytest.fail("a figure without a button"))
+    box, context = solara.render(export.View(shown), handle_error=False)
+    try:
+        assert export.LISTING in texts(box)
+        listing.set()
+        until(lambda: export.LISTING not in texts(box))
+    finally:
+        context.close()
 
 
 def test_exports_are_those_of_a_report(held: Callable[[str], Path]) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.agents.agent import Debater, DebateStyle
+from parley.agents.agent import Debater
 from parley.agents.persona import load_personas
+from parley.agents.speech import DebateStyle
 from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle import known_topics

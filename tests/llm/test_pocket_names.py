@@ -7,8 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.agent import Debater, DebateStyle
+from parley.agents.agent import Debater
 from parley.agents.persona import Persona
+from parley.agents.speech import DebateStyle
 from parley.agents.topic import load_topic
 from parley.llm.backends.pocket.names import SLOTS, mask_names, name_tokens, unmask_names
 from parley.llm.request import Message, Sampling

@@ -9,9 +9,9 @@ import pytest
 from data_checks import check_each
 from standins import opinionated
 
-from parley.agents.agent import Speech
 from parley.agents.fact_checker import FactChecker
 from parley.agents.language import ENGLISH
+from parley.agents.speech import Speech
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.budget import Budget

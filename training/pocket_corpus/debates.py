@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import mesa
 
-from parley.agents.agent import Debater, DebateStyle
+from parley.agents.agent import Debater
 from parley.agents.society import DEFAULT
+from parley.agents.speech import DebateStyle
 from parley.agents.topic import Topic, load_topic
 from parley.environments.base import Order, Room, Turn
 from parley.environments.round_table import RoundTable

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import mesa
 
-from parley.agents.agent import Debater, DebateStyle
+from parley.agents.agent import Debater
 from parley.agents.persona import Persona
 from parley.agents.persona_generator import list_names
+from parley.agents.speech import DebateStyle
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.phrases import TopicBank, banks

@@ -10,10 +10,11 @@ from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.agent import Debater, DebateStyle
+from parley.agents.agent import Debater
 from parley.agents.network_agent import NetworkDebater
 from parley.agents.persona import Persona
 from parley.agents.reply_cleaning import clean_speech, speaks_for
+from parley.agents.speech import DebateStyle
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import banks
