@@ -259,8 +259,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "personas": ("analysis.commands.writing", "write personas with a model"),
         "questions": ("analysis.commands.writing", "write divisive questions with a model"),
         "case": ("analysis.commands.writing", "write the case that opens a structured debate"),
-        "new": ("analysis.commands.societies", "begin a society, a topic or a set of personas of your own"),
-        "check": ("analysis.commands.societies", "say what is wrong with a society, a topic or a set of personas"),
+        "new": ("analysis.commands.societies", "begin a society, a party, a topic or a set of personas of your own"),
+        "check": (
+            "analysis.commands.societies",
+            "say what is wrong with a society, a party, a topic or a set of personas",
+        ),
     },
     "Set up": {
         "completion": ("__main__", "print a script that completes commands and options in your shell"),

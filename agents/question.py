@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from parley.agents.datafiles import HERE, build_from_table, quoted, read_toml, require_section
 from parley.agents.language import Language
-from parley.agents.society import US, Society, load_society
+from parley.agents.society import US, Society, load_society, society_names
 from parley.agents.topic import Probe, Topic, scales
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import digest, stream
@@ -25,6 +25,8 @@ from parley.llm.seeding import digest, stream
 Kind = TypeVar("Kind")
 FOLDER = HERE / "questions"
 QUESTIONS = FOLDER / "divisive.toml"
+OWN_QUESTIONS = "questions.toml"
+"""The file of a society with divisive questions of its own."""
 SPLITS = ("train", "iid_test", "ood_test")
 POSITION = "position"
 """The survey question on agreement with a statement: the position score (1-7) of the study."""
@@ -83,16 +85,21 @@ class _Public:
 def question_set(name: str, society: str = US) -> tuple[Question, ...]:
     """Return the questions of a scenario: `shipped`, or a file (TOML like ours, or JSON like the public set).
 
-    Errors: UserError.
+    Errors: UserError, also for `shipped` in a society of your own without questions: ours are English, and some name Britain.
     """
     path = set_path(name, society)
+    if path == QUESTIONS and load_society(society).name not in society_names():
+        raise UserError(
+            f"the society {society} has no questions for private deliberations: write {society}/{OWN_QUESTIONS} "
+            "(docs/societies.md), or give --set questions=FILE"
+        )
     questions = read_public(path) if path.suffix == ".json" else load_questions(path)
     return tuple(replace(one, society=society) for one in questions)
 
 
 def set_path(name: str, society: str = US) -> Path:
     """Return the file of the questions of a scenario; `shipped` are those of the society, if it has any."""
-    own = load_society(society).folder / "questions.toml"
+    own = load_society(society).folder / OWN_QUESTIONS
     return Path(name) if name != "shipped" else own if own.is_file() else QUESTIONS
 
 

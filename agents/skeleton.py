@@ -6,17 +6,24 @@ import shutil
 from pathlib import Path
 
 from parley.agents.datafiles import HERE
+from parley.agents.party_draft import draft_party
+from parley.agents.society import PARTIES
 from parley.llm.errors import UserError, unknown_name
 
 SKELETON = HERE / "skeletons"
-KINDS = {"society": "society", "party": "party.toml", "topic": "society/topics/library.toml", "personas": "personas"}
+PARTY = "party"
+KINDS = {"society": "society", PARTY: "party.toml", "topic": "society/topics/library.toml", "personas": "personas"}
 """What can be written, and where its skeleton is."""
-FILES = ("party", "topic")
+FILES = (PARTY, "topic")
 """Kinds that are a file."""
 
 
 def write_skeleton(kind: str, out: Path) -> Path:
-    """Write the skeleton of a kind to a new folder or file, and return it. Errors: UserError if `out` exists."""
+    """Write the skeleton of a kind to a new folder or file, and return it.
+
+    A party gets a label after the name of its file, and first names, colour and marker that its folder does not use.
+    Errors: UserError if `out` exists.
+    """
     if kind not in KINDS:
         raise unknown_name("skeleton", kind, KINDS)
     if out.exists():
@@ -28,6 +35,8 @@ def write_skeleton(kind: str, out: Path) -> Path:
         out.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
             shutil.copytree(source, out)
+        elif kind == PARTY:
+            out.write_text(draft_party(out, source, SKELETON / "society" / PARTIES), encoding="utf-8")
         else:
             shutil.copy(source, out)
     except OSError as error:

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from parley.agents.language import ENGLISH, Language
-from parley.agents.persona import all_personas, parties, persona_set
+from parley.agents.persona import all_personas, parties, persona_file, persona_set
 from parley.agents.persona_generator import names_party
-from parley.agents.question import questionnaire
+from parley.agents.question import OWN_QUESTIONS, load_questions, questionnaire
 from parley.agents.scales import LABELLED
 from parley.agents.society import DEFAULT, FILE, PARTIES, Society, load_society, society_folder
 from parley.agents.topic import Topic, load_topic, news_names, society_topics
@@ -28,7 +28,7 @@ Problems = Iterator[str]
 
 
 def check_path(path: str) -> list[str]:
-    """Return every fault of a society, a topic (a .toml file) or a set of personas (a folder); none if all is well.
+    """Return every fault of a society, a topic (a .toml file) or a set of personas (a folder), each once; none if all is well.
 
     For the file of a party these are the faults of its society.
 
@@ -41,7 +41,7 @@ def check_path(path: str) -> list[str]:
     if folder.is_dir() and not (folder / FILE).is_file() and parties(folder):
         return list(_told(partial(check_personas, folder, load_society())))
     society_folder(path)
-    return list(_told(partial(_check_named_society, path)))
+    return list(dict.fromkeys(_told(partial(_check_named_society, path))))
 
 
 def society_path(path: str) -> str:
@@ -70,6 +70,8 @@ def check_society(society: Society) -> Problems:
     yield from _told(partial(check_language, society.language))
     for name in society.persona_sets:
         yield from _told(partial(check_personas, persona_set(f"{society.name}/{name}"), society))
+    if (society.folder / OWN_QUESTIONS).is_file():
+        yield from _told(partial(_check_divisive_questions, society))
 
 
 def _check_questions(society: Society) -> Problems:
@@ -78,6 +80,11 @@ def _check_questions(society: Society) -> Problems:
         yield "questionnaire.toml has no item"
     if not society.read("validation.toml"):
         yield "validation.toml has no question"
+
+
+def _check_divisive_questions(society: Society) -> Problems:
+    load_questions(society.folder / OWN_QUESTIONS)
+    yield from ()
 
 
 def _check_topics(society: Society) -> Problems:
@@ -137,7 +144,7 @@ def check_names(society: Society) -> Problems:
 def check_personas(folder: Path, society: Society) -> Problems:
     """Yield parties without people in a set, and people whose text names another party, or none."""
     for party in parties(folder):
-        where = f"{folder.name if folder.name == PARTIES else f'personas/{folder.name}'}/{party}.toml"
+        where = _source(party, folder, society)
         if party not in society.parties:
             yield f"{where}: {society.title} has no {_file(party)}"
             continue
@@ -148,6 +155,12 @@ def check_personas(folder: Path, society: Society) -> Problems:
             if not names_party(person.backstory, party, society):
                 words = ", ".join(society.parties[party].words)
                 yield f"{where}: {person.name} does not name the party ({words})"
+
+
+def _source(party: str, folder: Path, society: Society) -> str:
+    """Return the file that the people of a party come from, from the folder of the society if it lies there."""
+    file = persona_file(party, folder)
+    return str(file.relative_to(society.folder) if file.is_relative_to(society.folder) else file)
 
 
 def _file(party: str) -> str:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from parley.agents.datafiles import read_toml
-from parley.agents.society import PARTIES, PEOPLE_TABLE, SETS, Society, load_society
+from parley.agents.persona import Persona, all_personas
+from parley.agents.question import OWN_QUESTIONS
+from parley.agents.society import PARTIES, PEOPLE_TABLE, SETS, Society, load_society, society_names
 from parley.agents.society_check import society_path
 from parley.agents.topic import news_names, topic_names
-from parley.llm.backends.oracle.phrases import banks
+from parley.llm.backends.oracle.dynamics import stated_level
+from parley.llm.backends.oracle.phrases import Banks, banks
+from parley.llm.backends.oracle.self_facts import persona_facts
 from parley.llm.errors import UserError
+
+SHOWN = 6
+"""People whose names a line lists."""
 
 
 def derived_parts(path: str) -> list[str]:
@@ -19,7 +26,7 @@ def derived_parts(path: str) -> list[str]:
         return []
     try:
         society = load_society(path)
-        return [*_people(society), *_sets(society), *_speech(society)]
+        return [*_people(society), *_sets(society), *_questions(society), *_speech(society)]
     except UserError:
         return []
 
@@ -39,6 +46,13 @@ def _people(society: Society) -> Iterator[str]:
             yield f"{_file(party)}: no colour, so figures choose one"
 
 
+def _questions(society: Society) -> Iterator[str]:
+    """Say that private deliberations have no questions."""
+    own = society.folder / OWN_QUESTIONS
+    if society.name not in society_names() and not own.is_file():
+        yield f"no {OWN_QUESTIONS}, so private deliberations (consensus) need --set questions=FILE"
+
+
 def _speech(society: Society) -> Iterator[str]:
     if not (society.folder / "oracle").is_dir():
         yield "no folder oracle/, so --llm oracle cannot speak here; any other model can"
@@ -46,7 +60,8 @@ def _speech(society: Society) -> Iterator[str]:
     speaker = banks(society.name)
     stated = speaker.data("parameters").get("topics", {})
     planted = {slug: float(table["bias"]) for slug, table in stated.items()}
-    topics = {*topic_names(society.folder / "topics"), *news_names(society.name)}
+    debated = topic_names(society.folder / "topics")
+    topics = {*debated, *news_names(society.name)}
     biases = {slug: bias for slug, bias in planted.items() if slug in topics}
     for party in speaker.parties.speakers:
         for topic in speaker.parties.without_start(party, biases):
@@ -55,6 +70,50 @@ def _speech(society: Society) -> Iterator[str]:
             yield f"{_file(party)}: no oracle.start for {topic}, so its people begin at {start:g} ({reason})"
         if not speaker.parties.files[party].oracle.identity:
             yield f"{_file(party)}: no oracle.identity, so its people say: {speaker.data('common')['identity'][party][0]}"
+    for party in speaker.parties.speakers:
+        if people := written_people(society, party):
+            yield from _unstated_levels(
+                party, people, speaker, {slug: biases[slug] for slug in debated if slug in biases}
+            )
+            yield from _unstated_facts(party, people, speaker)
+
+
+def written_people(society: Society, party: str) -> tuple[Persona, ...]:
+    """Return the people in the file of a party; none where they are made up."""
+    file = society.folder / PARTIES / f"{party}.toml"
+    return all_personas(party, file.parent) if read_toml(file).get(PEOPLE_TABLE) else ()
+
+
+def _unstated_levels(
+    party: str, people: Sequence[Persona], speaker: Banks, biases: Mapping[str, float]
+) -> Iterator[str]:
+    """Say who states no level on a topic, and where these people begin."""
+    for topic, bias in biases.items():
+        slug = f"{speaker.prefix}{topic}"
+        if silent := [one.name for one in people if stated_level(speaker, one.backstory, slug) is None]:
+            begin = f"{speaker.parties.start(party, topic, bias):g}"
+            yield f"{_file(party)}: {_names(silent, people)} no level on {topic}, so --llm oracle begins at {begin}"
+
+
+def _unstated_facts(party: str, people: Sequence[Persona], speaker: Banks) -> Iterator[str]:
+    """Say who does not state age or work, which the rule-based speaker can be asked for."""
+    known = [persona_facts(speaker, one.backstory) for one in people]
+    stated: dict[str, list[str | bool]] = {
+        "age": [one.age != "" for one in known],
+        "work": [one.job or one.work or one.retired for one in known],
+    }
+    for fact, values in stated.items():
+        if silent := [one.name for one, value in zip(people, values, strict=True) if not value]:
+            yield f"{_file(party)}: {_names(silent, people)} no {fact}, so --llm oracle does not answer when asked for it"
+
+
+def _names(silent: Sequence[str], people: Sequence[Persona]) -> str:
+    """Return who states nothing, as the beginning of a sentence."""
+    if len(silent) == len(people):
+        return "its people state"
+    more = [f"{len(silent) - SHOWN} more"] if len(silent) > SHOWN else []
+    *first, last = [*silent[:SHOWN], *more]
+    return f"{', '.join(first)} and {last} state" if first else f"{last} states"
 
 
 def _file(party: str) -> str:

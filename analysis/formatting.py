@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from parley.agents.society import PartyNames
 from parley.model.titles import group_title as group_title
 from parley.model.titles import join_phrases as join_phrases
 from parley.model.titles import seat_title as seat_title
@@ -107,14 +108,16 @@ def strip_controls(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def seat_label(row: Mapping[Any, Any]) -> str:
-    """Return the seat of an agent, and its node if it sits on a network of the user. row: of a table with the keys of agents.
+def seat_label(row: Mapping[Any, Any], names: PartyNames) -> str:
+    """Return the title of an agent's seat, and its node if it sits on a network of the user.
 
-    >>> seat_label({"seat": "labour 2", "node": "alice"}), seat_label({"seat": "green"})
-    ('labour 2, node alice', 'green')
+    row: of a table with the keys of agents; names: of parties.
+
+    >>> seat_label({"seat": "gruene 2", "node": "alice"}, PartyNames({"gruene": "Grüne"}))
+    'Grüne 2, node alice'
     """
-    node = row.get("node")
-    return f"{row['seat']}, node {node}" if isinstance(node, str) else str(row["seat"])
+    node, seat = row.get("node"), seat_title(str(row["seat"]), names)
+    return f"{seat}, node {node}" if isinstance(node, str) else seat
 
 
 def escape_markdown(text: str) -> str:

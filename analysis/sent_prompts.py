@@ -78,7 +78,9 @@ def find_agent(tables: Tables, who: str, room: str = "") -> dict[Any, Any]:
     if not fits:
         raise unknown_name("agent", who, {str(row["name"]) for row in here})
     if len(fits) > 1:
-        named = [f"--agent {row['agent']} ({seat_label(row)}, {row['room']})" for row in fits[:MOST_NAMED]]
+        named = [
+            f"--agent {row['agent']} ({seat_label(row, tables.names)}, {row['room']})" for row in fits[:MOST_NAMED]
+        ]
         more = f" and {len(fits) - MOST_NAMED} more" if len(fits) > MOST_NAMED else ""
         raise UserError(
             f"{count_phrase(len(fits), 'agent')} are called {who}: add --room NAME, or give a number: {', '.join(named)}{more}"
@@ -89,7 +91,7 @@ def find_agent(tables: Tables, who: str, room: str = "") -> dict[Any, Any]:
 def prompts_text(tables: Tables, sent: SentRequests, row: Row) -> Iterator[str]:
     """Yield who an agent is, then every prompt that it was sent, its reply, and the probabilities of the answers."""
     exchanges = sent.of(str(row["room"]), int(row["agent"]))
-    yield f"{row['name']}, {seat_label(row)}, agent {row['agent']} in {row['room']}, {row['llm']}"
+    yield f"{row['name']}, {seat_label(row, tables.names)}, agent {row['agent']} in {row['room']}, {row['llm']}"
     if text := persona_texts(tables).get(row["persona"]):
         yield text
     yield count_phrase(len(exchanges), "prompt")

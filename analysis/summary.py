@@ -260,7 +260,7 @@ def _personas(tables: Tables) -> str:
     if sum(len(party.seated) for party in parties) < len(ids):
         return f"{len(ids):,} took part; their files have changed since the run"
     named = rooms["attributes"].notna().all() and rooms["attributes"].str.contains('"persona"').all()
-    return attendance.attendance_lines(parties, attendance.NAMED if named else str(scenario["cast"]))
+    return attendance.attendance_lines(parties, attendance.NAMED if named else str(scenario["cast"]), tables.names)
 
 
 def asked_of_model(calls: pd.DataFrame) -> pd.DataFrame:

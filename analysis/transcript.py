@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from parley.agents.society import PartyNames
 from parley.analysis import disclaimers, provenance
 from parley.analysis.formatting import (
     REFERENCE,
@@ -57,7 +58,7 @@ def _lines(tables: Tables) -> Iterator[str]:
             number += 1
             links.append(f"[{seats[0]['repetition'] + 1}](#room-{number})")
             body.append(f'<a id="room-{number}"></a>\n')
-            body += _room(seats, group, turns, ratings, feelings, interventions)
+            body += _room(seats, group, turns, ratings, feelings, interventions, tables.names)
         contents.append(f"- {heading}: room {' '.join(links)}")
     if number > 1:
         yield "\n".join(["\n## Contents\n", *contents])
@@ -127,10 +128,18 @@ def _heading(tables: Tables, topic: str, group: str) -> str:
 
 
 def _room(
-    seats: Rows, group: str, turns: Events, ratings: Events, feelings: Events, interventions: Events
+    seats: Rows,
+    group: str,
+    turns: Events,
+    ratings: Events,
+    feelings: Events,
+    interventions: Events,
+    parties: PartyNames,
 ) -> Iterator[str]:
     if group != REFERENCE:
-        names = ", ".join(f"**{escape_markdown(row['name'])}** ({escape_markdown(seat_label(row))})" for row in seats)
+        names = ", ".join(
+            f"**{escape_markdown(row['name'])}** ({escape_markdown(seat_label(row, parties))})" for row in seats
+        )
         yield f"### Room {seats[0]['repetition'] + 1}\n\n{names}\n"
     rooms = dict.fromkeys(row["room"] for row in seats)
     yield from _ratings([row for room in rooms for row in ratings.get((room, 0), ())], "Before the debate")

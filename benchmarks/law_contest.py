@@ -4,7 +4,7 @@
     python benchmarks/law_contest.py 20         20 sets a row
 
 Planted: debates of rooms that follow one mechanism, with normal noise. For each mechanism: how often the verdict is the
-planted law, another one, or that the run cannot tell. Nulls: nobody moves; noise of ratings around fixed levels, for
+planted law, another one, or that the run cannot tell. Nulls: no agent moves; noise of ratings around fixed levels, for
 which `regression` is right. Weak: laws that are hard to tell from others.
 Calibration (Talts and others 2018, arXiv 1804.06788): parameters are drawn, rooms simulated and fitted; the rank of the
 true value among the draws has to be uniform.

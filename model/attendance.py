@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from parley.agents.persona import load_personas, party_of
+from parley.agents.society import NO_NAMES, PartyNames, party_name
 from parley.model.casting import personas_seated
 from parley.model.scenario import Scenario
 
@@ -66,15 +67,19 @@ def cast_name(scenario: Scenario) -> str:
     return NAMED if all(group.people and all(group.people) for group in scenario.groups) else scenario.people.cast
 
 
-def attendance_lines(parties: Sequence[Attendance], cast: str) -> str:
-    """Return one line that says how many personas sit, which do not, and why.
+def attendance_lines(parties: Sequence[Attendance], cast: str, names: PartyNames = NO_NAMES) -> str:
+    """Return one line that says how many personas sit, which do not, and why. names: of parties.
 
-    >>> attendance_lines([Attendance("cdu", ("Ann", "Bob"), ()), Attendance("spd", ("Cy",), ("Dora",))], "fixed")[:66]
-    '3 of 4 personas sit (cdu 2, spd 1 of 2); without a seat: Dora (spd'
+    >>> parties = [Attendance("cdu", ("Ann", "Bob"), ()), Attendance("spd", ("Cy",), ("Dora",))]
+    >>> attendance_lines(parties, "fixed")[:66]
+    '3 of 4 personas sit (CDU 2, SPD 1 of 2); without a seat: Dora (SPD'
     """
     seated, size = sum(len(one.seated) for one in parties), sum(one.size for one in parties)
-    shares = ", ".join(f"{one.party} {len(one.seated)}{f' of {one.size}' if one.absent else ''}" for one in parties)
-    absent = [f"{name} ({one.party})" for one in parties for name in one.absent]
+    called = {one.party: party_name(one.party, names) for one in parties}
+    shares = ", ".join(
+        f"{called[one.party]} {len(one.seated)}{f' of {one.size}' if one.absent else ''}" for one in parties
+    )
+    absent = [f"{name} ({called[one.party]})" for one in parties for name in one.absent]
     if not absent:
         return f"all {size:,} personas sit ({shares})"
     more = f" and {len(absent) - SHOWN:,} more" if len(absent) > SHOWN else ""

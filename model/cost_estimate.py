@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from parley.agents.reasoning import open_ability
+from parley.agents.society import PartyNames
 from parley.environments.base import MEDIATOR
 from parley.llm.backends import is_scripted, split_spec
 from parley.llm.backends.fake import Fake
@@ -30,7 +31,7 @@ from parley.model.interventions import intervention_spec
 from parley.model.model_shares import has_models_by_person
 from parley.model.own_graph import mix_lines, own_graph_lines
 from parley.model.scenario import Scenario
-from parley.model.titles import heading
+from parley.model.titles import heading, parties_told
 
 TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English."""
@@ -202,7 +203,8 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         f"  {plan.rooms:,} rooms, {plan.agents:,} agents; {subjects}, "
         f"repetitions {scenario.repetitions}, rounds {scenario.rounds}"
     )
-    yield f"  {attendance.attendance_lines(attendance.planned_attendance(scenario), attendance.cast_name(scenario))}"
+    seated, names = attendance.planned_attendance(scenario), PartyNames.told(parties_told(scenario))
+    yield f"  {attendance.attendance_lines(seated, attendance.cast_name(scenario), names)}"
     more = f", and {plan.others:,} of mediators, checkers and the questionnaire" if plan.others > 0 else ""
     about = "about " if _is_random(scenario) else ""
     more += f", and {plan.acts:,} choices of acts and posts" if plan.acts else ""

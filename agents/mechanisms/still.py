@@ -14,7 +14,7 @@ from parley.agents.mechanisms.base import Mechanism, Situation
 class Still(Mechanism):
     """Nobody moves: x' = x."""
 
-    title = "nobody moves"
+    title = "no agent moves"
     contains = ()
     baseline = True
 

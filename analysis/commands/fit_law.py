@@ -22,7 +22,7 @@ def fit_law_parser() -> Parser:
     )
     add_option(parser, "RUN", "run folders with a survey after each round", Path, name="runs", nargs="+")
     about = (
-        "laws that take part, beside the baselines: names of agents/mechanisms.py, and ./FILE.py for one of your own "
+        "laws that take part besides the baselines: names of files in agents/mechanisms/, and ./FILE.py for one of your own "
         "(default: all, that is, every law of Parley)"
     )
     add_option(parser, "--laws NAME,...", about, default="all")

@@ -61,8 +61,8 @@ def population_parser() -> Parser:
     )
     add_option(parser, "--people FILE[,key=value]", about, default="")
     about = (
-        "whom of those that one hears one reads in a step: homophilous (nearest first), chronological or hot\n"
-        "option: length=5 (default: everybody is read)"
+        "which of the agents that it hears an agent reads in a step: homophilous (nearest first), chronological or hot\n"
+        "option: length=5 (default: it reads all)"
     )
     add_option(parser, "--feed NAME[,key=value]", about, default="")
     about = "how links change between steps: nearer,probability=0.2,beyond=3,choices=10 (default: they stay)"

@@ -49,7 +49,7 @@ def _agents(tables: Tables, room: str) -> Iterable[str]:
 
     for row in tables.agents.to_dict("records"):
         if room in ("", row["room"]):
-            yield f"{row['agent']:>5}  {row['name']}, {seat_label(row)}, {row['room']}"
+            yield f"{row['agent']:>5}  {row['name']}, {seat_label(row, tables.names)}, {row['room']}"
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -63,7 +63,9 @@ def personas_parser() -> Parser:
     )
     about = "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same people as men and as women"
     add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins"))
-    about = "write only the personas of this party (default: all parties of the set)"
+    about = (
+        "write only the personas of this party: its code, or first or second for a debater (default: all of the set)"
+    )
     add_option(parser, "--party NAME", about)
     return parser
 
@@ -100,14 +102,15 @@ def _parties_to_write(options: argparse.Namespace, society: Society) -> list[str
     from parley.agents.society import DEFAULT
 
     known = [party for party in society.parties if party != DEFAULT or options.set != "voters"]
-    if options.party == DEFAULT and DEFAULT not in known:
+    party = society.seat(options.party or "")
+    if party == DEFAULT and DEFAULT not in known:
         raise UserError(
             f"--set {options.set} has only the parties {', '.join(known)}; the persona of the Default is one "
             "fixed sentence, so leave out --party default"
         )
-    if options.party and options.party not in known:
-        raise unknown_name("party", options.party, known)
-    return [options.party] if options.party else known
+    if party and party not in known:
+        raise unknown_name("party", party, known)
+    return [party] if party else known
 
 
 def questions_parser() -> Parser:

@@ -194,7 +194,7 @@ def _add_example(report: Report, tables: Tables, episodes: Sequence[Episode]) ->
         return
     here = tables.agents[(tables.agents["room"] == episode.id) & (tables.agents["party"] != MEDIATOR)]
     members = here.to_dict("records")
-    report.section(f"One episode: {episode.question.question}", who_moved(members, episode.voices))
+    report.section(f"One episode: {episode.question.question}", who_moved(members, episode.voices, tables.names))
     texts = {"opinion": ("Opinions", "Draft", episode.draft), "critique": ("Critiques", "Revision", episode.revision)}
     for attribute, (heading, title, statement) in texts.items():
         report.add(f"{heading}:")

@@ -83,7 +83,7 @@ def answers(episodes: Sequence[Episode]) -> str:
     }
     answered = ", ".join(f"{name} {share:.0%}" for name, share in shares.items() if share)
     unanswered = ", ".join(name for name, share in shares.items() if not share)
-    return "; ".join(filter(None, [answered, f"nobody answered {unanswered}" if unanswered else ""]))
+    return "; ".join(filter(None, [answered, f"no one answered {unanswered}" if unanswered else ""]))
 
 
 def _personas(folder: Path, llm: str, seed: int, spending: SharedBudget, society: Society) -> Path:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from parley.agents.society import PartyNames
 from parley.analysis import disclaimers, provenance
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
 from parley.analysis.deliberation.run_episodes import Choices, MediatorChoice, Represented
-from parley.analysis.formatting import escape_markdown, format_number, group_title, markdown_table
+from parley.analysis.formatting import escape_markdown, format_number, group_title, markdown_table, seat_label
 from parley.analysis.tables import Tables
 from parley.model.scenario import MEDIATOR
 
@@ -36,7 +37,7 @@ def _lines(tables: Tables, episodes: Sequence[Episode], choices: Choices, repres
     agents = {room: rows.to_dict("records") for room, rows in tables.agents.groupby("room", sort=False)}
     for place, episode in enumerate(episodes, 1):
         yield f'\n<a id="episode-{place}"></a>\n'
-        yield from _episode(episode, agents[episode.id], turns.get(episode.id), choices, represented)
+        yield from _episode(episode, agents[episode.id], turns.get(episode.id), choices, represented, tables.names)
 
 
 def _episode(
@@ -45,12 +46,13 @@ def _episode(
     turns: pd.DataFrame | None,
     choices: Choices,
     represented: Represented,
+    parties: PartyNames,
 ) -> Iterator[str]:
     members = [agent for agent in agents if agent["party"] != MEDIATOR]
-    group, session = group_title(members[0]["group"]), int(members[0]["repetition"]) + 1
+    group, session = group_title(members[0]["group"], parties), int(members[0]["repetition"]) + 1
     yield f"## {escape_markdown(episode.question.question)}\n"
     yield f"{escape_markdown(group)}, session {session}. Rated: *{escape_markdown(episode.question.statement)}*\n"
-    yield who_moved(members, episode.voices) + "\n"
+    yield who_moved(members, episode.voices, parties) + "\n"
     if turns is None:
         return
     for (round_, form), rows in turns.groupby(["round", "form"], sort=False):
@@ -66,16 +68,19 @@ def _episode(
             )
 
 
-def who_moved(members: Sequence[Mapping[Any, Any]], voices: Sequence[Voice]) -> str:
+def who_moved(members: Sequence[Mapping[Any, Any]], voices: Sequence[Voice], parties: PartyNames) -> str:
     """Return `moves` as a table in Markdown."""
-    return markdown_table(MOVED, moves(members, voices))
+    return markdown_table(MOVED, moves(members, voices, parties))
 
 
-def moves(members: Sequence[Mapping[Any, Any]], voices: Sequence[Voice]) -> list[list[str]]:
-    """Return a row per member: position before and after, agreement with both statements; a dash for a missing rating."""
+def moves(members: Sequence[Mapping[Any, Any]], voices: Sequence[Voice], parties: PartyNames) -> list[list[str]]:
+    """Return a row per member: position before and after, agreement with both statements; a dash for a missing rating.
+
+    parties: their names.
+    """
     return [
         [
-            f"{member['name']} ({member['seat']})",
+            f"{member['name']} ({seat_label(member, parties)})",
             *map(format_number, (voice.position, voice.after, *map(voice.agreement.get, STATEMENTS))),
         ]
         for member, voice in zip(members, voices, strict=True)

@@ -35,7 +35,7 @@ EQUAL = 1e-9
 """Opinions that differ by less are equal: the difference is rounding."""
 NO_PEOPLE = "the source tells of groups alone"
 FEW = f"fewer than {FEWEST} people"
-ALIKE = "nobody differs from anybody"
+ALIKE = "no person differs from another"
 NO_PARTNER = "no partner's opinion is known"
 SAME_PARTNERS = "partners do not differ between groups"
 NO_SIDE = "there is no other side"

@@ -15,7 +15,7 @@ from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, ro
 from parley.analysis.tables import Tables
 
 Ints = NDArray[np.int64]
-NO_LINKS = "nobody is linked"
+NO_LINKS = "no agent is linked"
 
 
 class Links(NamedTuple):
@@ -76,7 +76,7 @@ def pearson(x: Floats, y: Floats, few: str) -> RoomMeasurement:
     if len(x) < 2:
         return RoomMeasurement(None, few)
     if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return RoomMeasurement(None, "everybody alike")
+        return RoomMeasurement(None, "all agents alike")
     return RoomMeasurement(float(np.corrcoef(x, y)[0, 1]))
 
 

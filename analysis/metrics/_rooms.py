@@ -103,7 +103,7 @@ def _mean_row(part: pd.DataFrame, measures: Sequence[str]) -> dict[str, Any]:
 
 
 def _missing_reasons(results: pd.Series) -> Iterator[str]:
-    """Yield each reason: `everybody alike` if it holds in every room, else with a count: `everybody alike (2 of 5 rooms)`."""
+    """Yield each reason: `all agents alike` if it holds in every room, else with a count: `all agents alike (2 of 5 rooms)`."""
     reasons = pd.Series([result.reason for result in results if result.value is None], dtype="object")
     for reason, count in reasons.value_counts(sort=False).items():
         yield str(reason) if count == len(results) else f"{reason} ({count} of {len(results)} rooms)"

@@ -45,7 +45,7 @@ def _row(population: Population, said: pd.DataFrame, heard: pd.DataFrame, turns:
     lines = said[said["text"].notna()]
     row = {**population.room.keys, "missing": len(said) - len(lines)}
     if lines.empty:
-        return row | dict.fromkeys(MEASURES, RoomMeasurement(None, "nobody spoke"))
+        return row | dict.fromkeys(MEASURES, RoomMeasurement(None, "no agent spoke"))
     parents = heard_before(lines, heard, turns)
     trees = cascades(list(lines["iteration"]), parents)
     largest = max(trees, key=len)
@@ -102,7 +102,7 @@ def virality(tree: Sequence[int], parents: Mapping[int, int]) -> RoomMeasurement
     """
     n = len(tree)
     if n < 2:
-        return RoomMeasurement(None, "nobody spoke after hearing")
+        return RoomMeasurement(None, "no agent spoke after hearing")
     below = dict.fromkeys(tree, 1)
     for line in reversed(tree[1:]):
         below[parents[line]] += below[line]

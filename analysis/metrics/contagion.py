@@ -30,7 +30,7 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "beliefs"
 MIDDLE = 5.0
-FIRST, NOBODY, NOBODY_TWICE = "no survey before", "nobody was rated", "nobody was rated twice in a row"
+FIRST, NOBODY, NOBODY_TWICE = "no survey before", "no agent was rated", "no agent was rated twice in a row"
 
 
 def compute(tables: Tables) -> pd.DataFrame:

@@ -41,7 +41,7 @@ def index(links: Links, values: Floats) -> RoomMeasurement:
     """Return Pearson's r over the rated agents that hear a rated agent."""
     heard = heard_mean(links, values)
     known = ~np.isnan(values) & ~np.isnan(heard)
-    return pearson(values[known], heard[known], "nobody hears anybody who was rated")
+    return pearson(values[known], heard[known], "no agent hears a rated one")
 
 
 def _shuffled_means(tables: Tables) -> dict[tuple[str, str, int], Floats]:

@@ -56,9 +56,11 @@ def _measure_round(population: Population, lines: pd.DataFrame, round_: int) -> 
     other = lines["agent"].map(parties) != lines["agent_said"].map(parties)
     return {
         "missing": int(attitudes.isna().sum()),
-        "variance": _agent_mean(by_hearer.var(), "nobody heard two rated speakers"),
-        "entropy": _agent_mean(by_hearer.agg(lambda heard: entropy(heard.to_numpy())), "nobody heard a rated speaker"),
-        "cross": _agent_mean(other.groupby(lines["agent"]).mean(), "nobody heard anything"),
+        "variance": _agent_mean(by_hearer.var(), "no agent heard two rated speakers"),
+        "entropy": _agent_mean(
+            by_hearer.agg(lambda heard: entropy(heard.to_numpy())), "no agent heard a rated speaker"
+        ),
+        "cross": _agent_mean(other.groupby(lines["agent"]).mean(), "no agent heard anything"),
         "blind": blind(parties),
     }
 

@@ -35,7 +35,7 @@ LABELS = {
 NEEDS = "links"
 SHUFFLES = 199
 QUANTITIES = ("degree", "activity")
-SILENT = "nobody has spoken"
+SILENT = "no agent has spoken"
 Key = tuple[str, str, int]
 Nulls = dict[Key, list[Floats]]
 

@@ -102,7 +102,7 @@ def bimodality(values: Floats) -> RoomMeasurement:
     if n < 4:
         return RoomMeasurement(None, "fewer than 4 rated")
     if np.ptp(values) == 0:
-        return RoomMeasurement(None, "everybody alike")
+        return RoomMeasurement(None, "all agents alike")
     corrected = 3 * (n - 1) ** 2 / ((n - 2) * (n - 3))
     return RoomMeasurement(float((skew(values, bias=False) ** 2 + 1) / (kurtosis(values, bias=False) + corrected)))
 
@@ -117,7 +117,7 @@ def esteban_ray(values: Floats) -> RoomMeasurement:
     (1.0, 0.5)
     """
     if not len(values):
-        return RoomMeasurement(None, "nobody rated")
+        return RoomMeasurement(None, "no agent rated")
     points, counts = np.unique(np.round(values), return_counts=True)
     shares = counts / counts.sum()
     apart = np.abs(points[:, None] - points)

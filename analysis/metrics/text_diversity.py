@@ -70,4 +70,4 @@ def _log_choose(whole: Any, part: int) -> Any:
 
 def _mean_length(texts: Iterable[str]) -> RoomMeasurement:
     lengths = [len(_words(text)) for text in texts]
-    return RoomMeasurement(float(np.mean(lengths))) if lengths else RoomMeasurement(None, "nobody spoke")
+    return RoomMeasurement(float(np.mean(lengths))) if lengths else RoomMeasurement(None, "no agent spoke")

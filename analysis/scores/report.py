@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from textwrap import fill, wrap
 from typing import Any
@@ -13,11 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.agents.society import load_society
+from parley.agents.society import PartyNames, load_society, party_name
 from parley.analysis import formatting
 from parley.analysis.bootstrap import nanmean, quartiles
 from parley.analysis.figures import STYLES, add_legend, new_figure, styles_by_party
-from parley.analysis.formatting import Column, count_phrase, estimate, frame_table
+from parley.analysis.formatting import Column, count_phrase, estimate, frame_table, seat_title
 from parley.analysis.report import Report
 from parley.analysis.scores.contrasts import sorted_by_p
 from parley.analysis.scores.reversion import CONVERTED, ECHO, REFERENCES, STATISTICS, echo_chambers, gradients, ratios
@@ -106,7 +107,7 @@ def write(
         report.add(SMOOTHED.format(how=how))
     _add_figures(report, shown, f"{caption}{', smoothed' if shown is not scores else ''}", parties, looks)
     how = "of smoothed scores" if smooth or published else "of scores as they are"
-    report.add(*_sections(tables, published, how), *told.after)
+    report.add(*_sections(tables, published, how, PartyNames.told(looks or {})), *told.after)
     return report.write()
 
 
@@ -151,7 +152,8 @@ def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str], looks
                 for place, agent in enumerate(agents):
                     if line := known.get((topic, condition, agent)):
                         offset = (place - (len(agents) - 1) / 2) * 0.12
-                        _draw_line(axis, line, _look(agent, agents, parties, looks), offset)
+                        title = _agent_title(agent, PartyNames.told(looks or {}))
+                        _draw_line(axis, line, _look(agent, agents, parties, looks), offset, title)
                 axis.set(ylim=(LOW - 0.2, HIGH + 0.2), yticks=range(LOW, HIGH + 1))
                 axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
             name = fill(str(condition), LABEL, max_lines=LABELS, placeholder=" ...", break_on_hyphens=False)
@@ -166,13 +168,13 @@ def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str], looks
     return drawn
 
 
-def _draw_line(axis: Axes, line: ScoreLine, look: dict[str, Any], offset: float) -> None:
+def _draw_line(axis: Axes, line: ScoreLine, look: dict[str, Any], offset: float, name: str) -> None:
     color = look["color"]
     low, high = quartiles(line.scores)
     axis.vlines(line.at + offset, low, high, color=color, linewidth=0.8, alpha=0.7)
     for end in pd.DataFrame(line.scores).agg(["min", "max"]).to_numpy():
         axis.plot(line.at + offset, end, "x", color=color, markersize=1.8, markeredgewidth=0.5, alpha=0.7)
-    axis.plot(line.at + offset, nanmean(line.scores), label=line.agent, linewidth=1.0, markersize=3, **look)
+    axis.plot(line.at + offset, nanmean(line.scores), label=name, linewidth=1.0, markersize=3, **look)
 
 
 def _look(agent: str, agents: list[str], parties: Mapping[str, str], looks: Looks | None) -> dict[str, Any]:
@@ -217,7 +219,8 @@ def _short(tables: Tables) -> Iterator[str]:
         yield "\n".join(items)
 
 
-def _sections(tables: Tables, published: bool, how: str) -> Iterator[str]:
+def _sections(tables: Tables, published: bool, how: str, parties: PartyNames) -> Iterator[str]:
+    agent: Column = partial(_agent_of, parties=parties)
     comparisons, slopes = tables["comparisons"], tables["gradients"]
     if len(comparisons):
         yield (
@@ -232,18 +235,29 @@ def _sections(tables: Tables, published: bool, how: str) -> Iterator[str]:
     yield f"## Reversion\n\n{REVERSION.format(how=how.capitalize(), rule=rule)}"
     means = tables["reversion"][tables["reversion"]["reference"] == REFERENCES[0]]
     names = {name: name for name in ("condition", "agent", "topics", "undefined")}
-    yield frame_table(means, names | {f"{name} R": estimate(name) for name in STATISTICS})
+    yield frame_table(means, names | {"agent": agent} | {f"{name} R": estimate(name) for name in STATISTICS})
     yield (
         f"## Slopes\n\nPoints per statement, {how}; the interval is over runs. The steepest come first. The "
         "column way is outward (the "
         "agent ends further out on the side of its first statements), converted (it ends on the other side), or neither."
     )
-    yield frame_table(slopes.sort_values("slope", key=abs, ascending=False, kind="stable").head(ROWS), SLOPES)
+    yield frame_table(
+        slopes.sort_values("slope", key=abs, ascending=False, kind="stable").head(ROWS), {**SLOPES, "agent": agent}
+    )
     yield from more(len(slopes) - ROWS, "gradients")
-    yield from _echo(tables["echo_chambers"], how)
+    yield from _echo(tables["echo_chambers"], how, parties)
 
 
-def _echo(table: pd.DataFrame, how: str) -> Iterator[str]:
+def _agent_of(row: Mapping[str, Any], parties: PartyNames) -> str:
+    return _agent_title(row["agent"], parties)
+
+
+def _agent_title(agent: str, parties: PartyNames) -> str:
+    """Return the title of an agent that is named by its seat: `spd 1` -> `SPD 1`; any other name as it is."""
+    return seat_title(agent, parties) if agent.partition(" ")[0] in parties else agent
+
+
+def _echo(table: pd.DataFrame, how: str, parties: PartyNames) -> Iterator[str]:
     if table.empty:
         return
     yield (
@@ -253,7 +267,9 @@ def _echo(table: pd.DataFrame, how: str) -> Iterator[str]:
     )
     rank = table["outcome"].map({ECHO: 0, CONVERTED: 1}).fillna(2)
     names = ["topic", "condition", "party", "agents", "outward", "converted", "outcome"]
-    yield frame_table(table.loc[rank.sort_values(kind="stable").index].head(ROWS), {name: name for name in names})
+    columns: dict[str, Column] = {name: name for name in names}
+    columns |= {"party": lambda row: party_name(row["party"], parties) if row["party"] in parties else row["party"]}
+    yield frame_table(table.loc[rank.sort_values(kind="stable").index].head(ROWS), columns)
     yield from more(len(table) - ROWS, "echo_chambers")
 
 

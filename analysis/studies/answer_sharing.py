@@ -34,7 +34,7 @@ from parley.model.events import Header
 from parley.model.scenario import Scenario
 
 KEYS = ("topic", "group", "party", "round")
-ALL, SHARED = "everybody asked", "archetypes"
+ALL, SHARED = "every agent asked", "archetypes"
 """The two runs, and their folders in a study's folder."""
 DRAWN = "archetype"
 """The end of the column `how` of a rating that was drawn from the answers of others."""

@@ -9,7 +9,7 @@ per room.
     moved    share of agents who end half a point or more from where they began: predicted, real, and their difference
 
 Baselines: a law without hearing (each party drifts to a level of its own: two numbers, fitted to the same folds);
-nobody moves; all agents are at the room's first mean at once. The gain over the first is what hearing adds to the
+no agent moves; all agents are at the room's first mean at once. The gain over the first is what hearing adds to the
 prediction. The unit is the room: intervals are 95% over rooms.
 """
 
@@ -35,7 +35,7 @@ MOVED = 0.5
 DEAF = "without hearing"
 POSSIBLE = {"path": (0.0, math.inf), "spread": (0.0, math.inf), "moved": (0.0, 1.0)}
 """The values that a score can have: the ends of an interval go no further."""
-WHO = ("surrogate", DEAF, "nobody moves", "to the mean")
+WHO = ("surrogate", DEAF, "no agent moves", "to the mean")
 
 
 def fidelity(data: Transitions, topic: str) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from parley.agents.datafiles import save_text
 from parley.agents.laws.surrogate import SCHEMA
+from parley.agents.society import party_name
 from parley.analysis import disclaimers
 from parley.analysis.formatting import (
     DASH,
@@ -28,7 +29,7 @@ from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError
 
-BASELINES = {"nobody moves": "nobody moved", "to the mean": "all agents went to the room's mean"}
+BASELINES = {"no agent moves": "no agent moved", "to the mean": "all agents went to the room's mean"}
 OURS = ("oracle", "pocket")
 SCORES = {"path": "path error (points)", "spread": "spread at the end", "moved": "share that moved"}
 
@@ -119,9 +120,8 @@ def _report_lines(
     ]
     yield markdown_table(["", *WHO, "real"], rows)
     yield f"\n{_gains(scores)}\n"
-    yield markdown_table(
-        ["party", "stays", *FITTED, "spread", "transitions"], [_party_row(*one) for one in parties.items()]
-    )
+    fitted = [_party_row(party_name(party, tables.names), fit) for party, fit in parties.items()]
+    yield markdown_table(["party", "stays", *FITTED, "spread", "transitions"], fitted)
     left_out = ", ".join(f"{reason} {count:,}" for reason, count in data.missing.items())
     yield f"\nLeft out: {left_out or 'nothing'}. {_limits(parties)}\n"
 

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from parley.agents.society import PartyNames
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST
@@ -45,6 +46,7 @@ WIDEST = 6
 """Topics with a panel of their own; of more, the first ones are drawn."""
 OFFSET = 0.015
 """Share of the axis between the bars of two parties, so that they do not hide each other."""
+NO_PARTIES: Mapping[str, Mapping[str, str]] = {}
 HEADS = {
     "depends": "depends on",
     "left_out": "seeds left out",
@@ -96,7 +98,7 @@ def _add_results(
     report.disclaim(*headers)
     for name, draw in change_figures(effects, headers).items():
         report.figure(draw(), f"figures/{name}", "Change of attitude by value of each varied field")
-    report.lines(_effects(effects, tested, seeds))
+    report.lines(_effects(effects, tested, seeds, _names(headers)))
     if len(tested):
         _interactions(report, pairs, tested, headers)
 
@@ -107,9 +109,20 @@ def change_figures(effects: pd.DataFrame, headers: Sequence[Header]) -> dict[str
     several = effects["group"].nunique() > 1
     for group, rows in effects.groupby("group", sort=False):
         seeds, name = count_phrase(int(rows["seeds"].max()), "seed"), headers[0].scenario["name"]
-        caption = f"{title_cells(str(group))}, {name} on {_models(headers)}: means over {seeds}, 95% intervals"
-        figures[f"change_{slug(str(group)).strip('_')}" if several else "change"] = partial(figure, rows, caption)
+        title = title_cells(str(group), _names(headers))
+        caption = f"{title}, {name} on {_models(headers)}: means over {seeds}, 95% intervals"
+        draw = partial(figure, rows, caption, _parties(headers))
+        figures[f"change_{slug(str(group)).strip('_')}" if several else "change"] = draw
     return figures
+
+
+def _parties(headers: Sequence[Header]) -> dict[str, Mapping[str, str]]:
+    """Return what the records of all cells say of their parties: name, plural and look."""
+    return {party: about for header in headers for party, about in header.parties.items()}
+
+
+def _names(headers: Sequence[Header]) -> PartyNames:
+    return PartyNames.told(_parties(headers))
 
 
 def _models(headers: Sequence[Header]) -> str:
@@ -117,7 +130,7 @@ def _models(headers: Sequence[Header]) -> str:
     return names[0] if len(names) == 1 else f"{len(names)} models"
 
 
-def _effects(effects: pd.DataFrame, tested: pd.DataFrame, seeds: int) -> Iterator[str]:
+def _effects(effects: pd.DataFrame, tested: pd.DataFrame, seeds: int, names: PartyNames) -> Iterator[str]:
     yield "## What each field does\n"
     if effects.empty:
         yield "No change of opinion can be reported, because no cell has ratings from two surveys (set survey=rounds).\n"
@@ -141,7 +154,7 @@ def _effects(effects: pd.DataFrame, tested: pd.DataFrame, seeds: int) -> Iterato
     notes = ["depends"] if effects["depends"].any() else []
     notes += ["reason"] if effects["reason"].notna().any() else []
     rows = [
-        [title_cells(row[key]) if key == "group" else str(row[key]) for key in keys]
+        [_shown(key, row[key], names) for key in keys]
         + [estimate(name)(row) for name in shown]
         + [row[name] for name in notes]
         for row in effects.head(MOST).fillna({"reason": ""}).to_dict("records")
@@ -149,6 +162,12 @@ def _effects(effects: pd.DataFrame, tested: pd.DataFrame, seeds: int) -> Iterato
     yield markdown_table([HEADS.get(name, name) for name in (*keys, *shown, *notes)], rows) + "\n"
     if len(effects) > MOST:
         yield f"The first {MOST} of {len(effects):,} rows; all are in `effects.csv`.\n"
+
+
+def _shown(key: str, value: object, names: PartyNames) -> str:
+    """Return the cell of a table: groups and parties by their labels, anything else as it is."""
+    titles = {"group": title_cells, "party": seat_title}
+    return titles[key](str(value), names) if key in titles else str(value)
 
 
 def depends(tested: pd.DataFrame, row: Mapping[Any, Any]) -> str:
@@ -179,22 +198,23 @@ def _interactions(report: Report, pairs: pd.DataFrame, tested: pd.DataFrame, hea
         "means instead of the main effects. `pairs.csv` has all cell means, `interactions.csv` all tests.",
     )
     order = tested.groupby(["field", "other", "group"], sort=False)["p"].min().sort_values(kind="stable")
-    several = tested["group"].nunique() > 1
+    several, names = tested["group"].nunique() > 1, _names(headers)
     for field, other, group in list(order.index)[:MOST_PAIRS]:
         rows = _select(pairs, {"field": field, "other": other, "group": group}, ("field", "other", "group"))
-        caption = f"{title_cells(group)} on {_models(headers)}: change by {field} and {other}, means over seeds, 95% intervals"
+        where = f"{title_cells(group, names)} on {_models(headers)}"
+        caption = f"{where}: change by {field} and {other}, means over seeds, 95% intervals"
         name = "_".join(["pair", slug(field), slug(other), *([slug(group)] if several else [])])
-        report.figure(crossing(rows, caption), f"figures/{name}", f"Change by {field} and {other}")
+        report.figure(crossing(rows, caption, _parties(headers)), f"figures/{name}", f"Change by {field} and {other}")
     for row in (dependent if len(dependent) else tested).head(MOST_PAIRS).to_dict("records"):
-        _cell_means(report, _select(pairs, row, ("field", "other", *KEYS)), row)
+        _cell_means(report, _select(pairs, row, ("field", "other", *KEYS)), row, names)
 
 
-def _cell_means(report: Report, pairs: pd.DataFrame, row: Mapping[Any, Any]) -> None:
+def _cell_means(report: Report, pairs: pd.DataFrame, row: Mapping[Any, Any], names: PartyNames) -> None:
     """Add the cell means of one pair of fields, topic, group and party: rows values of the one, columns of the other."""
     shown = pairs.assign(shown=[estimate("change")(pair) for pair in pairs.to_dict("records")])
     table = shown.pivot(index="value", columns="other_value", values="shown")
     table = table.reindex(pairs["value"].unique())[pairs["other_value"].unique()]
-    who = f"{row['party'].title()}, {row['topic']}, {title_cells(row['group'])}"
+    who = f"{seat_title(row['party'], names)}, {row['topic']}, {title_cells(row['group'], names)}"
     report.plain(f"{who}: change (points) by {row['field']} (rows) and {row['other']} (columns).")
     lines = table.reset_index().astype(str).to_numpy().tolist()
     report.table(lines, [str(row["field"]), *(f"{row['other']} = {value}" for value in table.columns)])
@@ -214,11 +234,14 @@ MOVED = "Change of attitude\n(points of 10)"
 CHANGE = "The change is the attitude after the last round minus that before the debate, on the scale from 0 to 10."
 
 
-def figure(effects: pd.DataFrame, caption: str) -> Figure:
-    """Draw the change of attitude by value, for one group: a row per varied field, a column per topic, a line per party."""
+def figure(effects: pd.DataFrame, caption: str, parties: Mapping[str, Mapping[str, str]] = NO_PARTIES) -> Figure:
+    """Draw the change of attitude by value, for one group: a row per varied field, a column per topic, a line per party.
+
+    parties: what the header of a record says of them.
+    """
     fields, topics = list(effects["field"].unique()), list(effects["topic"].unique())[:WIDEST]
-    looks = styles_by_party(effects["party"].unique())
-    lines = {party: (look, seat_title(party)) for party, look in looks.items()}
+    looks = styles_by_party(effects["party"].unique(), parties)
+    lines = {party: (look, seat_title(party, PartyNames.told(parties))) for party, look in looks.items()}
     varied = " and ".join(strip_controls(field) for field in fields if field != "all")
     title = f"How far opinions move with each value of {varied}" if varied else "How far opinions move"
     size = max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(fields) + 0.9
@@ -235,11 +258,11 @@ def figure(effects: pd.DataFrame, caption: str) -> Figure:
     return drawn
 
 
-def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
+def crossing(pairs: pd.DataFrame, caption: str, known: Mapping[str, Mapping[str, str]] = NO_PARTIES) -> Figure:
     """Draw the change by one field, a line per value of another: a row per party, a column per topic.
 
     Where lines are not parallel, the effect of one field depends on the other. pairs: rows of `pair_means` for one pair of
-    fields and one group.
+    fields and one group; known: what the header of a record says of the parties.
     """
     topics, parties = list(pairs["topic"].unique())[:WIDEST], list(pairs["party"].unique())
     values, (field, other) = list(pairs["value"].unique()), pairs[["field", "other"]].iloc[0].map(str)
@@ -253,7 +276,7 @@ def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
             for axis, topic in zip(row, topics, strict=True):
                 rows = pairs[(pairs["party"] == party) & (pairs["topic"] == topic)]
                 _plot_lines(axis, rows, "other_value", values, lines)
-            row[0].set_ylabel(f"{seat_title(party)}\n{MOVED}")
+            row[0].set_ylabel(f"{seat_title(party, PartyNames.told(known))}\n{MOVED}")
         add_legend(drawn, grid[0][:1], 4, strip_controls(other))
     return drawn
 

@@ -19,6 +19,7 @@ from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
 from parley.agents.persona import party_of
+from parley.agents.society import NO_NAMES, PartyNames
 from parley.analysis.bootstrap import Floats, mean_interval, why_no_interval
 from parley.analysis.formatting import count_table, group_title, join_phrases
 from parley.analysis.metrics import _cells
@@ -218,13 +219,15 @@ def same_settings(table: pd.DataFrame) -> pd.Series:
     return table["group"].map(kinds)
 
 
-def title_cells(group: str) -> str:
-    """`labour*+default` -> `Any number of Labours and a Default`."""
-    seats = [f"any number of {seat.removesuffix(MANY).title()}s" for seat in group.split("+") if seat.endswith(MANY)]
-    if not seats:
-        return group_title(group)
+def title_cells(group: str, names: PartyNames = NO_NAMES) -> str:
+    """`labour*+default` -> `Any number of Labours and a Default`. names: of parties."""
+    several = [seat.removesuffix(MANY) for seat in group.split("+") if seat.endswith(MANY)]
+    if not several:
+        return group_title(group, names)
+    seats = [f"any number of {group_title(f'2 {seat}', names).partition(' ')[2]}" for seat in several]
     if rest := "+".join(seat for seat in group.split("+") if not seat.endswith(MANY)):
-        seats.append(group_title(rest)[:1].lower() + group_title(rest)[1:])
+        title = group_title(rest, names)
+        seats.append(title[:1].lower() + title[1:])
     text = join_phrases(seats)
     return text[0].upper() + text[1:]
 

@@ -122,7 +122,7 @@ HINTS = {
     "words": "The length of a reply that agents are asked for.",
     "recommender": "Which posts come first: chronological, hot, interest, homophilous, bridging, random ... (docs/platform.md).",
     "against": "Empty: none. Otherwise the same people use the medium under each of these recommenders too.",
-    "reach": "followed: posts of people whom one follows. all: posts of everybody.",
+    "reach": "followed: posts of the people that an agent follows. all: posts of all agents.",
     "length": "How many posts a person is shown in a round.",
     "lasting": "After so many rounds a post is shown no more.",
     "pool": "How many of the newest posts the recommender looks at.",

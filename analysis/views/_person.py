@@ -111,7 +111,7 @@ def facts_of(tables: Tables, row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return who an agent is: name, persona, and a list of facts, each a word and a text."""
     facts = [
         ("Party", seat_title(str(row["party"]), tables.names)),
-        ("Seat", seat_label(row)),
+        ("Seat", seat_label(row, tables.names)),
         ("Room", rooms(tables)[str(row["room"])]),
         ("Model", model_words(str(row["llm"])) if row["llm"] else ""),
         *_traits(tables, row),
@@ -154,7 +154,7 @@ def rating_chart(tables: Tables, row: Mapping[Any, Any]) -> Chart | None:
     ]
     key = party_key(party, str(row["name"]), styles_of_run(tables)[party])
     header = ("round", "attitude", "reason missing")
-    caption = f"Attitude of {row['name']}, {seat_label(row)}"
+    caption = f"Attitude of {row['name']}, {seat_label(row, tables.names)}"
     return Chart("lines", f"{row['name']}-ratings", caption, last_round(tables), [key], [panel], header, rows)
 
 
@@ -184,7 +184,7 @@ def heard_lines(tables: Tables, row: Mapping[Any, Any], last: int, sent: SentReq
     for round_, iteration in _turns_heard(tables, room, agent, sent, texts):
         if (one := texts.get(iteration)) and round_ <= last:
             again = f", from round {one['round']}" if one["round"] != round_ else ""
-            rounds.setdefault(round_, []).append(turn(one, looks[one["party"]], again))
+            rounds.setdefault(round_, []).append(turn(one, looks[one["party"]], tables.names, again))
     return [one for round_ in sorted(rounds) for one in (line(f"Round {round_}", tag="h4"), *rounds[round_])]
 
 

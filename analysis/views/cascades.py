@@ -7,6 +7,7 @@ from typing import Any
 
 import solara
 
+from parley.agents.society import PartyNames
 from parley.analysis.feeds import written
 from parley.analysis.formatting import count_phrase, seat_label
 from parley.analysis.post_trees import PostNode, post_trees, tree_words
@@ -63,15 +64,19 @@ def tree_lines(tables: Tables, room: str, trees: list[list[PostNode]]) -> list[L
     lines: list[Line] = []
     for number, tree in enumerate((tree for tree in trees if len(tree) > 1), 1):
         lines.append(line(f"Tree {number}: {tree_words(tree)}", tag="h3"))
-        lines += [_node_line(node, seated, texts, looks) for node in tree]
+        lines += [_node_line(node, seated, texts, looks, tables.names) for node in tree]
     alone = [tree[0] for tree in trees if len(tree) == 1]
     if alone:
         lines.append(line(f"{ALONE}: {len(alone)}", tag="h3"))
-    return [*lines, *(_node_line(node, seated, texts, looks) for node in alone)]
+    return [*lines, *(_node_line(node, seated, texts, looks, tables.names) for node in alone)]
 
 
 def _node_line(
-    node: PostNode, seated: Mapping[int, Any], texts: Mapping[int, tuple[int, str]], looks: Mapping[str, Any]
+    node: PostNode,
+    seated: Mapping[int, Any],
+    texts: Mapping[int, tuple[int, str]],
+    looks: Mapping[str, Any],
+    parties: PartyNames,
 ) -> Line:
     row = seated[node.agent]
     kind, colour = looks[str(row["party"])]
@@ -79,10 +84,10 @@ def _node_line(
     deep = f", depth {node.depth}" if node.depth else ""
     person = (str(row["room"]), node.agent)
     if node.kind == "share":
-        who = f" ({seat_label(row)}) shares post {node.post}, round {node.round}{deep}"
+        who = f" ({seat_label(row, parties)}) shares post {node.post}, round {node.round}{deep}"
         return line("", f"rated{depth}", who=who, name=str(row["name"]), person=person)
     seen = f"votes {node.score}, shown to {count_phrase(node.views, 'reader')}"
-    who = f" ({seat_label(row)}), {node.kind} {node.post}, round {node.round}{deep}, {seen}: "
+    who = f" ({seat_label(row, parties)}), {node.kind} {node.post}, round {node.round}{deep}, {seen}: "
     return line(
         texts[node.post][1], f"turn {kind}{depth}", who=who, colour=colour, name=str(row["name"]), person=person
     )

@@ -59,7 +59,7 @@ def Group(shown: Shown, episode: Episode) -> None:
     members = [row for row in people if row["party"] != MEDIATOR]
     rows = [
         [named(row[0], person_of(member)), *row[1:]]
-        for row, member in zip(moves(members, episode.voices), members, strict=True)
+        for row, member in zip(moves(members, episode.voices, shown.tables.names), members, strict=True)
     ]
     table(MOVED, rows, "Changes of position", shown.session.look_at)
     represented = {iteration for room, iteration in position_before(shown.events) if room == episode.id}
@@ -76,5 +76,5 @@ def _steps(shown: Shown, episode: Episode, people: Sequence[dict[Any, Any]], rep
         lines.append(line(f"Round {round_}: {HEADINGS.get(form, form)}", tag="h3"))
         for row in rows.to_dict("records"):
             by = ", written by a representative" if row["iteration"] in represented else ""
-            lines.append(turn(row, looks[party[row["agent"]]], by))
+            lines.append(turn(row, looks[party[row["agent"]]], shown.tables.names, by))
     return lines

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import solara
 
-from parley.agents.society import DEFAULT
+from parley.agents.society import DEFAULT, PartyNames
 from parley.analysis import provenance
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.figures import styles_of_run
@@ -87,7 +87,7 @@ def hit_lines(tables: Tables, titles: Mapping[str, str], hits: Sequence[Hit]) ->
         if room != now:
             lines.append(line(f"{titles[room]} ", tag="h3", room=room))
         now = room
-        lines.append(turn(row, looks[row["party"]], f", round {row['round']}"))
+        lines.append(turn(row, looks[row["party"]], tables.names, f", round {row['round']}"))
     return lines
 
 
@@ -108,7 +108,7 @@ def room_lines(tables: Tables, room: str) -> list[Line]:
         for act in acts[acts["round"] == round_].to_dict("records"):
             lines.append(line(provenance.intervention_event(act, seated), "turn outside", at=began))
         for place, row in enumerate(here, 1):
-            lines.append(turn(row, looks[party[row["agent"]]]) | {"at": moment(round_, place, len(here))})
+            lines.append(turn(row, looks[party[row["agent"]]], tables.names) | {"at": moment(round_, place, len(here))})
         after = _ratings(ratings[ratings["round"] == round_], round_)
         after += _feelings(felt[felt["round"] == round_], round_)
         lines += [one | {"at": moment(round_)} for one in after]
@@ -127,7 +127,7 @@ def early_lines(shown: Shown, room: str) -> list[Line]:
     for one in said:
         seat = seated[one.agent]
         row = {**seat, "text": one.text, "reason": one.reason}
-        lines.append(turn(row, looks[str(seat["party"])]) | {"at": one.round - 1})
+        lines.append(turn(row, looks[str(seat["party"])], shown.tables.names) | {"at": one.round - 1})
     return lines
 
 
@@ -139,11 +139,14 @@ def edges(tables: Tables) -> dict[str, tuple[str, str]]:
     return {party: (kinds[party], look["color"]) for party, look in looks.items()}
 
 
-def turn(row: dict[Any, Any], edge: tuple[str, str], more: str = "") -> Line:
-    """Return the line of an agent. edge: of its party, as `edges` has it; more: what follows the agent's name."""
+def turn(row: dict[Any, Any], edge: tuple[str, str], names: PartyNames, more: str = "") -> Line:
+    """Return the line of an agent.
+
+    edge: of its party, as `edges` has it; names: of parties; more: what follows the agent's name.
+    """
     text = row["text"] if isinstance(row["text"], str) else f"(silent: {row['reason']})"
     kind, colour = edge
-    who = f" ({seat_label(row)}){more}: "
+    who = f" ({seat_label(row, names)}){more}: "
     return line(text, f"turn {kind}", who=who, colour=colour, name=str(row["name"]), person=person_of(row))
 
 

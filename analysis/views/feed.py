@@ -7,6 +7,7 @@ from typing import Any
 
 import solara
 
+from parley.agents.society import PartyNames
 from parley.analysis.feeds import Visit, names_of, visits
 from parley.analysis.formatting import count_phrase, seat_label
 from parley.analysis.tables import Tables
@@ -45,7 +46,7 @@ def people_of(tables: Tables, room: str) -> dict[str, str]:
     """Return a title for each person of a room, by its number: those who were shown most come first."""
     rows = tables.agents[tables.agents["room"] == room]
     counts = tables.exposures[tables.exposures["room"] == room]["agent"].value_counts()
-    titles = {str(row["agent"]): f"{row['name']} ({seat_label(row)})" for row in rows.to_dict("records")}
+    titles = {str(row["agent"]): f"{row['name']} ({seat_label(row, tables.names)})" for row in rows.to_dict("records")}
     return dict(sorted(titles.items(), key=lambda one: -counts.get(int(one[0]), 0)))
 
 
@@ -71,19 +72,21 @@ def feed_lines(tables: Tables, room: str, agent: int, had: list[Visit]) -> list[
         if not visit.posts:
             lines.append(line("The feed was empty.", "rated", at=at))
         for post in visit.posts:
-            lines.append(_post_line(post, seated, names, looks) | {"at": moment(visit.round, 2, 3)})
+            lines.append(_post_line(post, seated, names, looks, tables.names) | {"at": moment(visit.round, 2, 3)})
         lines += [
             line(f" {act}", "did", name=me, person=(room, agent), at=moment(visit.round, 3, 3)) for act in visit.acts
         ]
     return lines
 
 
-def _post_line(post: Any, seated: Mapping[int, Any], names: Mapping[int, str], looks: Mapping[str, Any]) -> Line:
+def _post_line(
+    post: Any, seated: Mapping[int, Any], names: Mapping[int, str], looks: Mapping[str, Any], parties: PartyNames
+) -> Line:
     author = seated[post.author]
     kind, colour = looks[str(author["party"])]
     way = [f"post {post.post}", f"score {post.score}"]
     way += [f"shared by {names.get(post.carrier, '?')}"] if post.carrier >= 0 else []
     way += ["found by the search"] if post.by_search else []
-    who = f" ({seat_label(author)}), {', '.join(way)}: "
+    who = f" ({seat_label(author, parties)}), {', '.join(way)}: "
     person = (str(author["room"]), int(author["agent"]))
     return line(post.text, f"turn {kind}", who=who, colour=colour, name=str(author["name"]), person=person)

@@ -40,7 +40,10 @@ def View(shown: Shown) -> None:
     place = {room: number for number, room in enumerate(titles)}
     rows = sorted(rows, key=lambda row: place[row["room"]])
     where = {room: f", {title}" if len(titles) > 1 else "" for room, title in titles.items()}
-    agents = {f"{row['agent']} {row['room']}": f"{row['name']}, {seat_label(row)}{where[row['room']]}" for row in rows}
+    agents = {
+        f"{row['agent']} {row['room']}": f"{row['name']}, {seat_label(row, shown.tables.names)}{where[row['room']]}"
+        for row in rows
+    }
     chosen = solara.use_reactive(next(iter(agents)))
     finder("Agent", agents, chosen.value, chosen.set)
     number, _, room = chosen.value.partition(" ")

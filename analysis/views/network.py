@@ -87,7 +87,8 @@ def who(tables: Tables, network: Population) -> list[dict[str, Any]]:
     links = network.links(0)
     at = _places(len(network.room.parties), tuple(links.source.tolist()), tuple(links.target.tolist()))
     return [
-        {"person": [row["room"], row["agent"]], "name": str(row["name"]), "seat": seat_label(row), "party": str(row["party"])}
+        {"person": [row["room"], row["agent"]], "name": str(row["name"]), "party": str(row["party"])}
+        | {"seat": seat_label(row, tables.names)}
         | {"shape": paths[parties.index(row["party"]) % len(paths)],
            "persona": texts.get(row["persona"], row["persona"]),
            "at": [round(float(x) * WIDE, 1), round(float(y) * HIGH, 1)]}

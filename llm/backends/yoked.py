@@ -58,7 +58,7 @@ class Yoked:
         turn = sum(message.role == "assistant" for message in request.messages)
         lines = [speaker.said[turn] for speaker in self._others[key] if turn < len(speaker.said)]
         if not lines:
-            return Reply.failed("no_line", "nobody of this party spoke as late on this topic in another room")
+            return Reply.failed("no_line", "no agent of this party spoke as late on this topic in another room")
         text = stream(request.seed, "line").choice(lines)
         return Reply(text, usage=Usage(0, text.count(" ") + 1))
 

@@ -12,10 +12,11 @@ import pytest
 
 from parley.agents.language import ENGLISH, language_codes, load_language
 from parley.agents.persona import DEFAULT, demographics, genders, introduction, load_personas, persona_set
-from parley.agents.question import question_set
+from parley.agents.question import question_id, question_set
 from parley.agents.skeleton import write_skeleton
 from parley.agents.society import PartyNames, load_society, society_names, society_of, split_name
 from parley.agents.society_check import check_path
+from parley.agents.society_defaults import derived_parts
 from parley.agents.topic import load_topic, society_topics, topic_file
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
@@ -202,3 +203,44 @@ def test_a_file_with_a_wrong_kind_of_value_is_one_line(tmp_path: Path) -> None:
                     open_spec(f"oracle,society={folder}")
                 shutil.rmtree(folder)
     assert tried > 200
+
+
+def test_the_check_names_people_without_level_age_or_work(tmp_path: Path) -> None:
+    """Such people begin where their party does, and do not answer when they are asked; a whole file has no such line."""
+    folder = write_skeleton("society", tmp_path / "mine")
+    path = folder / "parties" / "left.toml"
+    text = path.read_text(encoding="utf-8")
+    text = text.replace("You are Bela, 58, a teacher in", "You are Bela. You live in")
+    path.write_text(text.replace(" You somewhat favor a new town library.", ""), encoding="utf-8")
+    assert check_path(str(folder)) == []
+    assert derived_parts(str(folder)) == [
+        "parties/left.toml: Bela, David and Filip state no level on library, so --llm oracle begins at 8.5",
+        "parties/left.toml: Bela states no age, so --llm oracle does not answer when asked for it",
+        "parties/left.toml: Bela states no work, so --llm oracle does not answer when asked for it",
+    ]
+
+
+def test_the_check_says_each_fault_once_and_names_files_that_exist(tmp_path: Path) -> None:
+    """A party whose description lacks its words was reported for personas/simple/green.toml as well, which is no file."""
+    folder = write_skeleton("society", tmp_path / "mine")
+    path = write_skeleton("party", folder / "parties" / "green.toml")
+    path.write_text(path.read_text(encoding="utf-8").replace('Green Party"', 'Lawn Party"'), encoding="utf-8")
+    problems = check_path(str(folder))
+    assert len(problems) == len(set(problems)) == 4
+    assert all(problem.startswith("parties/green.toml: ") for problem in problems)
+
+
+def test_a_society_of_ones_own_is_never_asked_about_britain(tmp_path: Path) -> None:
+    """A new society brings questions; without the file, one line says what to write, and check says it too."""
+    folder = write_skeleton("society", tmp_path / "mine")
+    own = question_set("shipped", str(folder))
+    assert len(own) >= 3
+    assert {one.split for one in own} == {"train", "iid_test", "ood_test"}
+    assert all(one.id == question_id(one.topic, one.question) for one in own)
+    bare = write_skeleton("society", tmp_path / "bare")
+    (bare / "questions.toml").unlink()
+    with pytest.raises(UserError, match=r"write .*bare/questions\.toml .*or give --set questions=FILE"):
+        question_set("shipped", str(bare))
+    assert derived_parts(str(bare)) == [
+        "no questions.toml, so private deliberations (consensus) need --set questions=FILE"
+    ]

@@ -36,7 +36,7 @@ SMALL = {"topics": "racism", "repetitions": 8, "rounds": 2, "llm": "oracle"}
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tables, Tables]:
-    """The same debates with everybody asked and with two answers a kind."""
+    """The same debates with every agent asked and with two answers a kind."""
     base = load_preset("three_way").with_settings(SMALL)
     folders = {size: tmp_path_factory.mktemp(f"size{size}") for size in (0, 2)}
     for size, folder in folders.items():

@@ -195,7 +195,7 @@ def test_of_more_rounds_the_draft_its_critique_and_the_last_revision_are_kept(ru
 
 
 def test_a_last_revision_that_failed_leaves_the_one_before_with_its_ratings(run: Runs) -> None:
-    """A rating of one statement beside another would be agreement with what nobody rated."""
+    """A rating of one statement beside another would be agreement with what no agent rated."""
     folder = run(rounds=3)
     record = list(read_lines(folder / RECORD))
     said = [event for event in record if isinstance(event, Utterance) and event.form == "revision"]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from data_checks import check_each
 from law_contest import PLANTED, Plan, ranks, simulate, uniformity, verdicts
+from law_intervals import AT_ONCE, TURNS, coverage, move_at_once, speak_in_turn
 from law_runs import after, complete
 
 import run
@@ -65,6 +66,15 @@ def test_draws_are_calibrated() -> None:
     """The ranks of kappa, mu and point among their draws are uniform."""
     found = np.array(list(ranks(Plan("pull_and_hearing", rooms=20), 300)))
     assert min(uniformity(found)) > 0.001
+
+
+def test_intervals_contain_what_was_planted() -> None:
+    """Two lines a round of kappa 0.05 and mu 0.06 move by 1 - 0.89 squared in all. 24 of 30 intervals at least: chance .002."""
+    assert [round(float(one), 4) for one in TURNS] == [0.0945, 0.1134, 8.0]
+    for make, truth in ((move_at_once, AT_ONCE), (speak_in_turn, TURNS)):
+        inside, bias = coverage(make, truth, 20, 30)
+        assert inside.min() >= 24 / 30
+        assert abs(bias).max() < 1
 
 
 def test_two_laws_that_say_the_same_cannot_be_told_apart() -> None:

@@ -13,6 +13,7 @@ import pytest
 from data_checks import check_each
 
 import run
+from parley.analysis.formatting import seat_title
 from parley.analysis.metrics._network import populations
 from parley.analysis.network_export import _opinions, network_of, room_graph
 from parley.analysis.runs import run as run_scenario
@@ -133,7 +134,7 @@ def test_tables_transcript_and_page_name_the_nodes(own: Path) -> None:
     (seat, *_) = tables.agents[tables.agents["node"] == "alice"].to_dict("records")
     for frame in (tables.utterances, tables.attitudes):
         assert dict(zip(frame["agent"], frame["node"], strict=True))[seat["agent"]] == "alice"
-    label = f"({seat['seat']}, node alice)"
+    label = f"({seat_title(seat['seat'], tables.names)}, node alice)"
     assert f"**{seat['name']}** {label}" in (own / "transcript.md").read_text(encoding="utf-8")
     assert "| signs of links | recorded; debates ignore them |" in (own / "summary.md").read_text(encoding="utf-8")
     (network, *_) = populations(tables)

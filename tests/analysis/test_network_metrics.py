@@ -97,7 +97,7 @@ def test_everybody_alike_has_no_assortativity(networked: Build) -> None:
     """A correlation of constants is none, and no perfect agreement."""
     found = measured("assortativity", networked(people([4], [4], [4], [4]), people([0], [0], [10], [10]), links=PATH))
     assert found["assortativity"].to_list() == pytest.approx([1 / 3])
-    assert found["reason"].to_list() == ["fewer than 5 rooms; assortativity: everybody alike (1 of 2 rooms)"]
+    assert found["reason"].to_list() == ["fewer than 5 rooms; assortativity: all agents alike (1 of 2 rooms)"]
 
 
 def test_an_unrated_person_takes_its_links_along(networked: Build) -> None:
@@ -214,7 +214,7 @@ def test_what_is_heard_after_speaking_or_in_another_round_begins_nothing(network
     said = [(1, [1, 0]), (2, [0, 1])]
     found = measured("cascades", networked(FOUR, links=PATH, said=said, heard=[(1, 1, 2)])).iloc[0]
     assert found[["size", "largest", "depth"]].to_list() == [1, 1, 0]
-    assert "virality: nobody spoke after hearing" in found["reason"]
+    assert "virality: no agent spoke after hearing" in found["reason"]
 
 
 @pytest.mark.parametrize("options", [{"timing": "simultaneous"}, {"rule": "posts,length=3"}])
@@ -268,7 +268,7 @@ def test_friendship_paradox_by_hand(networked: Build) -> None:
     assert found["degree"].to_list() == [0.75, 0.75]
     assert np.isnan(found["activity"].iloc[0])
     assert found["activity"].iloc[1] == 0.25
-    assert "activity: nobody has spoken" in found["reason"].iloc[0]
+    assert "activity: no agent has spoken" in found["reason"].iloc[0]
 
 
 def test_in_a_ring_nobody_is_outshone(networked: Build) -> None:
@@ -296,7 +296,7 @@ def test_what_an_unrated_speaker_said_is_counted_as_unknown(networked: Build) ->
     room = people([2], [None], [8], [8])
     found = measured("exposure", networked(room, links=PATH, said=[(1, [1])], heard=[(1, 0, 1)])).iloc[0]
     assert (found["missing"], found["cross"]) == (1, 0)
-    assert "variance: nobody heard two rated speakers; entropy: nobody heard a rated speaker" in found["reason"]
+    assert "variance: no agent heard two rated speakers; entropy: no agent heard a rated speaker" in found["reason"]
 
 
 def test_links_appear_vanish_and_come_back(networked: Build) -> None:
@@ -316,7 +316,7 @@ def test_a_room_without_a_link_is_counted_with_its_reason(networked: Build) -> N
             assert (metric.compute(tables)["rooms"] == 2).all(), name
     found = measured("assortativity", tables)
     assert found["assortativity"].to_list() == pytest.approx([1 / 3])
-    assert found["reason"].to_list() == ["fewer than 5 rooms; assortativity: nobody is linked (1 of 2 rooms)"]
+    assert found["reason"].to_list() == ["fewer than 5 rooms; assortativity: no agent is linked (1 of 2 rooms)"]
 
 
 def test_every_network_metric_has_its_rows_and_intervals_over_rooms(networked: Build) -> None:

@@ -62,7 +62,7 @@ def test_means_are_over_rooms_and_every_gap_has_a_reason(held: Callable) -> None
     assert (row["rooms"], row["missing"]) == (9, 9)
     assert row["variance"] == pytest.approx(50 / 3)
     assert row["bimodality"] == pytest.approx(2 / 15)
-    told = "variance: fewer than 2 rated (3 of 9 rooms); bimodality: everybody alike (3 of 9 rooms); bimodality: fewer than 4"
+    told = "variance: fewer than 2 rated (3 of 9 rooms); bimodality: all agents alike (3 of 9 rooms); bimodality: fewer than 4"
     assert row["reason"].startswith(told)
     assert row["esteban_ray"] == pytest.approx(1 / 3)
     assert row["variance_low"] < row["variance"] < row["variance_high"]
@@ -91,8 +91,8 @@ def test_what_cannot_be_measured_is_none_with_a_reason() -> None:
     """One rating has no variance, three no two peaks, nobody no camps: never a zero."""
     assert variance(np.array([3.0])) == (None, "fewer than 2 rated")
     assert bimodality(np.array([1.0, 2.0, 3.0])) == (None, "fewer than 4 rated")
-    assert bimodality(np.full(9, 4.0)) == (None, "everybody alike")
-    assert esteban_ray(np.array([])) == (None, "nobody rated")
+    assert bimodality(np.full(9, 4.0)) == (None, "all agents alike")
+    assert esteban_ray(np.array([])) == (None, "no agent rated")
 
 
 def test_other_probes_are_left_aside(held: Callable) -> None:

@@ -71,10 +71,10 @@ def test_three_models_are_held_in_every_permutation_and_mixed_ones_are_compared(
         "democrat=pocket",
     )
     assert chosen.quartets["oracle and pocket"] == (
-        "oracle, republican on pocket",
-        "oracle, democrat on pocket",
-        "pocket, republican on oracle",
-        "pocket, democrat on oracle",
+        "oracle, Republican on pocket",
+        "oracle, Democrat on pocket",
+        "pocket, Republican on oracle",
+        "pocket, Democrat on oracle",
     )
     assert {name for pair in chosen.pairs for name in pair} >= {
         name for four in chosen.quartets.values() for name in four

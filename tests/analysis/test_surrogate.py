@@ -225,7 +225,7 @@ def test_unseen_rooms_are_predicted_better_than_by_either_baseline(held: Tables)
     scores = fidelity.fidelity(run_transitions(held, "racism", grade), "racism").set_index(["score", "who"])
     error = scores.loc["path"]["value"]
     assert error["surrogate"] < error[fidelity.DEAF]
-    assert error["surrogate"] < min(error["nobody moves"], error["to the mean"]) / 3
+    assert error["surrogate"] < min(error["no agent moves"], error["to the mean"]) / 3
     assert (scores.loc["gain"]["low"] > 0).all()
     for score in ("spread", "moved"):
         row = scores.loc[(f"{score} too large", "surrogate")]
@@ -284,13 +284,13 @@ def test_a_room_is_never_in_its_own_fit(held: Tables, monkeypatch: pytest.Monkey
 
 def test_scores_of_a_room_by_hand() -> None:
     """Two people of one party, two surveys: real 2 6 -> 4 6, predicted 3 6: means 5 and 4.5, path error 0.5; spread 1 and
-    1.5; half of them moved, and half (one point is enough); nobody moves is off by 1 in the mean, the mean (4) as well."""
+    1.5; half of them moved, and half (one point is enough); no agent moves is off by 1 in the mean, the mean (4) as well."""
     real, drawn = np.array([[2.0, 4.0], [6.0, 6.0]]), np.array([[[2.0, 3.0], [6.0, 6.0]]])
     found = fidelity._room(real, np.array([0, 0]), drawn, drawn + 1, np.array([[2.0, 2.0], [6.0, 6.0]]))
     assert [found[f"path, {who}"] for who in fidelity.WHO] == [0.5, 0.5, 1.0, 1.0]
     assert [found[f"gain, {who}"] for who in fidelity.WHO[1:]] == [0.0, 0.5, 0.5]
     assert (found["spread, real"], found["spread, surrogate"], found["spread, to the mean"]) == (1.0, 1.5, 0.0)
-    assert (found["moved, real"], found["moved, surrogate"], found["moved, nobody moves"]) == (0.5, 0.5, 0.0)
+    assert (found["moved, real"], found["moved, surrogate"], found["moved, no agent moves"]) == (0.5, 0.5, 0.0)
 
 
 def test_too_few_rooms_and_a_mediator_are_refused(held: Tables, ran: Run) -> None:
@@ -321,7 +321,7 @@ def test_a_population_says_how_good_its_surrogate_is(
     summary = (tmp_path / "summary.md").read_text()
     for words in (
         "path error (points)",
-        "nobody moves",
+        "no agent moves",
         "without hearing",
         "known-truth speaker",
         "outside the range that the surrogate was fitted to",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from data_checks import check_each
 
+from parley.analysis.formatting import seat_title
 from parley.analysis.tables import load
 from parley.analysis.transcript import write_transcript
 from parley.llm.backends.fake import Fake
@@ -36,7 +37,7 @@ def test_a_small_run_is_told_whole(ran: Callable, tmp_path: Path) -> None:
     assert text.count("> After round ") == 3 * 2
     assert len(re.findall(r"^\*\*\w+:\*\* ", text, re.MULTILINE)) == len(tables.utterances) == 18
     first = tables.agents.iloc[0]
-    assert f"**{first['name']}** ({first['seat']})" in text
+    assert f"**{first['name']}** ({seat_title(first['seat'], tables.names)})" in text
     assert text.index("#### Round 1") < text.index("> After round 1") < text.index("#### Round 2")
 
 

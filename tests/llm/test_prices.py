@@ -82,7 +82,7 @@ def test_what_parties_with_models_of_their_own_cost(tmp_path: Path, capsys: pyte
     small = ["--scenario", "two_way", "--topic", "racism", "--repetitions", "2", "--rounds", "1", "--llm", "oracle"]
     paid = [*small, "--llm", "republican=openai:gpt-9", "--prices", str(mine), "--max-cost", "1"]
     assert run.main([*paid, "--dry-run"]) == 0
-    assert "(republican " in capsys.readouterr().out
+    assert "(Republican " in capsys.readouterr().out
     assert run.main([*small, "--llm", "republican=openai:gpt-8", "--max-cost", "1"]) == 2
     assert "none is known for openai:gpt-8" in capsys.readouterr().err
     with Loopback(echo) as server:

@@ -235,10 +235,10 @@ def test_two_of_one_name_are_named(tmp_path: Path) -> None:
 @check_each(
     ("settings", "line"),
     [
-        ({"repetitions": 5}, "all 8 personas sit (cdu 3, spd 5)"),
-        ({"repetitions": 4}, "7 of 8 personas sit (cdu 3, spd 4 of 5); without a seat: spd"),
+        ({"repetitions": 5}, "all 8 personas sit (CDU 3, SPD 5)"),
+        ({"repetitions": 4}, "7 of 8 personas sit (CDU 3, SPD 4 of 5); without a seat: spd"),
         ({"repetitions": 4}, "repetitions=5 would seat all"),
-        ({"repetitions": 9, "cast": "fixed"}, "2 of 8 personas sit (cdu 1 of 3, spd 1 of 5)"),
+        ({"repetitions": 9, "cast": "fixed"}, "2 of 8 personas sit (CDU 1 of 3, SPD 1 of 5)"),
         ({"repetitions": 9, "cast": "fixed"}, "cast=fixed uses the first personas of a party in every room"),
     ],
 )

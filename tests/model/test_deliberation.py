@@ -111,7 +111,7 @@ def test_no_prompt_to_a_participant_holds_what_another_wrote(mediator: str) -> N
 
 @pytest.mark.parametrize("mediator", ["draft_revise", "habermas,candidates=3"])
 def test_the_mediator_reads_them_all(mediator: str) -> None:
-    """The search above would pass if nobody heard anything."""
+    """The search above would pass if no agent heard anything."""
     backend = Marked()
     held(scenario(mediator=mediator), backend)
     revisions = [

@@ -186,11 +186,11 @@ def test_the_whole_way_for_the_third_party(land: Society, tmp_path: Path) -> Non
     card = (out / "data" / "card.md").read_text()
     assert f"by oracle,society={land.name}" in card
     folder = land.folder / "parties"
-    assert any(f"badger: {one.name}" in card for one in load_personas("badger", folder))
+    assert any(f"Badger: {one.name}" in card for one in load_personas("badger", folder))
     assert (out / "adapters" / "badger-dpo-r2" / "README.md").is_file()
     assert run.main(["train", *common, "--party", "heron", "--r", "2", "--out", str(out)]) == 0
     assert sorted(path.stem for path in (out / "data").glob("*.jsonl")) == ["badger", "heron", "otter"]
-    assert all(f"| {party} | 24 |" in (out / "data" / "card.md").read_text() for party in ("heron", "otter", "badger"))
+    assert all(f"| {party} | 24 |" in (out / "data" / "card.md").read_text() for party in ("Heron", "Otter", "Badger"))
     debates = ["--topic", f"{land.name}/racism", "--repetitions", "1", "--rounds", "1", "--keep-going"]
     assert run.main(["fine-tuned", "--tuned", str(out), "--r", "2", *debates, "--out", str(tmp_path / "held")]) == 0
     told = (tmp_path / "held" / "fine_tuned.md").read_text()

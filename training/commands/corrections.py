@@ -45,7 +45,7 @@ def correct_parser() -> Parser:
         parser, "POSTS", "the posts: en or de (those of Parley), or a .toml file of your own", nargs="?", default="en"
     )
     add_option(parser, "--judge SPEC", "the model that rates the replies", required=True)
-    about = "folder of .txt and .md files that may be quoted (default: the folder `evidence` beside the file of posts)"
+    about = "folder of .txt and .md files that may be quoted (default: the folder `evidence` next to the file of posts)"
     add_option(parser, "--evidence FOLDER", about, Path)
     add_option(parser, "--passages N", "passages that are shown for each post", positive, 3)
     add_option(parser, "--words N", "most words asked for in a reply", positive, 60)

@@ -39,9 +39,15 @@ LESSON: tuple[tuple[str, Any, str], ...] = (
     ("patience", natural, "measurements without a better loss before training stops (default: 3)"),
     ("length", natural, "maximum tokens of a prompt with its critique (default: 2048)"),
 )
+LETTERS = "letters of D (demographics), O (opinions), C (critiques), P (positions)"
 SUBSTITUTION = (
     ("--adapter", "NAME", "", "the adapter of --llm that writes critiques (default: none)"),
-    ("--knows", "LETTERS", "OC", "what representatives know: any of the letters D, O, C, P"),
+    (
+        "--knows",
+        "LETTERS",
+        "OC",
+        f"what representatives know: {LETTERS}",
+    ),
     ("--mediator", "NAME[,key=value]", "draft_revise", "the mediator that writes group statements"),
     ("--mediator-llm", "SPEC", "oracle", "the model that the mediator uses"),
     ("--payoff", "NAME", "judge", "how a statement is scored for a participant: judge, ranking, own"),
@@ -227,7 +233,7 @@ def _lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = Fals
         add_option(
             parser,
             "--knows LETTERS",
-            "what the representative knows: any of the letters D, O, C, P (default: OC; docs/deliberation.md)",
+            f"what the representative knows: {LETTERS} (default: OC)",
         )
     add_numbers(parser, LESSON)
     return parser
@@ -257,7 +263,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
         "train a representative on the training side of some episodes",
     ),
     "measure": (measure, measure_parser, "measure it on people and questions that it has not seen"),
-    "grid": (grid, grid_parser, "measure what it helps to know (D, O, C, P), by two model sizes"),
+    "grid": (grid, grid_parser, "measure what each thing that a representative knows adds, by two model sizes"),
     "substitute": (substitute, substitute_parser, "replace participants by representatives and compare what they get"),
 }
 """By name: the function, its parser, what it does."""

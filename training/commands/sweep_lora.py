@@ -19,15 +19,16 @@ def sweep_lora_parser() -> Parser:
     own = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "pocket"}
     parser = Parser(
         "sweep-lora",
-        "Compare ranks and methods of fine-tuning (Table 1): how far the Default agent is moved and what that costs, over "
-        "several trainings of each (docs/tuning.md). --set personas=NAME also sets whose answers are trained on.",
+        "Compare ranks and methods of fine-tuning (as in Table 1 of Taubenfeld et al. 2024): how far the Default agent is moved "
+        "and what that costs, over several trainings of each (docs/tuning.md). --set personas=NAME also sets whose answers are "
+        "trained on.",
         "sweep-lora --out runs/table1",
         *cli.debating("runs/sweep_lora-<time>", own, trained=True),
         cli.dry_run(DRY_RUN),
     )
     add_plan(parser)
     add_option(
-        parser, "--party NAME", "the party whose answers are learned (default: the first debater of the society)"
+        parser, "--party NAME", "the party whose answers are learned (default: first, the first debater of the society)"
     )
     add_option(
         parser,
@@ -76,7 +77,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     tasks, plan = options.tasks.split(",") if options.tasks else list(LOCAL), plan_from_args(options)
     settings, model = fields_from_args(options, models=()), base_model(plan.llm)
     base = load_preset("fine_tuned").with_settings(settings)
-    plan, party = replace(plan, people=base.people.personas), options.party or base.society.debaters[0]
+    plan, party = replace(plan, people=base.people.personas), base.society.seat(options.party or "first")
     plan.compared(party)  # reports a wrong party before the first training
     ranks, preferred = options.ranks or study.RANKS[model.kind], options.dpo or study.PREFERRED[model.kind]
     planned = study.cells(ranks, preferred, options.trainings)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from parley.analysis.studies.fine_tuned import Arm
     from parley.training.tuning.pipeline import TuningPlan
 
-EXAMPLES = """train --party {first} --out runs/tuned                           (the paper's SFT, on pocket)
-train --party {first} --method dpo --out runs/tuned              (continues from that SFT adapter)
-train --party {second} --questions 20 --answers 5 --out runs/quick  (a quick try)
-train --party {first} --r 256 --llm hf:mistralai/Mistral-7B-Instruct-v0.2,load=4bit --out runs/mistral
+EXAMPLES = """train --party first --out runs/tuned                          (the paper's SFT, on pocket)
+train --party first --method dpo --out runs/tuned             (continues from that SFT adapter)
+train --party second --questions 20 --answers 5 --out runs/quick  (a quick try)
+train --party first --r 256 --llm hf:mistralai/Mistral-7B-Instruct-v0.2,load=4bit --out runs/mistral
 --scenario three_way --llm pocket,adapters=runs/tuned/adapters/{first}-sft-r16 --set adapters=default:{first}-sft-r16"""
 """{first} and {second} stand for the debaters of the society `us`."""
 DRY_RUN = "measure one training step, print the expected calls, steps, time and memory, and stop: nothing is trained"
@@ -35,7 +35,7 @@ PLAN = (
     ("tokens", "maximum tokens per answer (default: 120)"),
 )
 RECIPE: tuple[tuple[str, Any, str], ...] = (
-    ("r", natural, "rank of LoRA (default: 16)"),
+    ("r", natural, "rank of the LoRA adapter: its size (default: 16)"),
     ("alpha", natural, "scale of LoRA (default: twice the rank)"),
     ("dropout", amount, "share of LoRA inputs dropped at random in training, 0 to 1 (default: 0.05)"),
     ("rate", amount, "learning rate (default: 2e-4; dpo 5e-6; pocket has other defaults)"),
@@ -55,7 +55,9 @@ def train_parser() -> Parser:
     """The options of `run.py train`."""
     parser = Parser(
         "train",
-        "Fine-tune a model on its own partisan answers: to give them (SFT), or to prefer them (DPO) (docs/tuning.md).",
+        "Fine-tune a model on its own partisan answers: to give them (supervised fine-tuning, SFT), or to prefer them to those "
+        "of the other party (direct preference optimisation, DPO). What is trained is a LoRA adapter, a small set of added "
+        "weights (docs/tuning.md).",
         with_debaters(EXAMPLES),
         cli.society(),
         cli.settings(
@@ -68,7 +70,7 @@ def train_parser() -> Parser:
         cli.dry_run(DRY_RUN),
     )
     add_plan(parser)
-    about = "the party whose answers are learned: any of the society's, but not the neutral one"
+    about = "the party whose answers are learned: any of the society's but the neutral one, or first or second for its debaters"
     add_option(parser, "--party NAME", about, required=True)
     about = "sft: learn the party's answers (default)\ndpo: learn to prefer them, continuing from the SFT adapter"
     add_option(parser, "--method", about, default="sft", choices=("sft", "dpo"))
@@ -86,6 +88,7 @@ def train(arguments: Sequence[str]) -> int:
 
     out = out_folder(options, "tuned")
     plan, recipe = replace(plan_from_args(options), people=personas_from_args(options)), from_args(Recipe, options)
+    recipe = replace(recipe, party=plan.home.seat(recipe.party))
     plan.compared(recipe.party)  # reports a wrong party before anything is written
     if options.dry_run:
         return show(of_training(plan, recipe))

@@ -179,13 +179,12 @@ class Pipeline:
             answers = {party: self._interview(party, journal) for party in parties}
         for party in parties:
             dataset.write_answers(answers[party], self._path(party))
-        answers = {
-            party: dataset.read_answers(self._path(party)) for party in plan.parties if self._path(party).exists()
-        }
+        there = [party for party in plan.parties if self._path(party).exists()]
+        answers = {plan.home.label(party): dataset.read_answers(self._path(party)) for party in there}
         identity = {name: value for name, value in backend.identity.items() if name != "versions"}
         _write(self.folder / "data" / "model.json", json.dumps(identity))
         notes = [f"{len(questions.questions)} questions by {plan.written_by}, answered by {plan.llm}."]
-        notes += [f"{party}: {self._names(party)}" for party in answers]
+        notes += [f"{plan.home.label(party)}: {self._names(party)}" for party in there]
         _write(self.folder / "data" / "card.md", dataset.data_card(answers, questions.dropped, "  \n".join(notes)))
 
     def _journal(self, name: str, backend: Backend, spec: str) -> Journal:
@@ -195,7 +194,7 @@ class Pipeline:
     def _interview(self, party: str, backend: Backend) -> list[PersonaAnswer]:
         plan, questions = self.plan, self.questions.questions
         everyone = [person for people in self.personas.values() for person in people]
-        with self.bar(f"{party} answers", len(questions) * plan.answers) as progress:
+        with self.bar(f"{plan.home.label(party)} answers", len(questions) * plan.answers) as progress:
             return dataset.interview(
                 self.personas[party], questions, plan.answers, plan.tokens, plan.seed, backend, everyone, progress
             )

@@ -152,19 +152,20 @@ def _models(models: Sequence[str], society: Society) -> Experiment:
     with the partisan on its own model.
     """
     names, (first_, second_) = _short(models), society.debaters
+    left, right = map(society.label, society.debaters)
     conditions: dict[str, Settings] = {name: {"llm": model} for model, name in names.items()}
     pairs = list(combinations(names.values(), 2))
     main = tuple((*pair, DEFAULT) for pair in pairs)
     quartets: dict[str, tuple[str, str, str, str]] = {}
     for first, second in permutations(models, 2):
         for party in parties(society).values():
-            mixed = f"{names[first]}, {party} on {names[second]}"
+            mixed = f"{names[first]}, {society.label(party)} on {names[second]}"
             conditions[mixed] = {"llm": first, "llms": (f"{party}={second}",)}
             pairs.append((names[first], mixed))
     for one, two in combinations(names.values(), 2):
         quartets[f"{one} and {two}"] = (
-            f"{one}, {first_} on {two}", f"{one}, {second_} on {two}",
-            f"{two}, {first_} on {one}", f"{two}, {second_} on {one}",
+            f"{one}, {left} on {two}", f"{one}, {right} on {two}",
+            f"{two}, {left} on {one}", f"{two}, {right} on {one}",
         )  # fmt: skip
     threes: list[str] = []
     for neutral, first, second in permutations(models, 3):

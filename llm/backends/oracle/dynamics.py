@@ -87,7 +87,7 @@ def start(banks: Banks, persona: str, slug: str, planted: Parameters, belief: st
     if belief in BEGINS:
         return _clip(BEGINS[belief] + TOLD_QUIRK * normal(digest("quirk", persona, slug)))
     value = expected_start(banks, persona, slug, planted)
-    if _stated_level(banks, persona, slug) is None and banks.party(persona) == NOBODY:
+    if stated_level(banks, persona, slug) is None and banks.party(persona) == NOBODY:
         return value
     quirk = banks.parameters[slug].get("quirk", banks.data("parameters")["quirk"])
     return _clip(value + quirk * normal(digest("quirk", persona, slug)))
@@ -95,7 +95,7 @@ def start(banks: Banks, persona: str, slug: str, planted: Parameters, belief: st
 
 def expected_start(banks: Banks, persona: str, slug: str, planted: Parameters) -> float:
     """Return the level that the persona states, else its party's; without either the bias."""
-    level = _stated_level(banks, persona, slug)
+    level = stated_level(banks, persona, slug)
     return planted.start.get(banks.party(persona), planted.bias) if level is None else level
 
 
@@ -188,7 +188,7 @@ def _grade(banks: Banks, slug: str, text: str) -> float | None:
 
 
 @lru_cache(maxsize=1 << 14)
-def _stated_level(banks: Banks, persona: str, slug: str) -> float | None:
+def stated_level(banks: Banks, persona: str, slug: str) -> float | None:
     """Return the level that a persona states for a topic, in a sentence that names the topic."""
     levels = banks.data("parameters")["levels"]
     about = [sentence for sentence in sentences(persona) if banks.recognised(sentence) == slug]

@@ -1,4 +1,4 @@
-"""Reads from a persona text who somebody is (name, age, job, home, family, party), and turns it into the first person.
+"""Reads from a persona text who a person is (name, age, job, home, family, party), and turns it into the first person.
 
 How a text says so, and how the first person is told, is data of the language (banks/<code>/person.toml).
 """
@@ -59,13 +59,13 @@ def form(banks: Banks, name: str) -> str:
 
 def about(reading: Reading) -> About:
     """Return what a request says about the one who is asked. Where the persona gives no name, the opening does."""
-    found = _about(reading.banks, reading.persona)
+    found = persona_facts(reading.banks, reading.persona)
     introduced = _first(reading.banks, "introduced", reading.opening)
     return found if found.name or not introduced else found._replace(name=introduced)
 
 
 @lru_cache(maxsize=4096)
-def _about(banks: Banks, persona: str) -> About:
+def persona_facts(banks: Banks, persona: str) -> About:
     told = sentences(persona) if persona else []
     first = told[0] if told else ""
     who = first if pattern(banks, "who").match(first) else ""
@@ -99,7 +99,7 @@ def _words_of(found: re.Match[str]) -> str:
 
 
 def _job(banks: Banks, who: str) -> str:
-    """Return the job in the sentence that says who somebody is, with its article."""
+    """Return the job in the sentence that says who a person is, with its article."""
     jobs = [_words_of(found) for found in pattern(banks, "trade").finditer(who)]
     no_trade = pattern(banks, "no_trade")
     job = _first(banks, "work", who) or next((job for job in jobs if not no_trade.search(job)), "")
@@ -107,7 +107,7 @@ def _job(banks: Banks, who: str) -> str:
 
 
 def _home(banks: Banks, who: str, job: str) -> str:
-    """Return the place in the sentence that says who somebody is: the one after the job, else the first."""
+    """Return the place in the sentence that says who a person is: the one after the job, else the first."""
     place = _first(banks, "place", who, who.index(job) + len(job) if job else 0) or _first(banks, "place", who)
     return "" if pattern(banks, "no_place").search(place) else place
 
@@ -129,7 +129,7 @@ def _family(banks: Banks, persona: str) -> str:
 
 
 def _affiliation(banks: Banks, told: list[str], side: str) -> str:
-    """Return the sentence that tells the party; "" where only the first sentence does, which also says who somebody is."""
+    """Return the sentence that tells the party; "" where only the first sentence does, which also says who a person is."""
     own = pattern(banks, "affiliation")
     lines = [line for line in told[1:] if banks.names_party(line, side) and own.search(line)]
     return first_person(banks, lines[0]) if lines else ""
