@@ -230,6 +230,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "rhetoric": ("analysis.commands.judge", "let a model tag appeals to reason, emotion and character"),
         "deviation": ("analysis.commands.judge", "let a model judge how far versions of a story are from the report"),
         "sentiment": ("analysis.commands.judge", "let a model score how negative or positive posts are, by round"),
+        "ablation": (
+            "analysis.commands.ablation",
+            "let a model score what agents recall without parts of their memory",
+        ),
     },
     "Run published studies": {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),

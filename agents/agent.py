@@ -15,9 +15,10 @@ import mesa
 
 from parley.agents.guidance import STYLES
 from parley.agents.inner_thoughts import InnerThoughts, State
-from parley.agents.memory import Summary, make_memory
+from parley.agents.memory import LINES, Summary, make_memory
 from parley.agents.persona import Persona
 from parley.agents.reasoning import Note, open_ability
+from parley.agents.recollection import PLANS, InterviewQuestion
 from parley.agents.reply_cleaning import clean_speech, cut_echo, is_refusal, shortened, speaks_for
 from parley.agents.society import DEFAULT
 from parley.agents.speech import DebateStyle, Rating, Speech
@@ -81,8 +82,9 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self.persona, self.name, self.topic, self.style = persona, persona.name, topic, style
         self.adapter, self.voice = adapter, voice
         self.memory = make_memory(style.memory, opening, topic.language, style.importance, style.reflect)
-        self.prepares = style.think != "none" or style.memory.startswith(("summary", "retrieve"))
+        self.prepares = style.think != "none" or style.plan > 0 or style.memory.startswith(("summary", "retrieve"))
         self.ability, self.note = open_ability(style.think), Note(None)
+        self.plan, self.day = Note(None), -1
         self.muted = self.absent = self.late = False
         self.hearers: tuple[str, ...] = ()
         self.ratings: dict[str, Rating] = {}
@@ -240,6 +242,17 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     def compose_interview(self, question: str, seed: int) -> Request:
         """Ask any question on a copy of the memory, as in a survey; nothing of it is remembered."""
         return self._request("interview", self._chat(question), self.style.sampling, seed, Facts(question=question))
+
+    def compose_recollection(self, question: InterviewQuestion, text: str, seed: int, without: str = "") -> Request:
+        """Ask what the agent recalls. without: the part of its memory that the prompt leaves out (agents/recollection.py)."""
+        memory = self.memory.without(without)
+        plan = self.plan.text if without not in (LINES, PLANS) else None
+        top = memory.retrieved(text)
+        facts = Facts(question=text, about=question.about, plan=plan or "")
+        facts["insights"] = [trace.text for trace in top if trace.insight]
+        facts["remembered"] = [trace.text for trace in top if trace.name is None and not trace.insight]
+        messages = (self._system, *memory.messages(self._planned(text, plan), text))
+        return self._request("interview", messages, self.style.sampling, seed, facts)
 
     def compose_summary(self, seed: int) -> Request:
         """Ask for a summary of what will be forgotten next (while `memory.overflows`)."""

@@ -4,12 +4,11 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parley.agents.memory import LEAST, MOST, Memory, Retrieval, Trace
+from parley.agents.memory import LEAST, MOST, Memory, Retrieval, Trace, memory_line
 from parley.agents.persona import persona_reminder
-from parley.agents.reasoning import INSIGHTS, Ability, Note, read_insights
+from parley.agents.reasoning import INSIGHTS, Ability, Note, cited_numbers, note_in, plain_note, read_insights
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
 from parley.agents.topic import Probe, Topic
 from parley.llm.purposes import Facts
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from parley.agents.speech import DebateStyle
 
 INSIGHT_TOKENS, WEIGHT_TOKENS = 200, 40
+PLAN_WORDS = 60
 WEIGHTS = Scale(
     "importance", NUMERIC, int(LEAST), int(MOST), {1: "a passing remark", 10: "something that you will not forget"}
 )
@@ -50,6 +50,8 @@ class InnerThoughts:
     ability: Ability | None
     note: Note
     states: dict[str, State]
+    plan: Note
+    day: int
     adapter: str
     voice: str
     _system: Message
@@ -84,8 +86,14 @@ class InnerThoughts:
         )
 
     def _chat(self, instruction: str) -> tuple[Message, ...]:
-        """Return the persona, all that the agent remembers, and an instruction."""
-        return (self._system, *self.memory.messages(instruction))
+        """Return the persona, all that the agent remembers, its plan if it has one, and an instruction."""
+        return (self._system, *self.memory.messages(self._planned(instruction, self.plan.text), instruction))
+
+    def _planned(self, instruction: str, plan: str | None) -> str:
+        """Return an instruction after a plan; it is never remembered as something said."""
+        if plan is None:
+            return instruction
+        return f"{self.topic.language.prompt('plan_header').fill(plan=plan)}\n\n{instruction}"
 
     def _chained(self, probe: str = "") -> list[State]:
         """Return the readable last answers of the chain in its order; with a question of a survey those before it.
@@ -138,8 +146,23 @@ class InnerThoughts:
         """Keep the note until the next one. An unreadable note is None with a reason; the older one is not kept."""
         assert self.ability is not None
         ability, language = self.ability, self.topic.language
-        self.note = _note_in(reply, lambda text: ability.read(text, language))
+        self.note = note_in(reply, lambda text: ability.read(text, language))
         return self.note
+
+    def plans(self, round_: int) -> bool:
+        """Whether the agent writes a plan before its turn in this round: it has none for this day yet."""
+        return self.style.plan > 0 and (round_ - 1) // self.style.plan != self.day
+
+    def compose_plan(self, seed: int) -> Request:
+        """Ask for the plan of a day, on a copy of the memory. The prompt has the plan of the day before."""
+        sampling = self.style.sampling._replace(max_tokens=3 * PLAN_WORDS)
+        ask = self.topic.language.prompt("plan").fill(frame=self.style.frame, words=PLAN_WORDS)
+        return self._request("plan", self._chat(self._reminded(ask)), sampling, seed)
+
+    def absorb_plan(self, reply: Reply, round_: int) -> Note:
+        """Keep the plan until the next day. An unreadable plan is None with a reason; the older one is not kept."""
+        self.plan, self.day = note_in(reply, plain_note), (round_ - 1) // self.style.plan
+        return self.plan
 
     @property
     def reflects(self) -> bool:
@@ -149,17 +172,32 @@ class InnerThoughts:
     def compose_reflection(self, seed: int) -> Request:
         """Ask for insights into what was said since the last ones (while the agent `reflects`)."""
         assert isinstance(self.memory, Retrieval)
-        asked = self.topic.language.prompt("reflection").fill(frame=self.style.frame)
-        messages = (self._system, *self.memory.recent(asked))
+        language, facts = self.topic.language, Facts(count=INSIGHTS)
+        if self.style.evidence:
+            traces = self.memory.evidence()
+            lines = [f"{number}. {memory_line(trace, language)}" for number, trace in enumerate(traces, 1)]
+            ask = language.prompt("reflection_cited").fill(frame=self.style.frame, memories="\n".join(lines))
+            messages: tuple[Message, ...] = (self._system, Message("user", f"{self.memory.opening}\n\n{ask}"))
+            facts["memories"] = [(trace.name or "", trace.text) for trace in traces]
+        else:
+            asked = language.prompt("reflection").fill(frame=self.style.frame)
+            messages = (self._system, *self.memory.recent(asked))
         sampling = self.style.sampling._replace(max_tokens=INSIGHT_TOKENS)
-        return self._request("reflection", messages, sampling, seed, Facts(count=INSIGHTS))
+        return self._request("reflection", messages, sampling, seed, facts)
 
     def absorb_reflection(self, reply: Reply) -> Note:
-        """Keep the insights; the note has one per line."""
-        note = _note_in(reply, read_insights)
-        if isinstance(self.memory, Retrieval):
-            self.memory.conclude(note.text.split("\n") if note.text else ())
-        return note
+        """Keep the insights, with the memories that they cite; the note has one per line."""
+        note = note_in(reply, read_insights)
+        if not isinstance(self.memory, Retrieval):
+            return note
+        texts = note.text.split("\n") if note.text else []
+        if not self.style.evidence:
+            self.memory.conclude([(text, ()) for text in texts])
+            return note
+        memories = self.memory.evidence()
+        cited = [cited_numbers(text, len(memories)) for text in texts]
+        self.memory.conclude([(text, [memories[number - 1] for number in numbers]) for text, numbers in cited])
+        return Note("\n".join(text for text, _ in cited)) if cited else note
 
     def unweighed(self) -> list[Trace]:
         """Return the memories whose importance is still to be asked; each is returned once."""
@@ -187,8 +225,3 @@ class InnerThoughts:
         reading = Reading(None, reply.failure.name) if reply.failure else read_rating(reply.text, WEIGHTS)
         trace.importance = reading.value
         return reading
-
-
-def _note_in(reply: Reply, read: Callable[[str], Note]) -> Note:
-    """Read a note, or return why there is none."""
-    return read(reply.text) if reply.text else Note(None, reply.failure.name if reply.failure else "empty")

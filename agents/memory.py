@@ -12,6 +12,7 @@ embeddings); the model is asked for importance only if a scenario says so, other
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections import Counter, deque
@@ -28,6 +29,8 @@ LEAST, MOST = 1.0, 10.0
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
+LINES, INSIGHTS = "lines", "insights"
+"""Parts that `Memory.without` leaves out."""
 Line = tuple[str | None, str]
 """(None, own reply) or (name, line of another agent), without the instruction."""
 
@@ -37,7 +40,7 @@ class Trace:
     """One memory: `name` said `text` (None: the agent itself). `time` counts the lines up to it.
 
     `importance` is None if it is still to be asked, or could not be read. `insight`: the agent concluded it, no one
-    said it.
+    said it. `sources` are the memories that an insight cites, `number` counts the insights of the agent from 1.
     """
 
     name: str | None
@@ -45,23 +48,69 @@ class Trace:
     time: int
     importance: float | None
     insight: bool = False
+    number: int = 0
+    sources: tuple[Trace, ...] = ()
+
+    @property
+    def depth(self) -> int | None:
+        """0 for a line, for an insight 1 more than the deepest memory that it cites; None where that is unknown.
+
+        >>> line = Trace("Bob", "Trees help.", 1, 5.0)
+        >>> Trace(None, "Bob likes trees.", 2, 10.0, True, 1, (line,)).depth
+        1
+        """
+        if not self.insight:
+            return 0
+        depths = [source.depth for source in self.sources]
+        known = [depth for depth in depths if depth is not None]
+        return 1 + max(known) if known and len(known) == len(depths) else None
 
 
-def top_memories(traces: Sequence[Trace], query: str, now: int, count: int) -> list[Trace]:
+def top_memories(
+    traces: Sequence[Trace], query: str, now: int, count: int, relevant: Sequence[float | None] | None = None
+) -> list[Trace]:
     """Return the `count` memories that score highest, in their order in time; of equal ones the later."""
-    scores = memory_scores(traces, query, now)
+    scores = memory_scores(traces, query, now, relevant)
     ranked = sorted(range(len(traces)), key=lambda place: (scores[place], place), reverse=True)
     return [traces[place] for place in sorted(ranked[:count])]
 
 
-def memory_scores(traces: Sequence[Trace], query: str, now: int) -> list[float]:
+Vector = tuple[float, ...]
+
+
+def vector_relevance(query: Sequence[Vector | None], vectors: Sequence[Vector | None]) -> list[float | None]:
+    """Return the cosine of each embedding with the mean of those of the query, all of length 1; None where one is unknown.
+
+    >>> vector_relevance([(1.0, 0.0), (0.0, 1.0)], [(2.0, 2.0), (0.0, -1.0), None])
+    [1.0, -0.71, None]
+    """
+    known = [_unit(vector) for vector in query if vector is not None]
+    if not known:
+        return [None] * len(vectors)
+    mean = _unit(tuple(sum(parts) for parts in zip(*known, strict=True)))
+    return [
+        None if vector is None else round(sum(a * b for a, b in zip(mean, _unit(vector), strict=True)), 2)
+        for vector in vectors
+    ]
+
+
+def _unit(vector: Vector) -> Vector:
+    length = math.hypot(*vector)
+    return tuple(value / length for value in vector) if length else vector
+
+
+def memory_scores(
+    traces: Sequence[Trace], query: str, now: int, relevant: Sequence[float | None] | None = None
+) -> list[float]:
     """Return for each memory the mean of its recency, importance and relevance, as far as they are known, each scaled
     to 0-1.
+
+    relevant: the relevance of each; by default that of its words to the query.
     """
     columns: list[list[float | None]] = [
         [DECAY ** (now - trace.time) for trace in traces],
         [trace.importance for trace in traces],
-        [*relevance(query, [trace.text for trace in traces])],
+        [*(relevance(query, [trace.text for trace in traces]) if relevant is None else relevant)],
     ]
     rows = [[value for value in row if value is not None] for row in zip(*map(min_max, columns), strict=True)]
     return [sum(row) / len(row) for row in rows]
@@ -125,6 +174,8 @@ class Memory:
     def __init__(self, opening: str):
         self.opening = opening
         self.names: frozenset[str] = frozenset()
+        self.first_heard: tuple[str, str] | None = None
+        self.first_said: str | None = None
         self._sent: list[Message] = []
         self._heard: list[str] = []
 
@@ -137,17 +188,38 @@ class Memory:
         """Keep a line that another agent said."""
         if name not in self.names:
             self.names |= {name}
+        self.first_heard = self.first_heard or (name, text)
         self._keep(name, text)
 
     def _keep(self, name: str | None, text: str) -> None:
         self._heard.append(f"{name}: {text}")
 
-    def messages(self, instruction: str) -> tuple[Message, ...]:
-        """Return all that is remembered, and the instruction last. Asking leaves no trace."""
+    def messages(self, instruction: str, query: str = "") -> tuple[Message, ...]:
+        """Return all that is remembered, and the instruction last. Asking leaves no trace.
+
+        query: what memories are retrieved for, if it is not the instruction.
+        """
         return (*self._sent, self._next(instruction))
 
     def spoke(self, instruction: str, text: str) -> None:
         """Keep the agent's own reply to an instruction."""
+        self.first_said = self.first_said or text
+        self._keep_own(instruction, text)
+
+    def retrieved(self, query: str) -> list[Trace]:
+        """Return the older memories that are in the messages besides the latest lines."""
+        return []
+
+    @property
+    def insights(self) -> list[Trace]:
+        """The insights of the latest reflection."""
+        return []
+
+    def without(self, part: str) -> Memory:
+        """Return a memory that lacks all LINES (it has nothing but the opening) or the INSIGHTS. This one does not change."""
+        return Memory(self.opening) if part == LINES else self
+
+    def _keep_own(self, instruction: str, text: str) -> None:
         self._sent += (self._next(instruction), Message("assistant", text))
         self._heard = []
 
@@ -179,10 +251,10 @@ class LastLines(Memory):
     def _keep(self, name: str | None, text: str) -> None:
         self._lines.append((name, text))
 
-    def spoke(self, instruction: str, text: str) -> None:
+    def _keep_own(self, instruction: str, text: str) -> None:
         self._keep(None, text)
 
-    def messages(self, instruction: str) -> tuple[Message, ...]:
+    def messages(self, instruction: str, query: str = "") -> tuple[Message, ...]:
         return _chat(self._lines, self.opening, instruction)
 
 
@@ -193,7 +265,7 @@ class Summary(LastLines):
         super().__init__(opening, size)
         self.header, self.summary, self._lines = language.prompt("summary_header").text, "", []
 
-    def messages(self, instruction: str) -> tuple[Message, ...]:
+    def messages(self, instruction: str, query: str = "") -> tuple[Message, ...]:
         return _chat(self._lines, self._start(), instruction)
 
     @property
@@ -217,7 +289,7 @@ class Retrieval(LastLines):
     """The last `size` lines in full, and the `size` most fitting memories of what came before, including own insights.
 
     `importance`: novelty, or asked (then the model rates it). After every `reflect` lines (0: never) it is time for
-    insights.
+    insights. `vectors` are the embeddings of texts, if relevance goes by them (None: by words).
     """
 
     def __init__(self, opening: str, size: int, language: Language, importance: str = "novelty", reflect: int = 0):
@@ -225,6 +297,7 @@ class Retrieval(LastLines):
         self.importance, self.reflect, self._lines, self.language = importance, reflect, [], language
         self.header = language.prompt("retrieval_header").text
         self.traces: list[Trace] = []
+        self.vectors: Mapping[str, Vector | None] | None = None
         self.unweighed: list[Trace] = []
         self._known: set[str] = set()
         self._reflected = 0
@@ -237,13 +310,34 @@ class Retrieval(LastLines):
         self.unweighed += [trace] if asked else []
         self._known.update(words(text))
 
-    def messages(self, instruction: str) -> tuple[Message, ...]:
+    def messages(self, instruction: str, query: str = "") -> tuple[Message, ...]:
+        recent, top = self._lines[-self.size :], self.retrieved(query or instruction)
+        recalled = "\n".join([self.header, *[memory_line(trace, self.language) for trace in top]]) if top else ""
+        return _chat(recent, _paragraphs(self.opening, [], recalled), instruction)
+
+    def retrieved(self, query: str) -> list[Trace]:
         recent = self._lines[-self.size :]
         older = [trace for trace in self.traces if trace.insight or trace.time <= len(self._lines) - len(recent)]
-        query = "\n".join([*[text for _, text in recent], instruction])
-        top = top_memories(older, query, len(self._lines), self.size)
-        recalled = "\n".join([self.header, *[_recalled(trace, self.language) for trace in top]]) if top else ""
-        return _chat(recent, _paragraphs(self.opening, [], recalled), instruction)
+        return self._top(older, [*[text for _, text in recent], query])
+
+    def _top(self, older: Sequence[Trace], query: Sequence[str]) -> list[Trace]:
+        """Return the memories that fit some texts best: by their words, or by their embeddings if there are `vectors`."""
+        relevant = None
+        if self.vectors is not None:
+            wanted = [self.vectors.get(text) for text in query]
+            relevant = vector_relevance(wanted, [self.vectors.get(trace.text) for trace in older])
+        return top_memories(older, "\n".join(query), len(self._lines), self.size, relevant)
+
+    @property
+    def insights(self) -> list[Trace]:
+        return [trace for trace in self.traces if trace.insight and trace.time == self._reflected]
+
+    def without(self, part: str) -> Memory:
+        if part != INSIGHTS:
+            return super().without(part)
+        rest = copy.copy(self)
+        rest.traces = [trace for trace in self.traces if not trace.insight]
+        return rest
 
     @property
     def reflects(self) -> bool:
@@ -254,10 +348,20 @@ class Retrieval(LastLines):
         """Return what was said since the last insights, and the instruction last."""
         return _chat(self._lines[self._reflected :], self.opening, instruction)
 
-    def conclude(self, insights: Sequence[str]) -> None:
-        """Keep insights as memories of the highest importance. The next ones are due after `reflect` more lines."""
-        self.traces += [Trace(None, text, len(self._lines), MOST, insight=True) for text in insights]
-        self._reflected = len(self._lines)
+    def evidence(self) -> list[Trace]:
+        """Return what new insights may cite: the `size` most fitting older memories, then all lines since the last insights."""
+        new = [trace for trace in self.traces if not trace.insight and trace.time > self._reflected]
+        older = [trace for trace in self.traces if trace.insight or trace.time <= self._reflected]
+        return [*self._top(older, [trace.text for trace in new]), *new]
+
+    def conclude(self, insights: Sequence[tuple[str, Sequence[Trace]]]) -> None:
+        """Keep insights, each with the memories that it cites, as memories of the highest importance. The next ones are due
+        after `reflect` more lines.
+        """
+        now, known = len(self._lines), sum(trace.insight for trace in self.traces)
+        for number, (text, sources) in enumerate(insights, known + 1):
+            self.traces.append(Trace(None, text, now, MOST, True, number, tuple(sources)))
+        self._reflected = now
 
 
 def _chat(lines: Iterable[Line], opening: str, instruction: str) -> tuple[Message, ...]:
@@ -280,7 +384,7 @@ def _paragraphs(opening: str, heard: Sequence[str], instruction: str) -> str:
     return "\n\n".join(filter(None, (opening, "\n".join(heard), instruction)))
 
 
-def _recalled(trace: Trace, language: Language) -> str:
+def memory_line(trace: Trace, language: Language) -> str:
     """Return a memory as a line that cannot be taken for a line said now."""
     if trace.name is not None and not trace.insight:
         return f"{trace.name}: {trace.text}"

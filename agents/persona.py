@@ -210,6 +210,17 @@ def _first_names(society: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in load_society(society).names.values() for name in names))
 
 
+def add_history(person: Persona, history: str, language: Language) -> Persona:
+    """Return a persona who knows what it wrote before, on one line after its backstory; without a history, the persona as it is.
+
+    >>> add_history(Persona("", "green", "Ann", "You are Ann."), "Trees first!", ENGLISH).backstory
+    'You are Ann. What you have written before, in your own words: "Trees first!"'
+    """
+    if not (text := " ".join(history.split())):
+        return person
+    return replace(person, backstory=f"{person.backstory} {language.fill('history', text=text)}")
+
+
 def persona_reminder(backstory: str, language: Language) -> str:
     """Return the reminder of who an agent is."""
     return language.prompt("reminder").fill(persona=backstory)

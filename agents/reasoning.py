@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from parley.agents.language import Language
 from parley.agents.reply_cleaning import is_refusal
 from parley.llm.registry import Registry
+from parley.llm.request import Reply
 
 NONE = "none"
 ABILITIES = Registry("ability", __name__, "parley.reasoning", ("ask", "read", "tokens"))
@@ -122,6 +123,11 @@ def open_ability(spec: str) -> Ability | None:
     return ability
 
 
+def note_in(reply: Reply, read: Callable[[str], Note]) -> Note:
+    """Read a note, or return why there is none."""
+    return read(reply.text) if reply.text else Note(None, reply.failure.name if reply.failure else "empty")
+
+
 def plain_note(text: str) -> Note:
     """Read a reply as a note of one line; an empty reply or a refusal is no note."""
     line = " ".join(text.split())
@@ -165,3 +171,21 @@ def read_insights(text: str) -> Note:
     lines = [re.sub(r"^\s*(?:\d+[.)]|[-*•])\s*", "", line).strip() for line in text.splitlines()]
     insights = [" ".join(line.split()) for line in lines if line and not line.endswith(":")][:INSIGHTS]
     return Note("\n".join(insights)) if insights else Note(None, "empty")
+
+
+def cited_numbers(text: str, count: int) -> tuple[str, list[int]]:
+    """Return an insight without the numbers in brackets at its end, and the numbers, from 1 to `count`, each once.
+
+    A number of no memory makes the whole citation unknown, as does a missing one: no numbers.
+
+    >>> cited_numbers("Bob yields (because of 1, 3).", 3)
+    ('Bob yields.', [1, 3])
+    >>> cited_numbers("Bob yields (1, 4)", 3)
+    ('Bob yields', [])
+    """
+    found = re.search(r"\s*[(\[]([^()\[\]]*\d[^()\[\]]*)[)\]]([.!?]?)\s*$", text)
+    if not found:
+        return text, []
+    numbers = list(dict.fromkeys(map(int, re.findall(r"\d+", found[1]))))
+    known = all(1 <= number <= count for number in numbers)
+    return text[: found.start()].rstrip() + found[2], numbers if known else []

@@ -13,18 +13,18 @@ class DebateStyle(NamedTuple):
     frame       what the prompts call it: debate, conversation
     words       how many words a reply may have
     cut         what happens to a longer reply: none (it stays), sentence (its last whole sentence within the limit),
-                last (its
-                last words)
+                last (its last words)
     reader      how ratings are read (agents/scales.py)
     format      free, or structured (a case, a question, a role, opening and closing statements)
     think       what an agent does before it speaks (agents/reasoning.py)
     importance  and reflect: see `agents.memory.Retrieval`
     listing     the order in which the answers to a survey question are listed (`agents.topic.answer_order`)
     reminder    whether an agent is told who it is before every utterance, survey and private thought (not before
-                summaries,
-                reflections, ratings of importance, interviews and the questionnaire)
+                summaries, reflections, ratings of importance, interviews and the questionnaire)
     chain       survey questions of whose last answers the agent is reminded before it speaks or acts, and in a survey of
                 those before the question asked
+    evidence    whether insights cite the memories that they follow from
+    plan        the rounds of a day, at whose start an agent writes a plan; 0: no plans
     """
 
     frame: str
@@ -41,6 +41,8 @@ class DebateStyle(NamedTuple):
     listing: str = "given"
     reminder: bool = False
     chain: tuple[str, ...] = ()
+    evidence: bool = False
+    plan: int = 0
 
 
 class Speech(NamedTuple):

@@ -41,6 +41,8 @@ FURTHER = (
     "exposures",
     "decisions",
     "versions",
+    "insights",
+    "interviews",
 )
 
 
@@ -126,6 +128,11 @@ class Tables:
                 report before the first one), received (the version, by the iteration in which it was written; 0: the report),
                 source (the agent from whom it came; 0: the report itself), iteration (of the version that the agent made of it;
                 empty where it writes none), depth (retellings since the report), text, reason (why there is no text)
+    insights:   one row per insight that cites memories: the keys, round, iteration (before that turn), number (of the agent's
+                insights, from 1), text, depth (1: it cites lines alone), reason (why there is no depth), parents (JSON: cited
+                insights by number), lines (JSON: cited lines as the agent remembers them)
+    interviews: one row per question of an interview and condition of the memory: the keys, round, question, about (the
+                kind of its right answer), condition, asked (its text), truth (the right answer), text (the answer), reason, raw
     """
 
     header: events.Header
@@ -144,6 +151,8 @@ class Tables:
     exposures: pd.DataFrame
     decisions: pd.DataFrame
     versions: pd.DataFrame
+    insights: pd.DataFrame
+    interviews: pd.DataFrame
     finished: bool
 
     @property
@@ -264,6 +273,8 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         exposures=_exposures(kinds[events.Shown]),
         decisions=_with_keys(_decisions(frames[events.Decided](), frames[events.StateDrawn]()), agents),
         versions=_versions(kinds[events.Received], kinds[events.Utterance], kinds[events.Endowed], agents),
+        insights=_with_keys(_insights(frames[events.Concluded]()), agents),
+        interviews=_with_keys(frames[events.Interviewed](), agents),
         finished=bool(kinds[events.Ended]),
     )
 
@@ -369,6 +380,13 @@ def _acts(frame: pd.DataFrame) -> pd.DataFrame:
     for name in ("offered", "probabilities", "options", "target_probabilities", "earlier"):
         frame[name] = _column(json.dumps(list(values)) if values else None for values in frame[name])
     frame["target"] = frame["target"].astype("Int64")
+    return frame
+
+
+def _insights(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in ("parents", "lines"):
+        frame[name] = _column(json.dumps(list(values), ensure_ascii=False) for values in frame[name])
+    frame["depth"] = frame["depth"].astype("Int64")
     return frame
 
 

@@ -35,6 +35,11 @@ SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), F
     "persuasion": ("--repetitions", "10"),
     "recollection": ("--repetitions", "10"),
     "herding": ("--repetitions", "40"),
+    "gun_polarisation": ("--repetitions", "2"),
+    "inflammatory": ("--repetitions", "2"),
+    "basic_income": ("--repetitions", "2"),
+    "hurricane": ("--repetitions", "2"),
+    "days": ("--repetitions", "5"),
 }
 """With what a preset's figure is drawn, beside --llm oracle, where it is not TWO: less than the preset asks for."""
 

@@ -36,7 +36,7 @@ from parley.llm.registry import Registry
 
 GRAPHS = Registry("graph", __name__, "parley.graphs", ("build", "pairs", "fits"))
 NUMBERED = re.compile(r"n?\d+")
-PARTY, PERSONA = "party", "persona"
+PARTY, PERSONA, HISTORY = "party", "persona", "history"
 
 
 class Node(NamedTuple):

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypedDict
 
+EMBEDDING = "embedding"
+"""The purpose of a request whose message is a text, and whose reply is its embedding, as a JSON list of numbers."""
+
 PURPOSES: Mapping[str, str] = {
     # people in a debate or a deliberation
     "speech": "an utterance: a reply, a statement, a post, a story, an opinion or critique for the mediator (`form` says which)",
@@ -20,8 +23,10 @@ PURPOSES: Mapping[str, str] = {
     "bdi": "a private note: belief, desire and intention",
     "latent": "a private note: stance and feeling",
     "bounded": "a private note in a few words",
+    "plan": "a private plan for a day",
     "reflection": "insights into what was said",
     "importance": "how much one remembered line matters",
+    "embedding": "the embedding of a text: a list of numbers",
     "act": "what somebody does on a social medium, of the acts that are possible",
     "target": "which post of a feed the act is about",
     "search": "the words of a search for posts",
@@ -40,6 +45,7 @@ PURPOSES: Mapping[str, str] = {
     "correction_quality": "how much of a quality (refutation, evidence, politeness, factuality) has a reply to a post?",
     "sentiment": "how negative or positive is the feeling that a statement expresses?",
     "agreement": "how strongly does a statement agree with a claim?",
+    "recall": "how much of the truth does an answer recall?",
     "payoff": "how strongly would the author of an opinion agree with a statement?",
     "payoff_ranking": "how would the author of an opinion rank statements?",
     "preference": "which of two statements would the author of an opinion rather agree with?",
@@ -101,6 +107,14 @@ class Facts(TypedDict, total=False):
     position: str  # a survey's answer to the issue, agreement with which is asked
     count: int  # how many insights or questions
     line: str  # a line to be weighed
+    memories: Sequence[
+        tuple[str, str]
+    ]  # what an insight can cite, in the order of its numbers from 1: speaker ("": oneself), text
+    about: str  # of an interview, what is to be recalled: self, said, heard, plan, insight
+    plan: str  # the speaker's plan for the day, as far as the prompt says it
+    insights: Sequence[str]  # the speaker's insights in the prompt
+    remembered: Sequence[str]  # older own lines in the prompt
+    truth: str  # what really was
     acts: Sequence[str]  # what somebody can do on a social medium, in the order of the allowed answers
     posts: Sequence[tuple[str, int]]  # the posts that are shown: text and score
     options: Mapping[str, Sequence[int]]  # the numbers of the posts (from 1) that each act can be about

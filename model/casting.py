@@ -9,11 +9,11 @@ from functools import cache, partial
 from itertools import product
 from typing import Any, NamedTuple, cast
 
-from parley.agents.persona import Persona, load_personas, party_of, rename_persona
+from parley.agents.persona import Persona, add_history, load_personas, party_of, rename_persona
 from parley.agents.society import DEFAULT
 from parley.environments._social_graph import Links
 from parley.environments.base import Group, Networked
-from parley.environments.graphs import Node
+from parley.environments.graphs import HISTORY, Node
 from parley.environments.link_attributes import NO_TIES, Ties
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
@@ -148,6 +148,13 @@ def _with_links(scenario: Scenario, group: Group, seating: RoomSeating) -> RoomS
         return seating
     draws = [stream(scenario.seed, "graph", group.people_name, seating.repetition) for _ in range(2)]
     nodes, ties = environment.nodes(group.seats, draws[0]), environment.ties(group.seats, draws[1])
+    if any(HISTORY in node.attributes for node in nodes):
+        language = scenario.society.language
+        places = [
+            place._replace(persona=add_history(place.persona, str(node.attributes.get(HISTORY, "")), language))
+            for place, node in zip(seating.places, nodes, strict=True)
+        ]
+        seating = seating._replace(places=tuple(places), present=tuple([place.persona for place in places]))
     return seating._replace(nodes=nodes, ties=ties)
 
 

@@ -23,6 +23,7 @@ from parley.llm.backends.replay import Replay
 from parley.llm.budget import Price, Prices, cost_by_model
 from parley.llm.errors import MissingRecording, UserError
 from parley.llm.journal import read_identity, reply_rate, thinking_tokens
+from parley.llm.purposes import EMBEDDING
 from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, total
 from parley.model import attendance
 from parley.model.debate import DebateModel
@@ -41,7 +42,7 @@ REPLIES = ("speech", "critique", "decision")
 """Purposes of calls for what an agent, or its representative, says or chooses."""
 ACTS = ("act", "target", "search")
 """Purposes of calls for what people do on a social medium."""
-NOTES = ("reflection", "importance", "summary")
+NOTES = (EMBEDDING, "reflection", "importance", "plan", "summary")
 """Purposes of calls for notes of an agent to itself, in addition to its reasoning."""
 RUNS = Path("runs")
 LATEST = 50
@@ -158,6 +159,7 @@ class _Counter:
 
     def __init__(self, scenario: Scenario, full: bool):
         self.full, self.asks = full, scenario.surveys.asks
+        self.embeds = scenario.speech.relevance == "embedding"
         longest = int(scenario.style.sampling.max_tokens / TOKENS_PER_WORD)
         self.line = " ".join(["word"] * (max(longest, scenario.speech.words) if full else scenario.speech.words))
         self.purposes, self.calls = Counter[str](), Counter[str]()
@@ -166,9 +168,11 @@ class _Counter:
 
     def answer(self, request: Request) -> str:
         """Return the first allowed answer, a ranking, or a line of the length that is asked for."""
-        text = request.answers[0] if request.answers else self.line
+        text = request.answers[0] if request.answers else "[1]" if request.purpose == EMBEDDING else self.line
         if request.purpose == "ranking" and not request.answers:
             text = " > ".join(re.findall(r"(?m)^([A-Z]): ", request.messages[-1].content)) or self.line
+        if self.embeds and request.purpose == "speech":  # each text is embedded once, so no two lines may be alike
+            text = f"{self.purposes['speech']} {text.partition(' ')[2]}"
         self.purposes[request.purpose] += 1
         self.calls[request.voice] += 1
         times = self.asks if self.full and request.purpose == "survey" else 1

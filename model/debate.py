@@ -21,6 +21,7 @@ from typing import Any, cast
 
 import mesa
 
+from parley.agents.memory import Retrieval
 from parley.agents.topic import Topic, forecast_probe
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
@@ -54,7 +55,7 @@ from parley.model.scenario import Scenario
 from parley.model.stepping import SteppedModel
 from parley.model.story_round import run_story_round
 from parley.model.surrogate_seats import load_surrogates
-from parley.model.surveys import run_closing, run_questionnaire, run_surveys
+from parley.model.surveys import run_closing, run_interviews, run_questionnaire, run_surveys
 from parley.model.trait_assignment import alternate_sides
 from parley.model.validation import check_taught
 
@@ -169,6 +170,7 @@ class DebateModel(SteppedModel):
         self._identity = identity_text(self.backend)
         key = None if isinstance(self.recorder, NullRecorder) else self._journal_key
         self.context = RunContext(self.setup.seed, key, self.setup.surveys.asks)
+        self.context.embedder = scenario.EMBEDDER if scenario.EMBEDDER in self.voices else ""
         self.context.preview = self.recorder if isinstance(self.recorder, Preview) else None
         self._previous_attitudes: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
@@ -275,6 +277,8 @@ class DebateModel(SteppedModel):
         self._survey(self.debating_rooms)
         if self.round == self.setup.rounds and self.setup.surveys_after(self.round):
             self._close_deliberations()
+        if self.round == self.setup.rounds and (questions := self.setup.surveys.interview):
+            self._run_conversations([run_interviews(room, questions) for room in self.debating_rooms])
 
     def _forget_ratings(self) -> None:
         """Keep the last attitudes for this round, and clear them: an attitude that is not asked for is None."""
@@ -369,6 +373,10 @@ class DebateModel(SteppedModel):
         room.society = build_social_graph(seating, list(members), self.setup.seed, self.previous_attitude)
         if room.society:
             room.society.likeness = room.words.likeness
+        if self.setup.speech.relevance == "embedding":
+            for agent in agents:
+                if isinstance(agent.memory, Retrieval):
+                    agent.memory.vectors = room.vectors
         room.turn_probes = self.setup.surveys.turn_probes(self.setup.subject.topic(seating.topic))
         return room
 

@@ -364,7 +364,8 @@ class Summarised(AgentAtTurn):
 class Private(AgentAtTurn):
     """A note that an agent wrote before a turn. No other agent reads it.
 
-    `purpose`: an ability (bdi, latent, ...), reflection (conclusions, one a line) or importance (1 to 10, of the line `of`).
+    `purpose`: an ability (bdi, latent, ...), plan, reflection (conclusions, one a line) or importance (1 to 10, of the line
+    `of`).
     `raw` is the reply of the model, if reading changed it.
     """
 
@@ -373,6 +374,41 @@ class Private(AgentAtTurn):
     reason: str | None
     raw: str | None = None
     of: str | None = None
+
+
+@event
+class Concluded(AgentAtTurn):
+    """An insight of a reflection that cites memories. `number` counts the insights of the agent from 1.
+
+    `parents` are the insights that it cites, by number, and `lines` the lines, as the agent remembers them. `depth` is 1 more
+    than that of the deepest memory cited; a line has 0. It is None, with a `reason`, if no cited memory could be read, or if an
+    insight without depth is cited.
+    """
+
+    number: int
+    text: str
+    depth: int | None
+    reason: str | None
+    parents: tuple[int, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+@event
+class Interviewed(OfAgent):
+    """The answer to a question about what the agent recalls (agents/recollection.py), under a condition of its memory.
+
+    `question` is its name, `about` the kind of its right answer, `asked` its text, `truth` the right answer. Without a truth
+    nothing is asked (`nothing_to_recall`).
+    """
+
+    question: str
+    about: str
+    condition: str
+    asked: str
+    truth: str | None
+    text: str | None
+    reason: str | None
+    raw: str | None = None
 
 
 @event

@@ -36,6 +36,7 @@ class RunContext:
     `seed` is the seed of the run. `key` returns the journal key of a request; without it calls are not recorded.
     `asks` is how often a survey question is asked until the reply can be read.
     `failure_details` holds the message of the first failed call, by the name of the failure.
+    `embedder` is the voice of the model that embeds texts.
     `preview` is told of lines and requests at once (model/recorder.py).
     """
 
@@ -44,6 +45,7 @@ class RunContext:
     asks: int = 1
     failure_details: dict[str, str] = field(default_factory=dict)
     preview: Preview | None = None
+    embedder: str = ""
 
 
 @dataclass(slots=True)
@@ -57,7 +59,8 @@ class RoomState:
     representatives of members by id. `heard` lists the turns that each agent heard, in a network those of this round. In a
     network, `society` holds the links, and `posts` maps each turn that can still be shown to its name, text and form. `words`
     are the words of posts. Where a story goes round, `carried` is the version that each agent carries, by the turn in which it
-    was written (0: the true report), and `posts` has the texts of versions.
+    was written (0: the true report), and `posts` has the texts of versions. `vectors` are
+    the embeddings of what its agents remember (model/embedding.py).
     """
 
     id: str
@@ -80,6 +83,7 @@ class RoomState:
     posts: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     words: WordIndex = field(default_factory=WordIndex)
     carried: dict[int, int] = field(default_factory=dict)
+    vectors: dict[str, tuple[float, ...] | None] = field(default_factory=dict)
     _seeds: dict[int, Callable[..., int]] = field(default_factory=dict)
 
     def writer(self, agent: int, form: str) -> DebateAgent | ProxySeat:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from parley.agents.agent import DebateAgent
-from parley.agents.memory import Trace
+from parley.agents.memory import Retrieval, Trace, memory_line
 from parley.agents.representative import ProxySeat
 from parley.agents.speech import Speech
 from parley.agents.surrogate_agent import SurrogateAgent
@@ -20,7 +20,8 @@ from parley.environments.dyads import TALK
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Reply, Request
 from parley.llm.seeding import derive
-from parley.model.events import Chosen, Event, Private, Proposed, Ranked, Represented, Summarised, Utterance
+from parley.model.embedding import embed_memories
+from parley.model.events import Chosen, Concluded, Event, Private, Proposed, Ranked, Represented, Summarised, Utterance
 from parley.model.room import RoomState, record_call
 from parley.model.surveys import run_surveys
 
@@ -155,20 +156,21 @@ def _watch_replies(conversation: Conversation[Result], watch: Callable[[Request,
 
 
 class PreTurnRequest(NamedTuple):
-    """A request of an agent to itself. `absorb` hands the reply to the agent, and returns the event to record."""
+    """A request of an agent to itself. `absorb` hands the reply to the agent, and returns the events to record."""
 
     speaker: int
     request: Request
-    absorb: Callable[[Reply], Event]
+    absorb: Callable[[Reply], list[Event]]
 
 
 def prepare(room: RoomState, scheduled: Sequence[ScheduledTurn], events: list[Event]) -> Conversation[None]:
     """Ask the next speakers for private notes: one kind of note after the other, each of all speakers at once."""
+    yield from embed_memories(room, [one.speaker for one in scheduled], events)
     for kind in PRE_TURN_REQUESTS:
         asked = [request for one in scheduled for request in kind(room, one)]
         replies = yield from ask_all([one.request for one in asked])
         for (speaker, request, absorb), reply in zip(asked, replies, strict=True):
-            events.append(absorb(reply))
+            events += absorb(reply)
             record_call(events, room, speaker, request, reply)
 
 
@@ -178,10 +180,10 @@ def summary(room: RoomState, scheduled: ScheduledTurn) -> Iterator[PreTurnReques
     if not speaker.memory.overflows:
         return
 
-    def absorb(reply: Reply) -> Event:
+    def absorb(reply: Reply) -> list[Event]:
         speaker.absorb_summary(reply)
         reason = reply.failure.name if reply.failure else None
-        return Summarised(room.id, room.round, scheduled.iteration, scheduled.speaker, reply.text, reason)
+        return [Summarised(room.id, room.round, scheduled.iteration, scheduled.speaker, reply.text, reason)]
 
     request = speaker.compose_summary(room.seed(scheduled.speaker, "summary", iteration=scheduled.iteration))
     yield PreTurnRequest(scheduled.speaker, request, absorb)
@@ -207,7 +209,29 @@ def reflection(room: RoomState, scheduled: ScheduledTurn) -> Iterator[PreTurnReq
     speaker = room.members[scheduled.speaker]
     if speaker.reflects:
         request = speaker.compose_reflection(room.seed(scheduled.speaker, "reflection", iteration=scheduled.iteration))
-        yield _private(room, scheduled, "reflection", request, speaker.absorb_reflection)
+        asked = _private(room, scheduled, "reflection", request, speaker.absorb_reflection)
+        yield asked._replace(absorb=lambda reply: [*asked.absorb(reply), *_insights(room, scheduled)])
+
+
+def _insights(room: RoomState, scheduled: ScheduledTurn) -> Iterator[Event]:
+    """Yield the insights that the speaker has just written, if they cite memories."""
+    speaker = room.members[scheduled.speaker]
+    if not speaker.style.evidence or not isinstance(speaker.memory, Retrieval):
+        return
+    place, language = (room.id, room.round, scheduled.iteration, scheduled.speaker), speaker.topic.language
+    for trace in speaker.memory.insights:
+        reason = None if trace.depth else "unknown_depth" if trace.sources else "no_evidence"
+        parents = tuple([source.number for source in trace.sources if source.insight])
+        lines = tuple([memory_line(source, language) for source in trace.sources if not source.insight])
+        yield Concluded(*place, trace.number, trace.text, trace.depth, reason, parents, lines)
+
+
+def plan(room: RoomState, scheduled: ScheduledTurn) -> Iterator[PreTurnRequest]:
+    """Ask for the plan of the day before the agent's first turn in it, unless the agent cannot speak now."""
+    speaker = room.members[scheduled.speaker]
+    if speaker.plans(room.round) and speaker.blocked_reason(scheduled.form) is None:
+        request = speaker.compose_plan(room.seed(scheduled.speaker, "plan", iteration=scheduled.iteration))
+        yield _private(room, scheduled, "plan", request, partial(speaker.absorb_plan, round_=room.round))
 
 
 def thought(room: RoomState, scheduled: ScheduledTurn) -> Iterator[PreTurnRequest]:
@@ -229,10 +253,10 @@ def _private(
 ) -> PreTurnRequest:
     """Return a request whose reply is recorded as a private note. `read` returns its text and the reason where it is missing."""
 
-    def absorb(reply: Reply) -> Event:
+    def absorb(reply: Reply) -> list[Event]:
         text, reason = read(reply)
         place = (room.id, room.round, scheduled.iteration, scheduled.speaker)
-        return Private(*place, purpose, text, reason, _raw_of(reply, text), line)
+        return [Private(*place, purpose, text, reason, _raw_of(reply, text), line)]
 
     return PreTurnRequest(scheduled.speaker, request, absorb)
 
@@ -242,5 +266,5 @@ def _raw_of(reply: Reply, text: str | None) -> str | None:
     return reply.text if reply.text != text else None
 
 
-PRE_TURN_REQUESTS = (summary, importance, reflection, thought)
+PRE_TURN_REQUESTS = (summary, importance, reflection, plan, thought)
 """The private notes before a turn, in the order in which they are asked for."""

@@ -41,8 +41,9 @@ from parley.model.scenario_blocks import (
 )
 from parley.model.trait_assignment import TraitAssignment, assign_traits
 
-MEDIATOR, REPRESENTATIVE, PLANNER = "mediator", "representative", "planner"
-"""Names of the mediator, of representatives and of a planner that is a model, where a field names a party or a seat."""
+MEDIATOR, REPRESENTATIVE, PLANNER, EMBEDDER = "mediator", "representative", "planner", "embedder"
+"""Names of the mediator, of representatives, of a planner that is a model and of a model that embeds texts, where a field names a
+party or a seat."""
 STAND_IN = "surrogate:"
 """The beginning of a spec that names a surrogate instead of a model (model/surrogate_seats.py)."""
 PRESETS = Path(__file__).parent / "scenarios"
@@ -129,6 +130,7 @@ class Scenario:
         names = [*self.party_and_seat_names, *([MEDIATOR] if self.mediated else [])] if entries else []
         names += [REPRESENTATIVE] if self.people.represented != "none" else []
         names += [PLANNER] if getattr(self.environment, "planner", "") == "model" else []
+        names += [EMBEDDER] if self.speech.relevance == "embedding" else []
         values: dict[str, str] = {}
         for entry in entries:
             who, _, value = entry.partition(mark)
@@ -280,8 +282,11 @@ def _shared_topics(topics: Iterable[str], society: str) -> tuple[str, ...]:
 
 
 def _addressed(one: Intervention, society: Society) -> Intervention:
-    """Return an intervention to the parties of a society, where it says `first` or `second`."""
-    return replace(one, to=tuple(map(society.seat, one.to)))
+    """Return an intervention to, and about, the parties of a society, where it says `first` or `second`."""
+    named: dict[str, Any] = {
+        name: tuple(map(society.seat, getattr(one, name))) for name in ("to", "hear") if hasattr(one, name)
+    }
+    return replace(one, **named)
 
 
 SETTABLE = set(FIELD_BLOCKS) - {"name", "title", "source", "environment", "options"}

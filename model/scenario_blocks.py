@@ -182,6 +182,7 @@ class Surveys:
     )
     forecast: bool = False  # whether agents predict before the debate what they will answer at the end
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read from a reply
+    interview: tuple[str, ...] = ()  # what agents are asked to recall after the last round: names of questions, or all
     listing: Literal["given", "reversed", "shuffled"] = (
         "given"  # the order of the answers to choose from: low to high, high to low, or random
     )
@@ -232,7 +233,14 @@ class Speech:
     importance: Literal["novelty", "asked"] = (
         "novelty"  # with retrieve:K, the importance of a line: by its new words, or as the agent rates it
     )
+    relevance: Literal["words", "embedding"] = (
+        "words"  # with retrieve:K, by what older memories fit the latest lines: common words, or embeddings of a model
+    )
     reflect: int = 0  # with retrieve:K, lines after which an agent writes down its conclusions; 0: never
+    evidence: bool = (
+        False  # with reflect, whether conclusions cite the memories, and earlier conclusions, that they follow from
+    )
+    plan: int = 0  # rounds of a day, at whose start an agent writes a plan for itself; 0: no plans
     reminder: bool = False  # whether agents are reminded of their persona before every reply, rating and note
     think: str = (
         "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/reasoning.py)
@@ -240,14 +248,20 @@ class Speech:
     mediator: str = "draft_revise"  # how a mediator writes statements: NAME[,option=value] (agents/mediators)
 
     def __post_init__(self) -> None:
-        _check_numbers(self, words=1, max_tokens=1, temperature=0, reflect=0)
+        _check_numbers(self, words=1, max_tokens=1, temperature=0, reflect=0, plan=0)
         if not 0 < self.top_p <= 1:
             raise UserError(f"top_p must be above 0 and at most 1, not {self.top_p}")
         if not WORD.fullmatch(self.frame):
             raise UserError(f"frame must be a word, such as debate or conversation, not {self.frame!r}")
         memory = make_memory(self.memory, "")
-        if (self.reflect or self.importance == "asked") and not isinstance(memory, Retrieval):
-            raise UserError(f"reflect and importance only work with memory=retrieve:K, not with memory={self.memory}")
+        if (self.reflect or self.importance == "asked" or self.relevance == "embedding") and not isinstance(
+            memory, Retrieval
+        ):
+            raise UserError(
+                f"reflect, importance and relevance only work with memory=retrieve:K, not with memory={self.memory}"
+            )
+        if self.evidence and not self.reflect:
+            raise UserError("evidence needs conclusions: set reflect=N, the lines after which an agent writes some")
         open_ability(self.think)
 
 
@@ -270,10 +284,10 @@ TOP = ""
 FIELDS = (
     "name", "title", "source", "environment", "options", "society", "topics", "questions", "split", "episodes", "repetitions",
     "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "probe", "also", "chain", "survey",
-    "forecast", "reader", "listing", "asks", "mediator", "represented", "knows", "sides", "format", "closing",
+    "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "knows", "sides", "format", "closing",
     "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
-    "importance", "reflect", "roles", "traits", "confirmation_bias", "believers", "reminder", "think", "adapters",
-    "interventions", "llm", "llms", "seed",
+    "importance", "relevance", "reflect", "evidence", "plan", "roles", "traits", "confirmation_bias", "believers", "reminder",
+    "think", "adapters", "interventions", "llm", "llms", "seed",
 )
 # fmt: on
 """The words that a preset, `--set` and the header of a record use, in the order of the header."""

@@ -6,17 +6,21 @@ After a private deliberation, members also rate the mediator's statements and fi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from parley.agents.participant import Participant, agreement_probe
 from parley.agents.question import questionnaire
+from parley.agents.reasoning import note_in, plain_note
+from parley.agents.recollection import AGAIN, FULL, WITHOUT, asked_and_truth, conditions_of, interview_questions
 from parley.agents.society import Society
 from parley.agents.speech import Rating
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Probe
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Reply, Request
-from parley.model.events import Answered, Event, Rated
+from parley.model.embedding import embed_memories
+from parley.model.events import Answered, Event, Interviewed, Rated
 from parley.model.room import RoomState, record_call
 
 Key = TypeVar("Key")
@@ -25,6 +29,7 @@ Key = TypeVar("Key")
 def run_surveys(room: RoomState, probes: Sequence[Probe]) -> Conversation[list[Event]]:
     """Ask one survey question after the other. Agents remember neither a question nor an answer."""
     events: list[Event] = []
+    yield from embed_memories(room, room.members, events)
     for probe in probes:
         events += yield from run_survey(room, probe)
     return events
@@ -88,6 +93,40 @@ def run_closing(room: RoomState, with_questionnaire: bool) -> Conversation[list[
     if with_questionnaire:
         events += yield from run_questionnaire(room)
     return events
+
+
+def run_interviews(room: RoomState, names: Sequence[str]) -> Conversation[list[Event]]:
+    """Ask all agents who are present what they recall, under every condition of their memory. They remember nothing of it."""
+    events: list[Event] = []
+    yield from embed_memories(room, room.members, events, _recollection_texts(room, names))
+    asked: list[tuple[Interviewed, Request]] = []
+    for number, member in room.members.items():
+        if member.absent or isinstance(member, SurrogateAgent):
+            continue
+        for question in interview_questions(member.topic.language, names):
+            text, truth = asked_and_truth(member, question)
+            place = room.id, room.round, number, question.name, question.about
+            if truth is None:
+                events.append(Interviewed(*place, FULL, text, None, None, "nothing_to_recall"))
+                continue
+            for condition in conditions_of(member):
+                seed = room.seed(number, f"interview {question.name}", int(condition == AGAIN))
+                request = member.compose_recollection(question, text, seed, WITHOUT.get(condition, ""))
+                asked.append((Interviewed(*place, condition, text, truth, None, None), request))
+    replies = yield from ask_all([request for _, request in asked])
+    for (interviewed, request), reply in zip(asked, replies, strict=True):
+        answer = note_in(reply, plain_note)
+        raw = reply.text if reply.text != answer.text else None
+        events.append(replace(interviewed, text=answer.text, reason=answer.reason, raw=raw))
+        record_call(events, room, interviewed.agent, request, reply)
+    return events
+
+
+def _recollection_texts(room: RoomState, names: Sequence[str]) -> list[str]:
+    """Return every question of an interview, as the agents of a room are asked it."""
+    members = [member for member in room.members.values() if not isinstance(member, SurrogateAgent)]
+    questions = interview_questions(_society(room).language, names)
+    return list(dict.fromkeys(asked_and_truth(member, question)[0] for member in members for question in questions))
 
 
 def _society(room: RoomState) -> Society:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from parley.agents.mediators import open_mediator
 from parley.agents.persona import load_personas, parties, party_of, set_name
+from parley.agents.recollection import interview_questions
 from parley.agents.representative import parse_knowledge
 from parley.agents.topic import PUBLIC, TURNS, Topic
 from parley.environments.herding import Herding
@@ -40,6 +41,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     """Yield what does not fit and what to set instead."""
     for topic in scenario.subject.all_topics:
         yield from _probe_problems(scenario, topic)
+        interview_questions(topic.language, scenario.surveys.interview)
     open_mediator(scenario.speech.mediator)
     yield from _representative_problems(scenario)
     yield from _deliberation_problems(scenario)

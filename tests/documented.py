@@ -152,6 +152,10 @@ RULES = (
     Rule(r"^run\.py sentiment ", why="needs a run and a table of your own; tests make both", how="parse"),
     Rule(r"^run\.py guidance\b", "--repetitions 1 --rounds 6"),
     Rule(r"--scenario public_opinion", "--repetitions 2 --rounds 6"),
+    Rule(
+        r"--scenario (gun_polarisation|inflammatory|basic_income|hurricane)", "--repetitions 2 --rounds 3 --set size=16"
+    ),
+    Rule(r"--scenario days", "--repetitions 2 --rounds 3"),
     Rule(r"--scenario herding", "--repetitions 2 --rounds 1"),
     Rule(r"--scenario network", NETWORK),
     Rule(r"--scenario (consensus|representatives)", DELIBERATION),
@@ -170,7 +174,7 @@ RULES = (
     Rule(r"^run\.py audit-probe", "--repeats 2 --personas simple"),
     Rule(r"^run\.py validate", "--personas simple"),
     Rule(r"^run\.py representatives substitute", "--limit 2 --repetitions 1"),
-    Rule(r"^run\.py (report|compare|surrogate|fit-law|rhetoric|deviation|judge|human|analyse) "),
+    Rule(r"^run\.py (report|compare|surrogate|fit-law|rhetoric|deviation|ablation|judge|human|analyse) "),
 )
 REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
 """Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""

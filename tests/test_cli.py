@@ -42,6 +42,7 @@ ASKING = {
     "deviation": "runs/news",
     "sentiment": "runs/talk",
     "guidance": "--repetitions 1 --judge oracle",
+    "ablation": "runs/days",
     "structured": "baseline --topic racism --repetitions 1 --rounds 2",
     "arguments": SMALL,
     "bets": SMALL,
@@ -216,6 +217,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for line in (
         f"--scenario two_way {small} --topic racism --rounds 2 --out {folder}/talk",
         f"--scenario news_evolution {small} --rounds 2 --out {folder}/news",
+        f"--scenario days {small} --rounds 2 --out {folder}/days",
         f"--scenario consensus {small} --set episodes=2 --out {folder}/groups",
     ):
         assert run.main(line.split()) == 0

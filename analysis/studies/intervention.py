@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,21 @@ from parley.agents.surrogate_agent import SURROGATE
 from parley.analysis import disclaimers, provenance
 from parley.analysis.bootstrap import FEWEST, mean_interval, too_few, why_no_interval
 from parley.analysis.figures import add_legend, make_panels, new_figure, styles_of_run
-from parley.analysis.formatting import count_phrase, estimate, format_number, format_span, group_title, seat_title
+from parley.analysis.formatting import (
+    Column,
+    count_phrase,
+    estimate,
+    format_number,
+    format_span,
+    group_title,
+    number,
+    seat_title,
+)
 from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.plots import intervention_tags, mark
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines
+from parley.analysis.studies.room_effects import describe, paired_values
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.interventions.base import Saying
@@ -55,7 +65,8 @@ class InterventionResult:
 
     tables: the run with interventions. first: the round of the first one. effects, points: see the functions of these names.
     untouched: rooms that no intervention reached; both frames leave them out. placebo: where there is a placebo branch, the
-    effects of the placebo and of the interventions compared with it, by `contrast`. names: what a reader sees for the columns
+    effects of the placebo and of the interventions compared with it, by `contrast`. rooms: the effects on whole rooms
+    (room_effects.py), by `contrast`. names: what a reader sees for the columns
     `without` and `with`; compared: the same in a sentence.
     """
 
@@ -65,6 +76,7 @@ class InterventionResult:
     points: pd.DataFrame
     untouched: int
     placebo: pd.DataFrame | None = None
+    rooms: pd.DataFrame = field(default_factory=pd.DataFrame)
     names: tuple[str, str] = BRANCHES
     compared: str = "with the interventions than without"
 
@@ -91,16 +103,20 @@ def _branches(base: Scenario, placebo: Scenario | None) -> Generator[Scenario, T
     empty = (yield placebo) if placebo else None
     with_ = yield base
     result = compare_branches(without, with_)
+    whole = {f"{WITH} - {WITHOUT}": result.rooms}
     if empty is None:
-        return result
+        return replace(result, rooms=_by_contrast(whole))
     interruption = compare_branches(without, empty)
-    parts = {
-        f"{PLACEBO} - {WITHOUT}": interruption.effects,
-        f"{WITH} - {PLACEBO}": compare_branches(empty, with_).effects,
-    }
+    content = compare_branches(empty, with_)
+    parts = {f"{PLACEBO} - {WITHOUT}": interruption.effects, f"{WITH} - {PLACEBO}": content.effects}
+    whole |= {f"{PLACEBO} - {WITHOUT}": interruption.rooms, f"{WITH} - {PLACEBO}": content.rooms}
     line = interruption.points[interruption.points["branch"] == WITH].assign(branch=PLACEBO)
-    contrasts = pd.concat(parts, names=["contrast"]).reset_index("contrast")
-    return replace(result, points=pd.concat([result.points, line], ignore_index=True), placebo=contrasts)
+    points = pd.concat([result.points, line], ignore_index=True)
+    return replace(result, points=points, placebo=_by_contrast(parts), rooms=_by_contrast(whole))
+
+
+def _by_contrast(parts: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(parts, names=["contrast"]).reset_index("contrast")
 
 
 def placebo_of(base: Scenario, wanted: bool | None) -> tuple[bool, str]:
@@ -156,7 +172,15 @@ def compare_from(without: Tables, with_: Tables, first: int, acts: pd.DataFrame)
     pairs, rooms = _pairs(without, with_, acts), set(acts["room"])
     reached = pairs[pairs["room"].isin(rooms)] if rooms else pairs
     untouched = pairs["room"].nunique() - reached["room"].nunique()
-    return InterventionResult(with_, first, effects(reached[reached["round"] >= first]), points(reached), untouched)
+    found = effects(reached[reached["round"] >= first])
+    whole = room_effects(paired_values(without, with_, first, rooms))
+    return InterventionResult(with_, first, found, points(reached), untouched, rooms=whole)
+
+
+def room_effects(paired: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return with minus without in whole rooms: one row per measure, with the columns of `effect`. See room_effects.py."""
+    rows = [{"measure": name} | effect(rooms) for name, rooms in paired.items() if len(rooms)]
+    return pd.DataFrame(rows, columns=["measure", *_COLUMNS[_COLUMNS.index(WITHOUT) :]]).drop(columns="missing")
 
 
 def check_past(without: Tables, with_: Tables, first: int) -> None:
@@ -246,6 +270,11 @@ PLACEBO_NOTE = (
     f'In the placebo branch every message reads "{Saying.EMPTY}". Placebo minus without is the effect of an interruption; with '
     "minus placebo is the effect of what the interventions say. `placebo.csv` has every round."
 )
+ROOMS_NOTE = (
+    "Ratings are those after the last round, acts those from the first intervention on. `first` is the mean without (or with the "
+    "placebo), `second` with the interventions (or with the placebo). Intervals are over rooms, not corrected for the number of "
+    "rows. `rooms.csv` has the same numbers."
+)
 NO_PLACEBO = " To separate the effect of the message's content from that of an interruption, run with --placebo."
 
 
@@ -273,6 +302,7 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
         for contrast, part in result.placebo.groupby("contrast", sort=False):
             report.add(f"**{contrast}**")
             report.table(*effects_table(result, part))
+    _add_rooms(report, result)
     attitudes = result.effects[result.effects["measure"] == "attitude"]
     if missing := int(attitudes["missing"].sum()):
         report.add(f"Pairs of ratings left out because one is missing: {missing:,}.")
@@ -280,6 +310,23 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
         "`effects.csv` has every round. Each branch is a complete run in its own folder, with a summary and a transcript."
     )
     return report.write()
+
+
+def _add_rooms(report: Report, result: InterventionResult) -> None:
+    """Add the effects on whole rooms."""
+    if result.rooms.empty:
+        return
+    report.data(rooms=result.rooms)
+    report.section("Effects on whole rooms", ROOMS_NOTE)
+    columns: dict[str, Column] = {
+        "compared": "contrast",
+        "measure": lambda row: describe(row["measure"]),
+        "first": number(WITHOUT),
+        "second": number(WITH),
+        "effect": estimate("effect"),
+        "rooms": "rooms",
+    }
+    report.table(result.rooms, columns)
 
 
 def intervention_figure(result: InterventionResult, caption: str) -> Figure:

@@ -96,7 +96,7 @@ def test_own_lines_and_insights_are_nobodys_lines() -> None:
     memory = filled()
     memory.hear("Bob", "One.")
     memory.hear("Bob", "Two.")
-    memory.conclude(["Cid: no, Bob pays for late trains, and trains cost us."])
+    memory.conclude([("Cid: no, Bob pays for late trains, and trains cost us.", ())])
     first = shown(memory, "Late trains cost us, so who pays?")[0]
     assert 'You concluded, "Cid: no, Bob pays for late trains, and trains cost us."' in first
     assert 'You said, "Late trains cost us."' in first

@@ -557,3 +557,17 @@ def test_the_identity_knows_the_weights_and_not_the_place(models: Models, tmp_pa
     assert one.identity["model"] == two.identity["model"] == "llama"
     assert one.identity["weights"] != two.identity["weights"]
     assert str(tmp_path) not in str(two.identity)
+
+
+def test_an_embedding_is_the_mean_of_the_last_hidden_states(llama: Hf) -> None:
+    """Recomputed here; in its place among other requests, and the same alone as among others."""
+    texts = [Request((Message("user", text),), Sampling(0.0, 1), 0, purpose="embedding") for text in ("Trees.", "No!")]
+    speech = Request((Message("user", "Speak."),), Sampling(1.0, 3), 1)
+    replies = llama.complete([texts[0], speech, texts[1]])
+    loaded = llama.loaded
+    ids = loaded.tokenizer("No!", add_special_tokens=False, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        expected = loaded.model(input_ids=ids, output_hidden_states=True).hidden_states[-1][0].mean(dim=0)
+    assert json.loads(replies[2].text or "") == pytest.approx(expected.tolist(), abs=2e-6)
+    assert llama.complete([texts[0]])[0].text == replies[0].text
+    assert replies[1].text is None or not replies[1].text.startswith("[")

@@ -15,6 +15,7 @@ import torch
 
 from parley.llm.backends.hf.answer_tokens import AnswerTokens
 from parley.llm.backends.hf.choice_scoring import score_choices
+from parley.llm.backends.hf.embedding import embed
 from parley.llm.backends.hf.generate import generate
 from parley.llm.backends.hf.kv_cache import PrefixCache, can_cache
 from parley.llm.backends.hf.loading import Loaded
@@ -27,6 +28,7 @@ from parley.llm.backends.hf.prefill import (
     is_batch_invariant,
 )
 from parley.llm.backends.hf.prompts import encode, encode_text, is_plain
+from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Reply, Request, stop_strings
 
 SIMILAR = 32
@@ -82,6 +84,10 @@ class Hf:
         return request.sampling.temperature == 0
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        if texts := [request for request in requests if request.purpose == EMBEDDING]:
+            vectors = iter([embed(self.loaded, request) for request in texts])
+            others = iter(self.complete([request for request in requests if request.purpose != EMBEDDING]))
+            return [next(vectors if request.purpose == EMBEDDING else others) for request in requests]
         if requests and not self._checked:
             self._ensure_same_replies()
         replies: dict[int, Reply] = {}

@@ -2,7 +2,7 @@
 
     base_url   the address; several addresses, joined by +, share the load (default: $OPENAI_BASE_URL, else the OpenAI API)
     key        name of the environment variable that holds the key (OPENAI_API_KEY)
-    api        chat, or completions (one plain text, as for gpt-3.5-turbo-instruct)
+    api        chat, completions (one plain text, as for gpt-3.5-turbo-instruct), or embeddings (a model that embeds texts)
     closed     how closed questions are answered: auto (the best way that the probe finds), logprobs (from the likeliest tokens: a
                distribution), choice (a schema that allows nothing else), text (free text, then read)
     once       yes: the same question at temperature 0 is sent once in a run, as if the server had one reply to it (no); see
@@ -48,7 +48,7 @@ KEY = EnvironmentVariable("OPENAI_API_KEY")
 MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience", "client"})
 SHARED = ("in_flight", "rpm", "tpm")
 CHOICES = {
-    "api": ("chat", "completions"),
+    "api": ("chat", "completions", "embeddings"),
     "closed": ("auto", "logprobs", "choice", "text"),
     "client": ("fast", "official"),
     "once": ("no", "yes"),

@@ -180,6 +180,8 @@ class Openai:
 
     async def _repeat(self, request: Request) -> Reply:
         """Call until a reply or a failure is final."""
+        if refused := payload.refuse(request, self.can):
+            return refused
         settings = self.settings
         body = payload.encode_body(payload.request_body(settings.model, request, self.can))
         tokens, began = payload.request_size(request), self.clock.now()

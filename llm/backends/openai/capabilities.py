@@ -14,7 +14,15 @@ from typing import Any
 
 from parley.llm.backends.openai import payload
 from parley.llm.backends.openai.backend import EndpointSettings, Loop, Openai
-from parley.llm.backends.openai.payload import CHAT, CHOICE, LOGPROBS, Capabilities, EndpointAbilities, sanitise
+from parley.llm.backends.openai.payload import (
+    CHAT,
+    CHOICE,
+    EMBEDDINGS,
+    LOGPROBS,
+    Capabilities,
+    EndpointAbilities,
+    sanitise,
+)
 from parley.llm.backends.openai.transport import (
     CONNECTIONS,
     LONGEST_PAUSE,
@@ -77,6 +85,8 @@ class Probe:
     async def run(self) -> Capabilities:
         """Return the abilities; `closed` and `thinking` may be set by the user. Errors: UserError, in one line."""
         model, url, closed = self.settings.model, self.connection.url, self.settings.closed
+        if self.settings.api == EMBEDDINGS:  # it answers no question, so there is nothing to find out
+            return Capabilities(EndpointAbilities(EMBEDDINGS, sampling=False, seed=False), "")
         can, data = await self._usual_fields()
         likely, certain = await self._likeliest_tokens(can) if closed in ("auto", LOGPROBS) else (can, False)
         if closed == LOGPROBS and likely.closed != LOGPROBS:

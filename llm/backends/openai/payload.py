@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from parley.llm.backends.openai.transport import HttpAnswer
 from parley.llm.budget import UNCOUNTED
+from parley.llm.purposes import EMBEDDING
 from parley.llm.request import (
     COVERED,
     MOST,
@@ -32,7 +33,8 @@ from parley.llm.request import (
 )
 
 CHAT, COMPLETIONS = "chat", "completions"
-PATHS = {CHAT: "/chat/completions", COMPLETIONS: "/completions"}
+EMBEDDINGS = "embeddings"
+PATHS = {CHAT: "/chat/completions", COMPLETIONS: "/completions", EMBEDDINGS: "/embeddings"}
 LOGPROBS, CHOICE, TEXT = "logprobs", "choice", "text"
 """How a closed question is answered: from the likeliest tokens, from a schema that allows nothing else, or in free text."""
 ANSWER_TOKENS = 16
@@ -93,6 +95,8 @@ class Capabilities(NamedTuple):
 
 def request_body(model: str, request: Request, can: EndpointAbilities) -> dict[str, Any]:
     """Return the fields of a call."""
+    if can.api == EMBEDDINGS:
+        return {"model": model, "input": request.messages[-1].content}
     sampling = request.sampling
     body: dict[str, Any] = {"model": model, **_prompt(request, can), can.most: sampling.max_tokens + can.thinking}
     if can.sampling:
@@ -110,6 +114,15 @@ def request_body(model: str, request: Request, can: EndpointAbilities) -> dict[s
         tokens = len(request.answer_prefix.split()) * 2 + ANSWER_TOKENS + can.thinking
         body |= {"logprobs": True, "top_logprobs": can.top, can.most: tokens}
     return body
+
+
+def refuse(request: Request, can: EndpointAbilities) -> Reply | None:
+    """Return a named failure for an embedding of a model that writes, and for words of one that embeds; else None."""
+    if (request.purpose == EMBEDDING) == (can.api == EMBEDDINGS):
+        return None
+    return Reply.failed(
+        "only_embeddings" if can.api == EMBEDDINGS else "no_embeddings", "set api=embeddings for a model that embeds"
+    )
 
 
 def encode_body(body: dict[str, Any]) -> bytes:
@@ -208,6 +221,10 @@ def _error_message(body: bytes) -> tuple[str, str]:
 
 
 def _reply(data: Any, request: Request, can: EndpointAbilities) -> Reply:
+    if can.api == EMBEDDINGS:
+        usage, notes = usage_of({"completion_tokens": 0, **(data.get("usage") or {})})
+        vector = [round(float(value), 6) for value in data["data"][0]["embedding"]]
+        return Reply(json.dumps(vector), usage=usage, notes=notes)
     usage, notes = usage_of(data.get("usage"))
     choice = data["choices"][0]
     text, thinking = _text_and_thinking(choice, can)

@@ -19,6 +19,7 @@ people or about large language models.
     emotion_law.py     the planted law by which feelings spread           emotions.py    feelings by that law
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
     corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
+    circumstances.py   how it fares: money, spirits, leaving home, and what news changes
     self_facts.py      reads from a persona who somebody is
     guidance_law.py    the planted law of guidance by an official account   tone.py        what people feel, by that law
 
@@ -32,7 +33,8 @@ invents a quotation. tone, empathic_tone, factual_tone, empathic_attitude and fa
 (`--llm oracle,tone=4,empathic_tone=-1`). by_trait is how much more influence others have on a person for each step of a trait
 (`--llm oracle,by_trait=openness:0.3`; steps from very_low, -2, to very_high, 2). drift is by how many points a story changes with
 each retelling (`drift=0.5`, or by dimension, `drift=sentiment:1+certainty:0.5`), and heed how far a line from outside stops that
-(retelling.py). society is whose banks it has, and a run sets it.
+(retelling.py). events is how many points news moves how it fares (circumstances.py). society is whose banks it has, and a run
+sets it.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ import math
 from parley.llm.backends.oracle.act_law import CONSTANTS, HERD, HOMOPHILY, ActLaw
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
+from parley.llm.backends.oracle.dynamics import EVENTS
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
 from parley.llm.backends.oracle.guidance_law import GuidanceLaw
 from parley.llm.backends.oracle.phrases import US, banks
@@ -82,6 +85,7 @@ def open_backend(
     factual_tone: float = 0.0,
     empathic_attitude: float = 0.0,
     factual_attitude: float = 0.0,
+    events: float = EVENTS,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -91,9 +95,9 @@ def open_backend(
             "and set parameters as in oracle,kappa=0"
         )
     changes = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
-    if not (math.isfinite(own) and math.isfinite(public) and 0 <= noise < math.inf):
+    if not (all(map(math.isfinite, (own, public, events))) and 0 <= noise < math.inf):
         raise UserError(
-            "oracle: own, public and noise must be finite numbers, and noise at least 0, as in oracle,own=2,noise=1"
+            "oracle: own, public, events and noise must be finite numbers, and noise at least 0, as in oracle,own=2,noise=1"
         )
     if not (0 <= quotes <= 1 and 0 <= fabricates <= 1):
         raise UserError("oracle: quotes and fabricates must be from 0 to 1, as in oracle,quotes=0")
@@ -115,6 +119,7 @@ def open_backend(
         by_trait=traits,
         story=_story_law(drift, heed),
         guidance=guidance,
+        events=events,
     )
 
 

@@ -6,15 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from parley.llm.backends.oracle import acts, corrections, herding, judging, mediation, speech, stance, surveys, writing
+from parley.llm.backends.oracle import (
+    acts,
+    circumstances,
+    corrections,
+    herding,
+    judging,
+    mediation,
+    recollection,
+    speech,
+    stance,
+    surveys,
+    writing,
+)
 from parley.llm.backends.oracle.act_law import PLANTED
 from parley.llm.backends.oracle.correction_law import USUAL
-from parley.llm.backends.oracle.dynamics import Speaker
+from parley.llm.backends.oracle.dynamics import EVENTS, Speaker
 from parley.llm.backends.oracle.emotion_law import CALM
 from parley.llm.backends.oracle.guidance_law import UNMOVED
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.backends.oracle.social_learning import BAYESIAN
 from parley.llm.backends.oracle.story_law import UNCHANGED
+from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Reply, Request, Usage
 
 
@@ -39,11 +52,12 @@ class Oracle(Speaker):
         traits = {"by_trait": self.by_trait} if self.by_trait else {}
         story = {} if self.story == UNCHANGED else {"story": asdict(self.story)}
         guidance = {} if self.guidance == UNMOVED else {"guidance": self.guidance._asdict()}
-        return identity | acts | chooser | emotions | law | traits | story | guidance
+        events = {} if self.events == EVENTS else {"events": self.events}
+        return identity | acts | chooser | emotions | law | traits | story | guidance | events
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""
-        return request.sampling.temperature == 0 and request.purpose == "survey"
+        return request.sampling.temperature == 0 and request.purpose in ("survey", EMBEDDING)
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         return [self._reply(request) for request in requests]
@@ -62,17 +76,19 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "speech": speech.answer_speech,
     "check": speech.answer_check,
     "correction": corrections.answer_correction,
-    "survey": surveys.answer_survey,
+    "survey": circumstances.answer_survey,
     "questionnaire": surveys.answer_questionnaire,
-    "interview": surveys.answer_interview,
+    "interview": recollection.answer_interview,
     "bdi": stance.answer_note,
     "latent": stance.answer_note,
     "bounded": stance.answer_note,
     "decision": herding.answer_decision,
     "precision": herding.answer_precision,
     "importance": stance.answer_importance,
+    "plan": recollection.answer_plan,
     "reflection": stance.answer_reflection,
     "summary": stance.answer_summary,
+    EMBEDDING: recollection.answer_embedding,
     "act": acts.answer_act,
     "target": acts.answer_target,
     "search": acts.answer_search,
@@ -85,6 +101,7 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "correction_quality": corrections.judge_correction,
     "sentiment": judging.judge_sentiment,
     "agreement": judging.judge_agreement,
+    "recall": recollection.judge_recall,
     "payoff": judging.judge_payoff,
     "payoff_ranking": mediation.answer_ranking,
     "preference": judging.judge_preference,

@@ -352,6 +352,10 @@ def _stances(banks: Banks) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(heads)))}) ({'|'.join(map(re.escape, stances))})\b", re.I)
 
 
+EVENTS = 2.0
+"""Points by which news moves how the speaker fares, unless another number is planted."""
+
+
 class Speaker:
     """What the oracle holds to be true: `parameters` by topic, which an analysis should recover, the `pull` of statements, and
     the law of `acts` on a social medium.
@@ -361,7 +365,8 @@ class Speaker:
     `chooser` is how it weighs signal and others where people choose one after another (social_learning.py), `emotions` how its
     feelings spread (emotion_law.py), and `corrections` how it quotes in its replies to false claims. `story` is how it changes a
     story that it passes on (story_law.py), and `by_trait` how much more influence others have on a person for each step of a
-    trait (receptive). `guidance` is how statements of an official account move it (guidance_law.py).
+    trait (receptive). `guidance` is how statements of an official account move it (guidance_law.py). `events` is how many points
+    news moves how it fares (circumstances.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -378,6 +383,7 @@ class Speaker:
         by_trait: Mapping[str, float] | None = None,
         story: StoryLaw = UNCHANGED,
         guidance: GuidanceLaw = UNMOVED,
+        events: float = EVENTS,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -390,6 +396,7 @@ class Speaker:
         self.by_trait = dict(by_trait or {})
         self.story = story
         self.guidance = guidance
+        self.events = events
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""

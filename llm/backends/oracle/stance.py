@@ -103,7 +103,7 @@ def _gap(reading: Reading, own: Standing) -> float | None:
     return None if heard is None else abs(own.share - heard)
 
 
-def _intention(reading: Reading, own: Standing) -> str:
+def intention(reading: Reading, own: Standing) -> str:
     """Return the intention: to state the stance when nothing was heard, else to agree or disagree with the last speaker."""
     gap, forms = _gap(reading, own), reading.banks.data("language")["intention"]
     if gap is None:
@@ -123,12 +123,12 @@ def answer_note(reading: Reading, speaker: Speaker) -> Reply:
     forms = reading.banks.data("language")["notes"]
     if reading.request.purpose == "bdi":
         desire = forms["convince" if own.conviction >= FIRM else "learn"]
-        text = forms["bdi"].format(belief=own.line, desire=desire, intention=_intention(reading, own))
+        text = forms["bdi"].format(belief=own.line, desire=desire, intention=intention(reading, own))
     elif reading.request.purpose == "latent":
         feeling = forms["angry" if (_gap(reading, own) or 0.0) > FAR else "calm"]
         text = forms["latent"].format(stance=own.line, feeling=feeling)
     else:
-        text = fitted([(0, own.line), (1, _intention(reading, own))], reading.words)
+        text = fitted([(0, own.line), (1, intention(reading, own))], reading.words)
     return Reply(text, notes=own.notes) if text else too_few_words(reading)
 
 
@@ -144,13 +144,32 @@ def answer_importance(reading: Reading, speaker: Speaker) -> Reply:
 
 
 def answer_reflection(reading: Reading, speaker: Speaker) -> Reply:
-    """Answer with a line for each speaker: its stance by the mean of its lines."""
+    """Answer with a line for each speaker: its stance by the mean of its lines. Where memories are numbered, it cites them."""
+    if "memories" in reading.facts:
+        return _cited_reflection(reading)
     means = list(_by_speaker(reading, lambda text: stance_of(reading, text)).items())[: reading.facts.get("count")]
     if not means:
         return Reply.failed("nothing_to_conclude", "no line could be read")
     says = reading.banks.words("says")
     lines = [says.format(name=name, line=stance_line(reading, mean)) for name, mean in means]
     return Reply("\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1)))
+
+
+def _cited_reflection(reading: Reading) -> Reply:
+    """Answer as a reflection does, each line with the numbers of the memories about its speaker: lines, and own insights."""
+    memories, says = reading.facts.get("memories", ()), reading.banks.words("says")
+    names = list(dict.fromkeys(name for name, _ in memories if name))
+    lines = []
+    for name in names:
+        begin = says.format(name=name, line="")
+        about = {n: t for n, (who, t) in enumerate(memories, 1) if who == name or (not who and t.startswith(begin))}
+        stances = [stance for text in about.values() if (stance := stance_of(reading, text)) is not None]
+        if stances:
+            line = says.format(name=name, line=stance_line(reading, sum(stances) / len(stances)))
+            lines.append(f"{line} ({', '.join(map(str, about))})")
+    if not lines:
+        return Reply.failed("nothing_to_conclude", "no line could be read")
+    return Reply("\n".join(lines[: reading.facts.get("count")]))
 
 
 def answer_summary(reading: Reading, speaker: Speaker) -> Reply:

@@ -35,6 +35,7 @@ SCENARIOS: dict[str, Sequence[str]] = {
     ),
     "two_way": ("topics=racism", "memory=summary:2", "frame=conversation", "think=bounded"),
     "recollection": ("topics=racism", "rounds=2", "importance=asked", "reflect=4", "think=bdi"),
+    "days": ("rounds=6", "interview=all", "relevance=embedding"),
     "dyads": ("topics=racism", "rounds=2", "think=latent"),
     "prior_beliefs": ("topics=racism",),
     "structured_debate": ("topics=racism", "rounds=1"),
@@ -52,7 +53,7 @@ FORMS = {
     "ranking": r"[A-Z]( > [A-Z])+",
     "payoff_ranking": r"[A-Z]( > [A-Z])+",
     "questions": r"(\d+\. .+\n?)+",
-    "reflection": r"(\d+\. .+\n?)+",
+    "reflection": r"(\d+\. .+\n?)+|(.+ \(\d.*\)\n?)+",
     "summary": r"(.+: .+\n?)+",
 }
 """What a reply looks like, by purpose; of other purposes a closed answer, or words."""
@@ -70,6 +71,7 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     yield ("judge", f"{folder}/three_way")
     yield ("rhetoric", f"{folder}/three_way")
     yield ("deviation", f"{folder}/news_evolution")
+    yield ("ablation", f"{folder}/days")
     yield ("validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
     yield ("audit-probe", "--repeats", "2", "--personas", "simple", "--out", f"{folder}/audited")
     yield ("correct", "--judge", "oracle", "--out", f"{folder}/corrected")

@@ -1,0 +1,44 @@
+"""The command `run.py ablation`: what agents recall with parts of their memory left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, model_from_args
+from parley.model.cli import Parser, add_option
+from parley.model.progress import bar
+
+
+def ablation_parser() -> Parser:
+    """Return the options of `run.py ablation`."""
+    parser = Parser(
+        "ablation",
+        "Let a model score what the agents of a run recall in their interviews, with all of their memory and without reflection, "
+        "planning or memory (docs/days.md).",
+        "ablation runs/days --llm oracle",
+        *cli.asking("RUN/ablation", "the model that judges"),
+    )
+    add_option(parser, "RUN", "a run folder with interviews (--scenario days)", Path)
+    return parser
+
+
+def ablation(words: Sequence[str]) -> int:
+    """Run `run.py ablation RUN --llm SPEC`."""
+    options = ablation_parser().parse_args(words)
+    from parley.analysis.journaled_calls import missing_lines
+    from parley.analysis.recollection import check_interviews, judge_interviews, write_ablation
+    from parley.analysis.tables import load
+
+    tables, folder = load(options.run), options.out or options.run / "ablation"
+    if problem := check_interviews(tables):
+        raise UserError(f"{options.run} {problem}")
+    spec = model_from_args(options, society=tables.society.name)
+    (budget,) = budgets_from_args(options, spec)
+    verdicts = judge_interviews(tables, folder, spec, options.seed, bar, budget)
+    print(missing_lines(verdicts[["recall"]], verdicts["reason"], "answers"))
+    print_paths(verdicts=folder / "verdicts.csv", report=write_ablation(verdicts, tables, folder, spec))
+    return 0

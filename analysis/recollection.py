@@ -1,0 +1,223 @@
+"""What agents recall when parts of their memory are left out: interviews of a run, scored by a judge (`run.py ablation`).
+
+Every agent of one run is interviewed under each condition (agents/recollection.py), so people, life and questions are the same.
+A judge scores how much of the truth an answer gives back, 0-10 (`own`). It also scores the same answer by the truth of a
+stranger: the agent in the same seat of another room on the same topic (`stranger`). `recall` is own minus stranger, so it is 0 on
+average for an answer that anyone could give, whatever the judge's habits. The unit is the room.
+
+Source: Park et al. 2023, section 6, whose ablation also interviews agents after a life with the full architecture. Departures:
+right answers are known, and a judge scores them (theirs ranked believability, by people); no question about a reaction; each part
+is left out alone (theirs one after the other); without memory nothing is left.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from parley.agents.recollection import AGAIN, FULL
+from parley.analysis import disclaimers
+from parley.analysis.bootstrap import FEWEST, mean_interval
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
+from parley.analysis.insight_trees import tree_lines, tree_summary
+from parley.analysis.judging import Item, Judge, Verdict, load_rubric, missing, one_line, open_judge
+from parley.analysis.report import Report
+from parley.analysis.statistics.groups import compare_paired
+from parley.analysis.statistics.results import Result, table
+from parley.analysis.tables import Tables
+from parley.llm.budget import NO_LIMIT, Budget
+from parley.llm.driver import Bar
+
+RUBRIC = load_rubric("recall")
+PAIR = ["room", "agent", "question"]
+MEASURES = ("own", "stranger", "recall")
+
+
+def judge_interviews(
+    tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT
+) -> pd.DataFrame:
+    """Return the table of `verdicts`, journaled in the folder and written to verdicts.csv. Errors: as `open_judge`."""
+    with open_judge(RUBRIC, spec, folder, bar, {"seed": seed}, budget) as judge:
+        verdicts = score_interviews(tables, judge, seed)
+        verdicts.to_csv(folder / "verdicts.csv", index=False)
+    return verdicts
+
+
+def score_interviews(tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
+    """Return one row per answer that was asked for: the columns of `interviews`, the stranger's truth, own, stranger (0-10) and
+    recall (NaN: missing), reason.
+    """
+    asked = tables.interviews[tables.interviews["reason"] != "nothing_to_recall"].reset_index(drop=True)
+    asked["foreign"] = stranger_truths(asked)
+    items = [*_items(asked, "truth"), *_items(asked, "foreign")]
+    verdicts = judge.judge_items(RUBRIC, items, seed, "answers")
+    own, stranger = verdicts[: len(asked)], verdicts[len(asked) :]
+    for name, scores in (("own", own), ("stranger", stranger)):
+        asked[name] = pd.Series([score.value for score in scores], dtype="float64")
+    asked["recall"] = asked["own"] - asked["stranger"]
+    asked["reason"] = [
+        ", ".join(dict.fromkeys(score.reason for score in pair if score.value is None))
+        for pair in zip(own, stranger, strict=True)
+    ]
+    return asked
+
+
+def stranger_truths(asked: pd.DataFrame) -> list[str | None]:
+    """Return for each row the truth of the same question for the agent in the same seat of the next room on the same topic.
+
+    The last room is followed by the first. None where no other room has one.
+    """
+    place = ["topic", "group", "seat", "question"]
+    truths = asked[asked["condition"] == FULL].set_index([*place, "room"])["truth"]
+    rooms = {key: list(dict.fromkeys(part.index.get_level_values("room"))) for key, part in truths.groupby(level=place)}
+    found = []
+    for row in asked[[*place, "room"]].itertuples(index=False):
+        key, others = tuple(row[:-1]), rooms[tuple(row[:-1])]
+        other = others[(others.index(row.room) + 1) % len(others)]
+        found.append(truths[(*key, other)] if other != row.room else None)
+    return found
+
+
+def _items(asked: pd.DataFrame, truth: str) -> list[Item | Verdict]:
+    """Return the judge's question about each answer. Equal answers to one question are one question to the judge."""
+    items: list[Item | Verdict] = []
+    for row in asked.to_dict("records"):
+        if pd.isna(row["text"]):
+            items.append(missing(f"no statement: {row['reason']}"))
+        elif pd.isna(row[truth]):
+            items.append(missing("nothing to compare: no other room on this topic"))
+        else:
+            slots = {"question": row["asked"], "truth": one_line(row[truth]), "statement": one_line(row["text"])}
+            items.append(Item((row["room"], row["agent"], row["question"], truth, row["text"]), slots))
+    return items
+
+
+def room_means(verdicts: pd.DataFrame, measure: str, questions: list[str]) -> pd.DataFrame:
+    """Return the mean of a measure by room (rows) and condition (columns), over pairs of agent and question.
+
+    A pair with a missing number in any condition is left out of all, so that every condition has the same pairs.
+    """
+    chosen = verdicts[verdicts["question"].isin(questions)]
+    wide = chosen.pivot(index=PAIR, columns="condition", values=measure)[list(chosen["condition"].unique())]
+    return wide.dropna().groupby(level="room").mean()
+
+
+def lived(verdicts: pd.DataFrame) -> list[str]:
+    """Return the questions about what the agents lived: all but those about their personas, which every prompt holds."""
+    return list(verdicts.loc[verdicts["about"] != "self", "question"].unique())
+
+
+def by_condition(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per question (and `all`, those of `lived`) and condition: rooms, own, stranger, recall with its 95%
+    interval over rooms.
+    """
+    rows = []
+    for name, chosen in (("all", lived(verdicts)), *((one, [one]) for one in verdicts["question"].unique())):
+        means = {measure: room_means(verdicts, measure, chosen) for measure in MEASURES}
+        for condition in means["recall"]:
+            recall = means["recall"][condition].to_numpy(dtype=float)
+            low, high = mean_interval(recall)
+            sizes = {measure: float(np.mean(means[measure][condition])) for measure in MEASURES}
+            rows.append(
+                {"question": name, "condition": condition, "rooms": len(recall), **sizes, "low": low, "high": high}
+            )
+    return pd.DataFrame(rows, columns=["question", "condition", "rooms", *MEASURES, "low", "high"])
+
+
+def differences(verdicts: pd.DataFrame) -> tuple[pd.DataFrame, Result]:
+    """Return what each part of the memory is worth: one row per condition, recall without the part minus recall with all of it,
+    within rooms, with p corrected by Holm; and the same for two interviews with all of it, which differ by chance alone.
+    """
+    means = room_means(verdicts, "recall", lived(verdicts))
+    results = {
+        condition: compare_paired(condition, (means[condition] - means[FULL]).to_numpy(dtype=float), "rooms")
+        for condition in means
+        if condition != FULL
+    }
+    null = results.pop(AGAIN)
+    return table(results.values()), null
+
+
+def sentences(effects: pd.DataFrame, null: Result) -> list[str]:
+    """Return what was found, one sentence per part of the memory, and first whether the same interview twice differs."""
+    if null.n < FEWEST:
+        return [f"{null.n} rooms: no verdict below {FEWEST} rooms. Run more rooms with `--repetitions`."]
+    lines = []
+    if null.p < 0.05:
+        lines.append(
+            f"Two interviews with all of the memory differ by {null.estimate:.2f} points (95% interval {null.low:.2f} to "
+            f"{null.high:.2f}), although nothing was left out. Differences of this size mean nothing here."
+        )
+    for row in effects.to_dict("records"):
+        what = row["effect"].removeprefix("without ").capitalize()
+        if np.isnan(row["p"]):
+            lines.append(f"{what}: the difference is {row['estimate']:.2f} points in every room, so there is no test.")
+        elif row["p_holm"] < 0.05:
+            side = "lower" if row["estimate"] < 0 else "higher"
+            low, high = sorted((abs(row["low"]), abs(row["high"])))
+            size = f"{abs(row['estimate']):.2f} points {side}, on a scale of 10 (95% interval {low:.2f} to {high:.2f})"
+            lines.append(f"{what}: without it, recall is {size}.")
+        else:
+            lines.append(f"{what}: recall without it cannot be distinguished from recall with all of the memory.")
+    return [f"- {line}" for line in lines]
+
+
+def draw_recall(points: pd.DataFrame, caption: str) -> Figure:
+    """Draw recall by condition, over all questions."""
+    chosen = points[points["question"] == "all"]
+    return dot_plot(chosen, ["condition"], "recall", "Recall (0: as for a stranger)", caption)
+
+
+def write_ablation(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
+    """Write ablation.md, its tables and its figure; return the path of the first."""
+    points = by_condition(verdicts)
+    effects, null = differences(verdicts)
+    report = Report(folder, "ablation", "What agents recall with parts of their memory left out")
+    report.data(recall=points, differences=effects)
+    report.add(
+        f"All agents of one run were interviewed after the last round, with all of their memory (`{FULL}`, and `{AGAIN}` "
+        f"with other random numbers) and with a part of it left out. {spec} scored how much of the truth each answer gives "
+        "back, from 0 to 10: of the agent's own truth, and of the truth of a stranger in the same seat of another room. "
+        "Recall is own minus stranger; it is 0 on average if an answer says nothing of the agent's own life. Brackets are 95% "
+        "intervals over rooms. `all` are the questions about what agents lived; `self` is a control, because every prompt has "
+        "the persona."
+    )
+    report.disclaim(tables.header)
+    report.lines(sentences(effects, null))
+    _add_missing(report, verdicts, tables)
+    report.figure(draw_recall(points, disclaimers.model_label(tables.header)), "ablation", "Recall by condition")
+    heads: dict[str, Column] = {name: name for name in ("question", "condition", "rooms")}
+    heads |= {"own truth": number("own"), "stranger's truth": number("stranger"), "recall": estimate("recall")}
+    report.table(points, heads)
+    report.section("Differences from the full memory")
+    shown: dict[str, Column] = {
+        "condition": "effect",
+        "rooms": "n",
+        "difference": estimate("estimate"),
+        "p (Holm)": lambda row: "< 0.001" if row["p_holm"] < 0.001 else format_number(row["p_holm"], 3),
+    }
+    report.table(effects, shown)
+    report.add(f"{AGAIN}: {format_estimate(null.estimate, null.low, null.high)} (expected: 0).")
+    report.section("Trees of insights", tree_summary(tables.insights))
+    report.lines(tree_lines(tables.insights))
+    return report.write()
+
+
+def _add_missing(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None:
+    """Add what could not be asked, or not be scored."""
+    unasked = tables.interviews[tables.interviews["reason"] == "nothing_to_recall"]
+    if len(unasked):
+        report.add(f"Not asked, because the agent had lived no such thing: {count_table(unasked['question'])}.")
+    unread = verdicts.loc[verdicts["recall"].isna(), "reason"]
+    report.missing(len(unread), len(verdicts), "answers have no score", count_table(unread))
+
+
+def check_interviews(tables: Tables) -> str:
+    """Return why the interviews of a run cannot be compared; "" if they can."""
+    if tables.interviews.empty:
+        return "has no interviews: run a scenario with interview=all, such as --scenario days"
+    return "" if tables.finished else "is not finished: repeat its command to finish it"
