@@ -96,7 +96,7 @@ def free_colour(used: Sequence[str]) -> str:
 
 def colour_distance(one: str, other: str) -> float:
     """Return the smallest distance of two colours (CIE 1976, ΔE) over normal vision, without red cones, without green ones."""
-    return float(np.linalg.norm(_lab(one) - _lab(other), axis=1).min())
+    return float(np.min(np.linalg.norm(_lab(one) - _lab(other), axis=1)))
 
 
 def _lab(colour: str) -> NDArray[np.float64]:

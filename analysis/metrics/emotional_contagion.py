@@ -145,7 +145,7 @@ def _within(columns: Floats, rounds: Ints) -> Floats:
 def shuffled_effects(room: EmotionRoom, name: str) -> Floats:
     """Return the effect in each shuffle of the places within parties; empty where no two people are of one party."""
     parties = room.parties
-    if np.bincount(parties).max() < 2:
+    if np.max(np.bincount(parties)) < 2:
         return np.empty(0)
     rng = np.random.default_rng(derive(0, "emotional contagion", room.room.name, name))
     felt, attitudes = room.ratings[name], room.attitudes

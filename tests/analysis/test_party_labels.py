@@ -98,7 +98,7 @@ def test_figures_of_a_sweep_have_label_and_colour_of_the_header() -> None:
     (line, *_) = figure(pd.DataFrame([row | {"value": "1"}, row | {"value": "2"}]), "", about).axes[0].get_lines()
     assert line.get_color() == "#e3000f"
     pairs = [row | {"value": one, "other": "words", "other_value": two} for one in "12" for two in "34"]
-    assert crossing(pd.DataFrame(pairs), "", about).axes[0].get_ylabel() == "SPD\nchange (points)"
+    assert crossing(pd.DataFrame(pairs), "", about).axes[0].get_ylabel() == "SPD\nChange of attitude\n(points of 10)"
 
 
 def test_conditions_of_several_models_have_labels() -> None:

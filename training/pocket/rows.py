@@ -16,14 +16,13 @@ from functools import cache
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from parley.llm.backends.oracle import known_topics
 from parley.llm.backends.oracle.party_files import NOBODY
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.request import Message
 from parley.training.pocket.tokenizer import LEANS
 from parley.training.pocket_corpus.documents import Document, Fork, Line
-from parley.training.pocket_corpus.people import SIDES
+from parley.training.pocket_corpus.people import SIDES, TAUGHT
 
 CAPACITIES = (384, 448, 512, 640, 768, 896, 1024, 1280, 1536)
 """Lengths of rows; a document goes into the shortest row that holds it, together with others."""
@@ -42,13 +41,13 @@ FACT = 10.0
 ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1, "facts": 2, "few_lines": 3}
 LAST = 4
 """Kinds of documents that the training begins with, and which of them first; all others come last."""
-PARTIES, TOPICS = (*SIDES, NOBODY), tuple(sorted(known_topics("")))
+PARTIES, TOPICS = (*SIDES, NOBODY), TAUGHT
 UNGRADED = 11.0
 _SENTENCE = re.compile(r"[^\s.!?][^.!?]*[.!?]")
 _LINE = re.compile(r"^<name\d+>: (.*)$", re.M)
 _CLAUSE = "|".join(
     rf"{re.escape(before.removeprefix('I think '))}(?P<label{number}>[a-z]+){re.escape(after)}"
-    for number, (before, _, after) in enumerate(bank.stance.partition("{label}") for bank in banks().topics.values())
+    for number, (before, _, after) in enumerate(banks().topics[slug].stance.partition("{label}") for slug in TAUGHT)
 )
 _STANCE, _REPORT = re.compile(f"I think (?:{_CLAUSE})"), re.compile(_CLAUSE)
 
@@ -58,8 +57,8 @@ def _shows() -> frozenset[str]:
     """Sentences that show a stance or a party, as they begin."""
     lines = [
         sentence
-        for bank in banks().topics.values()
-        for forms in bank.by_grade.values()
+        for slug in TAUGHT
+        for forms in banks().topics[slug].by_grade.values()
         for form in forms
         for sentence in form
     ]

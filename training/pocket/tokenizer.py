@@ -21,7 +21,7 @@ from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.pocket.names import SLOTS, mask_names, name_tokens
 from parley.llm.request import Message
 from parley.training.pocket_corpus.documents import Document
-from parley.training.pocket_corpus.people import SIDES
+from parley.training.pocket_corpus.people import SIDES, TAUGHT
 
 PAD, BOS, SYSTEM, USER, ASSISTANT, END, UNKNOWN = (
     "<pad>",
@@ -133,7 +133,7 @@ def _pieces(words: Sequence[str]) -> list[str]:
 
 
 def _labels() -> list[str]:
-    return [label for bank in banks().topics.values() for label in bank.labels]
+    return [label for slug in TAUGHT for label in banks().topics[slug].labels]
 
 
 def find_phrases(chunks: Counter[str], count: int) -> list[str]:

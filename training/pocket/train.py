@@ -27,7 +27,6 @@ import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from parley.llm.backends.oracle import known_topics
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.self_questions import declining_sentences
 from parley.llm.backends.pocket.names import SLOTS
@@ -37,6 +36,7 @@ from parley.training.pocket.probes import Marks, Probes
 from parley.training.pocket.rows import ANSWER, CAPACITIES, FACT, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
 from parley.training.pocket.tokenizer import SPACE, train_tokenizer, unspoken_tokens
 from parley.training.pocket_corpus.documents import read
+from parley.training.pocket_corpus.people import TAUGHT
 
 CONTEXT = CAPACITIES[-1]
 TOKENS = 2304
@@ -103,7 +103,7 @@ def known(tokenizer: PreTrainedTokenizerFast) -> dict[str, list]:
     The forms of one name stand together.
     """
     forms = [tokenizer.convert_tokens_to_ids([SPACE + slot, slot]) for slot in SLOTS]
-    return {"topics": sorted(known_topics("")), "declines": declining_sentences(banks()), "copied": forms}
+    return {"topics": list(TAUGHT), "declines": declining_sentences(banks()), "copied": forms}
 
 
 def optimisers(model: LlamaForCausalLM, probes: Probes, recipe: Recipe) -> list[torch.optim.Optimizer]:

@@ -9,7 +9,6 @@ from parley.agents.persona import Persona, load_personas
 from parley.agents.persona_generator import generate_persona, list_names
 from parley.agents.society import DEFAULT, load_society
 from parley.agents.topic import load_topic, topic_names
-from parley.llm.backends.oracle import known_topics
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.driver import drive
 from parley.llm.request import Backend
@@ -28,6 +27,10 @@ ASIDE = 0.75
 _POSITIONS = ("problem", " ban on ")
 
 
+TAUGHT = tuple(sorted((*topic_names(), "blackout")))
+"""The topics that the pocket model is taught: those of debates, and one item of news."""
+
+
 def any_topic(rng: random.Random) -> str:
     """A topic; those on which backstories say nothing come somewhat less often, they are there to tell a party from "down"."""
     return rng.choices(list(_weights()), list(_weights().values()))[0]
@@ -35,7 +38,7 @@ def any_topic(rng: random.Random) -> str:
 
 @cache
 def _weights() -> dict[str, float]:
-    return {slug: 1.0 if load_topic(slug).in_backstories else ASIDE for slug in sorted(known_topics(""))}
+    return {slug: 1.0 if load_topic(slug).in_backstories else ASIDE for slug in TAUGHT}
 
 
 def person(party: str, taken: set[str], rng: random.Random, writer: Backend, brief: float = 0.12) -> Persona:
