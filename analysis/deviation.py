@@ -95,7 +95,7 @@ def _dimension(table: pd.DataFrame) -> str:
 
 def figure(points: pd.DataFrame, floors: float, caption: str) -> Figure:
     """Draw one line per role (left) and per dimension (right), by day; bars are 95% intervals. The dot is the report itself."""
-    with new_figure(6.4, 3.1, caption) as drawn:
+    with new_figure(6.4, 3.1, caption, title="How far the story moves from the true report") as drawn:
         left, right = drawn.subplots(1, 2, sharey=True)
         roles = [role for role in points["role"].unique() if role != ALL_ROLES] or [ALL_ROLES]
         for number, role in enumerate(roles, len(DIMENSIONS)):
@@ -103,9 +103,8 @@ def figure(points: pd.DataFrame, floors: float, caption: str) -> Figure:
         everybody = points[points["role"] == ALL_ROLES]
         for number, name in enumerate(DIMENSIONS):
             plot_line(right, everybody, "day", name, name, LOOKS[number % len(LOOKS)])
-        top = float(
-            np.nanmax(points[[f"{name}{end}" for name in (DEVIATION, *DIMENSIONS) for end in ("", "_high")]], initial=1)
-        )
+        measured = [f"{name}{end}" for name in (DEVIATION, *DIMENSIONS) for end in ("", "_high")]
+        top = float(np.fmax.reduce(points[measured].to_numpy(float), axis=None, initial=1.0))
         for axis, title in ((left, "Deviation by role"), (right, "All roles, by dimension")):
             axis.plot([0], [0], ".", color="#333333", markersize=5)
             axis.axhline(floors, color="#888888", linewidth=0.7, linestyle=":")

@@ -47,6 +47,7 @@ ASKING = {
     "arguments": SMALL,
     "bets": SMALL,
     "correct": "--judge oracle",
+    "refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",
     "herding": SMALL,
     "personalised": SMALL,
     "prior-beliefs": SMALL,
@@ -61,7 +62,7 @@ ASKING = {
 DEBATING = [
     name
     for name, given in ASKING.items()
-    if SMALL in given or name in ("intervene", "guidance", "fine-tuned", "structured")
+    if SMALL in given or name in ("intervene", "guidance", "refutation", "fine-tuned", "structured")
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "export", "export-network", "show", "report", "analyse", "human",
@@ -124,7 +125,7 @@ def test_topic_repetitions_and_fields_are_understood_alike(name: str) -> None:
     given = f"{ASKING[name]} --topic racism,abortion --repetitions 2 --rounds 3 --set words=30 --set frame=debate"
     options = parsers()[name].parse_args(given.split() + (["--llm", "oracle"] if name == "audit" else []))
     assert (options.topic, options.repetitions, options.rounds) == ("racism,abortion", 2, 3)
-    assert options.set == ["words=30", "frame=debate"]
+    assert options.set[-2:] == ["words=30", "frame=debate"]
 
 
 def test_topic_is_one_word() -> None:

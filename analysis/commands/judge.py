@@ -163,7 +163,7 @@ def sentiment_parser() -> Parser:
     parser = Parser(
         "sentiment",
         "Let a model score how negative or positive each post of a run is, and draw sentiment and number of posts by round, "
-        "beside data of your own (docs/guidance.md).",
+        "together with data of your own (docs/guidance.md).",
         "sentiment runs/p --llm oracle\nsentiment runs/p --llm oracle --data weibo.csv --data-range=-1,1",
         *cli.asking("RUN/sentiment", "the model that scores"),
     )

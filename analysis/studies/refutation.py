@@ -127,13 +127,13 @@ def _cells(compared: pd.DataFrame, name: str) -> list[str]:
 
 def _figure(points: pd.DataFrame, days: Mapping[str, int], caption: str) -> Figure:
     """One line per condition; an upright line at each statement, just before its day. The dot is the report itself."""
-    with new_figure(4.2, 3.0, caption) as figure:
+    with new_figure(4.2, 3.0, caption, title="How far a story moves, by official statement") as figure:
         axis = figure.subplots()
         for (name, line), look in zip(points.groupby("condition", sort=False), OTHERS, strict=False):
             plot_line(axis, line, "day", DEVIATION, str(name), look)
         for day in days.values():
             axis.axvline(day - 0.5, color="#888888", linewidth=0.7, linestyle=":")
-        top = float(np.nanmax(points[[DEVIATION, f"{DEVIATION}_high"]], initial=1))
+        top = float(np.fmax.reduce(points[[DEVIATION, f"{DEVIATION}_high"]].to_numpy(float), axis=None, initial=1.0))
         axis.plot([0], [0], ".", color="#333333", markersize=5)
         axis.set(ylim=(-0.05 * top, 1.05 * top), xlabel="Day", ylabel="Deviation from the report (of 10)")
         axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)

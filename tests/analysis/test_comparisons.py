@@ -75,7 +75,7 @@ def test_the_command_takes_runs_and_records(
     assert command_line.main(words) == 0
     assert "No difference between a and b can be told with 2 paired rooms" in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "c").iterdir()} == {
-        "compare.html", "compare.csv", "compare.parquet", "compare.png", "compare.svg",
+        "compare.html", "compare.csv", "compare.parquet", "compare.png", "compare.svg", "compare.txt",
     }  # fmt: skip
 
 

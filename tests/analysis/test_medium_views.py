@@ -68,7 +68,7 @@ def test_a_feed_is_what_one_person_was_shown_and_did(medium: Tables) -> None:
         for line in feed.feed_lines(medium, ROOM, 4, [first, second, third])
     ]
     assert told[:2] == ["Round 1", "Was not there in this round."]
-    assert f"Ann (democrat 1), post 1, score 4, shared by Cid: {ATTACK}" in told
+    assert f"Ann (Democrat 1), post 1, score 4, shared by Cid: {ATTACK}" in told
     assert told[-1] == "Dan shares post 1 by Ann"
     moments = [line["at"] for line in feed.feed_lines(medium, ROOM, 4, [first, second, third])]
     assert moments == sorted(moments), "a replay shows them in this order"

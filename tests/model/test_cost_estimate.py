@@ -37,7 +37,7 @@ class Thinker(Fake):
         return {"backend": "openai", "model": "gpt-5"}
 
 
-MEDIA = ("platform", "herd_effect", "group_polarisation", "spread", "emotion_spread")
+MEDIA = ("platform", "herd_effect", "group_polarisation", "spread", "emotion_spread", "hurricane", "inflammatory")
 """Where people choose how many calls there are."""
 EXCITED = "public_opinion"
 """Where what people do also decides who is active: a post excites those who follow its author."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -164,18 +165,22 @@ def test_a_sweep_counts_over_its_cells(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @check_each(
-    ("command", "what"), [("judge", "verdicts"), ("rhetoric", "appeals"), ("deviation --source News.", "verdicts")]
+    ("command", "what", "preset"),
+    [
+        ("judge", "verdicts", "two_way"),
+        ("rhetoric", "appeals", "two_way"),
+        ("sentiment", "posts", "two_way"),
+        ("deviation", "verdicts", "news_evolution"),
+    ],
 )
 def test_a_judge_that_says_nothing_is_asked_twenty_times(
-    command: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, what: str, preset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And not about every statement; what is missing is told at the end where it goes on all the same."""
-    run_scenario(
-        RunSpec(load_preset("two_way").with_settings({"llm": "oracle", "topics": "racism", "repetitions": 3}), tmp_path)
-    )
-    name, *more = command.split()
-    asking = [name, str(tmp_path), *more, "--llm", "fake"]
+    """And not about every statement; what is missing is counted at the end where it goes on all the same."""
+    changes = {"two_way": {"topics": "racism", "repetitions": 3}, "news_evolution": {"size": 12, "repetitions": 1}}
+    run_scenario(RunSpec(load_preset(preset).with_settings({"llm": "oracle"} | changes[preset]), tmp_path))
+    asking = [command, str(tmp_path), "--llm", "fake"]
     assert run.main(asking) == 2
     assert f"fake: 20 of 20 {what} are missing, mostly for unscripted" in capsys.readouterr().err
     assert run.main([*asking, "--keep-going"]) == 0
-    assert "missing  30 of 30 " in capsys.readouterr().out
+    assert re.search(r"missing  (\d\d) of \1 ", capsys.readouterr().out)
