@@ -259,4 +259,4 @@ def test_questions_are_listed_at_once_with_what_they_wait_for(visits: Callable[.
     shown.get_by_text("What do you <b>think</b>?").wait_for()
     shown.get_by_role("combobox", name="Agent").fill("default")
     page.keyboard.press("Enter")
-    expect(shown.get_by_role("combobox", name="Agent")).to_have_value(re.compile(", default"))
+    expect(shown.get_by_role("combobox", name="Agent")).to_have_value(re.compile(", Default"))
