@@ -274,7 +274,8 @@ def test_the_population_agrees_with_the_oracle_on_the_same_graph(tmp_path: Path)
         frame = people.datacollector.get_model_vars_dataframe()
         assert people.medium
         shares = {act: frame[act].sum() / frame["visits"].sum() for act in people.medium.acts if act in real}
-        simulated.append(shares | {name: frame[name].iloc[-1] for name in trees[0]})
-    drawn = pd.DataFrame(simulated)[real.columns]
+        simulated.append(shares | {name: frame[name].iloc[-1] for name in trees[0] if name in frame})
+    drawn = pd.DataFrame(simulated)
+    real = real[drawn.columns]
     error = np.sqrt(real.var() / len(real) + drawn.var() / len(drawn))
     assert ((real.mean() - drawn.mean()).abs() <= 4 * error).all()
