@@ -70,6 +70,7 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
         yield (*substituted, "--payoff", payoff, "--out", f"{folder}/seats_{payoff}")
     yield ("judge", f"{folder}/three_way")
     yield ("rhetoric", f"{folder}/three_way")
+    yield ("sentiment", f"{folder}/three_way")
     yield ("deviation", f"{folder}/news_evolution")
     yield ("ablation", f"{folder}/days")
     yield ("validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
