@@ -104,7 +104,7 @@ def figure(points: pd.DataFrame, floors: float, caption: str) -> Figure:
         for number, name in enumerate(DIMENSIONS):
             plot_line(right, everybody, "day", name, name, LOOKS[number % len(LOOKS)])
         measured = [f"{name}{end}" for name in (DEVIATION, *DIMENSIONS) for end in ("", "_high")]
-        top = float(np.fmax.reduce(points[measured].to_numpy(float), axis=None, initial=1.0))
+        top = float(np.max(np.nan_to_num(points[measured].to_numpy(float)), initial=1.0))
         for axis, title in ((left, "Deviation by role"), (right, "All roles, by dimension")):
             axis.plot([0], [0], ".", color="#333333", markersize=5)
             axis.axhline(floors, color="#888888", linewidth=0.7, linestyle=":")

@@ -133,7 +133,7 @@ def _figure(points: pd.DataFrame, days: Mapping[str, int], caption: str) -> Figu
             plot_line(axis, line, "day", DEVIATION, str(name), look)
         for day in days.values():
             axis.axvline(day - 0.5, color="#888888", linewidth=0.7, linestyle=":")
-        top = float(np.fmax.reduce(points[[DEVIATION, f"{DEVIATION}_high"]].to_numpy(float), axis=None, initial=1.0))
+        top = float(np.max(np.nan_to_num(points[[DEVIATION, f"{DEVIATION}_high"]].to_numpy(float)), initial=1.0))
         axis.plot([0], [0], ".", color="#333333", markersize=5)
         axis.set(ylim=(-0.05 * top, 1.05 * top), xlabel="Day", ylabel="Deviation from the report (of 10)")
         axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
