@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, replace
+from itertools import zip_longest
 
 import numpy as np
 import pandas as pd
@@ -194,7 +195,7 @@ def traces(people: pd.DataFrame) -> pd.DataFrame:
     known = complete(people)
     asked = known[known["turns"].map(bool) & known["side"].notna()]
     for condition, part in asked.groupby("condition", sort=False):
-        turns = pd.DataFrame(part["turns"].tolist()).to_numpy(dtype=float)
+        turns = np.array(list(zip_longest(*part["turns"], fillvalue=np.nan)), dtype=float).T
         frequent = turns[:, np.isfinite(turns).sum(axis=0) * 2 >= len(part)]
         opinions = np.column_stack([frequent, part["after"]])
         moved = (opinions - part[["before"]].to_numpy()) * part[["side"]].to_numpy()

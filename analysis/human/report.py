@@ -237,7 +237,8 @@ def _draw_change(axis: Axes, sources: Sequence[Source]) -> None:
     axis.set(
         title="Change by initial opinion", xlabel="Opinion before (0–1)", ylabel="Mean change (0–1)", xlim=(-0.04, 1.04)
     )
-    axis.legend(frameon=False, fontsize=7)
+    if sources:
+        axis.legend(frameon=False, fontsize=7)
 
 
 def _draw_correlations(
