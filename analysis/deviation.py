@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, is_even, mean_interval, p_of_mean
+from parley.analysis.bootstrap import ALIKE, FEWEST, is_even, mean_interval, p_of_mean, too_few
 from parley.analysis.figures import OTHERS, STYLES, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_phrase, count_table, format_estimate
 from parley.analysis.report import Report
@@ -18,6 +18,7 @@ from parley.analysis.story_versions import (
     ALL_ROLES,
     DEVIATION,
     DIMENSIONS,
+    FLOOR,
     above_floor,
     added,
     by_day,
@@ -46,19 +47,19 @@ def sentences(table: pd.DataFrame) -> list[str]:
 
 
 def _change(table: pd.DataFrame) -> str:
-    units = unit_means(by_room(table), ["last", "above", "growth"])
+    units = unit_means(by_room(table).dropna(subset="above"), ["last", "above", "growth"])
     last, above, growth = (units[name].dropna().to_numpy(dtype=float) for name in units)
     if not len(above):
         return "How far the story moved cannot be told: the judge read no version of the last day, or not the report."
     day = int(table["round"].max())
     size = f"Versions of day {day} are {last.mean():.1f} of 10 points from the report"
-    base = f"the judge gives the unchanged report {floor(table)[DEVIATION].mean():.1f}"
-    if is_even(above) and not above.any():
+    base = f"the judge gives the unchanged report {(last - above).mean():.1f}"
+    if is_even(above) and not above.any() and not last.any():
         return f"The story did not change: {size[0].lower()}{size[1:]}, and {base}."
     low, high = mean_interval(above)
     if len(above) < FEWEST:
         return f"{size}; {base}. Whether the story changed cannot be told: fewer than {FEWEST} rooms."
-    if not (low > 0 or is_even(above)):
+    if not (low > 0 or (is_even(above) and above.mean() > ALIKE)):
         gap = format_estimate(float(above.mean()), low, high)
         return f"{size}; {base}. No change of the story is shown: the difference is {gap}."
     rise = format_estimate(float(growth.mean()), *mean_interval(growth)) if len(growth) else ""
@@ -82,6 +83,8 @@ def _dimension(table: pd.DataFrame) -> str:
     versions = above_floor(table)
     units = unit_means(versions[versions["round"] == versions["round"].max()], DIMENSIONS)
     known = [units[name].dropna().to_numpy(dtype=float) for name in DIMENSIONS]
+    if max(map(len, known)) < FEWEST:
+        return f"Which dimensions changed cannot be told: {too_few()}."
     means, p = [float(one.mean()) if len(one) else np.nan for one in known], [p_of_mean(one) for one in known]
     corrected = holm(np.array(p))
     moved = [
@@ -122,10 +125,9 @@ def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
     items = by_item(table)
     report.data(deviation=points, added=steps, items=items)
     report.section("In short", "\n".join(f"- {line}" for line in sentences(table)))
-    report.add(READING, f"{spec} judged {count_phrase(len(written(table)), 'version')}.")
+    report.add(READING, f"{spec} judged {count_phrase(int(written(table)['text'].notna().sum()), 'version')}.")
     report.disclaim(tables.header)
-    unread = table.loc[table[DEVIATION].isna(), "reasons"]
-    report.missing(len(unread), len(table), "versions have no deviation", count_table(unread))
+    add_missing(report, table)
     base = float(floor(table)[DEVIATION].mean())
     caption = f"{name} on {disclaimers.model_label(tables.header)}; dotted: the judge's reading of the unchanged report"
     report.figure(figure(points, base, caption), "deviation", "Deviation by day, role and dimension")
@@ -142,6 +144,16 @@ def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
         "`deviation.csv` has every role and day, `verdicts.csv` every version and what it was made of (docs/news.md)."
     )
     return report.write()
+
+
+def add_missing(report: Report, *tables: pd.DataFrame) -> None:
+    """Add how many versions have no deviation, and why; and the same of the unchanged report, if a reading of it is missing."""
+    table = pd.concat(tables, ignore_index=True)
+    reports = table[table["round"] == FLOOR]
+    for part, what in ((written(table), "versions have"), (reports, "readings of the unchanged report have")):
+        unread = part.loc[part[DEVIATION].isna(), "reasons"]
+        if len(unread) or part is not reports:
+            report.missing(len(unread), len(part), f"{what} no deviation", count_table(unread))
 
 
 ADDED = (

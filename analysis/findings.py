@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, too_few
-from parley.analysis.formatting import count_phrase, escape_markdown, group_title, join_phrases
+from parley.analysis.formatting import count_phrase, escape_markdown, group_title, join_phrases, seat_title
 from parley.analysis.metrics import applies
 from parley.analysis.metrics._cells import NO_AGENT, NO_GAP, UNSURE, count_signs
 from parley.analysis.tables import Tables
@@ -30,11 +30,18 @@ def findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType
     """Return the findings as a list in Markdown. results: the metrics' tables by name."""
     lines = list(_movements(tables, results["drift"])) if "drift" in results else []
     lines += [
-        metric.headline(results[name])
+        metric.headline(_with_labels(results[name], tables))
         for name, metric in measured.items()
         if hasattr(metric, "headline") and applies(metric, tables) and len(results[name])
     ]
     return "\n".join(f"- {line}" for line in [*lines, missing_ratings(tables)])
+
+
+def _with_labels(found: pd.DataFrame, tables: Tables) -> pd.DataFrame:
+    """Return the table of a metric with the label of each party in place of its name in files."""
+    if "party" not in found:
+        return found
+    return found.assign(party=[escape_markdown(seat_title(str(party), tables.names)) for party in found["party"]])
 
 
 def missing_ratings(tables: Tables) -> str:

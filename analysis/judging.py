@@ -324,3 +324,19 @@ def open_judge(
         check_manifest(folder / f"{rubric.name}.json", {"llm": identity_spec(spec), **settings, **asked}, "judging")
         with open_journal(backend, folder / VERDICTS, budget, ledger) as journal:
             yield Judge(journal, bar, spec, budget.keep_going)
+
+
+def journaled_verdicts(
+    rubric: Rubric,
+    spec: str,
+    folder: Path,
+    bar: Bar,
+    seed: int,
+    ask: Callable[[Judge], pd.DataFrame],
+    budget: Budget = NO_LIMIT,
+) -> pd.DataFrame:
+    """Return what `ask` returns, journaled in the folder and written to its verdicts.csv. Errors: as `open_judge`."""
+    with open_judge(rubric, spec, folder, bar, {"seed": seed}, budget) as judge:
+        table = ask(judge)
+        table.to_csv(folder / "verdicts.csv", index=False)
+    return table

@@ -24,7 +24,7 @@ from parley.analysis.bootstrap import FEWEST, mean_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.insight_trees import tree_lines, tree_summary
-from parley.analysis.judging import Item, Judge, Verdict, load_rubric, missing, one_line, open_judge
+from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric, missing, one_line
 from parley.analysis.report import Report
 from parley.analysis.statistics.groups import compare_paired
 from parley.analysis.statistics.results import Result, table
@@ -41,10 +41,9 @@ def judge_interviews(
     tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT
 ) -> pd.DataFrame:
     """Return the table of `verdicts`, journaled in the folder and written to verdicts.csv. Errors: as `open_judge`."""
-    with open_judge(RUBRIC, spec, folder, bar, {"seed": seed}, budget) as judge:
-        verdicts = score_interviews(tables, judge, seed)
-        verdicts.to_csv(folder / "verdicts.csv", index=False)
-    return verdicts
+    return journaled_verdicts(
+        RUBRIC, spec, folder, bar, seed, lambda judge: score_interviews(tables, judge, seed), budget
+    )
 
 
 def score_interviews(tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval, rooms_phrase
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate
-from parley.analysis.judging import Item, Judge, load_rubric, one_line, open_judge
+from parley.analysis.judging import Item, Judge, journaled_verdicts, load_rubric, one_line
 from parley.analysis.report import Report
 from parley.analysis.sentiment_data import COMPARED, compare_with_data, sentences
 from parley.analysis.tables import Tables
@@ -46,10 +46,7 @@ def judge_sentiment(
     tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT
 ) -> pd.DataFrame:
     """Return the table of `verdicts`, journaled in the folder and written to verdicts.csv. Errors: as `open_judge`."""
-    with open_judge(RUBRIC, spec, folder, bar, {"seed": seed}, budget) as judge:
-        table = verdicts(tables, judge, seed)
-        table.to_csv(folder / "verdicts.csv", index=False)
-    return table
+    return journaled_verdicts(RUBRIC, spec, folder, bar, seed, lambda judge: verdicts(tables, judge, seed), budget)
 
 
 def verdicts(tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, interval, nanmean
+from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, interval, nanmean
 from parley.analysis.formatting import Column, estimate, format_number, format_span, number
 from parley.llm.errors import UserError
 
 ENDS = (0.0, 10.0)
+MOST_ROUNDS = 10**6
 CHANCE = 0.05
 SHIFTS = round(1 / CHANCE)
 """Shifts in time that it takes for a verdict."""
@@ -48,17 +49,19 @@ def read_data(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
         raise UserError(f"{path} lacks the column {min(lacking)}: it needs round and sentiment, and may have posts")
     has_posts = "posts" in table.columns
     rows = table.assign(posts=table["posts"] if has_posts else 1.0)[["round", "sentiment", "posts"]]
-    numbers = rows.apply(pd.to_numeric, errors="coerce")
-    if bad := numbers.index[numbers.isna().any(axis=1)].tolist():
+    numbers = rows.apply(pd.to_numeric, errors="coerce").astype(float)
+    if bad := numbers.index[~np.isfinite(numbers).all(axis=1)].tolist():
         raise UserError(f"{path}: row {bad[0] + 1} has an entry that is no number: correct it, or leave out the row")
     outside = (numbers["sentiment"] < low) | (numbers["sentiment"] > high)
     if (
         numbers.empty
         or (numbers["round"] % 1 != 0).any()
-        or (numbers["round"] < 1).any()
+        or not numbers["round"].between(1, MOST_ROUNDS).all()
         or (numbers["posts"] <= 0).any()
     ):
-        raise UserError(f"{path}: rounds must be whole numbers from 1, and posts above 0, in at least one row")
+        raise UserError(
+            f"{path}: rounds must be whole numbers from 1 to {MOST_ROUNDS:,}, and posts above 0, in at least one row"
+        )
     if outside.any():
         worst = numbers.loc[outside, "sentiment"].iloc[0]
         raise UserError(
@@ -76,8 +79,8 @@ def compare_with_data(rooms: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
     rooms: that of `rounds_of_rooms`. rounds: those that both have. level: mean of the run minus mean of the data (sentiment
     alone). r: Pearson's, over rounds. error: mean distance of the curves after each lost its own mean; flat: the same for a flat
     line. place: of the true order among all shifts in time of the data's changes from round to round, by their r with the changes
-    of the run (1: it fits best). Curves without a common cause are in place 1 about once in (rounds - 1) times.
-    Intervals are over rooms.
+    of the run (1: it fits best, and no shift as well). Curves without a common cause are in place 1 about once in
+    (rounds - 1) times. Intervals are over rooms.
     Posts are shares of all posts. Values are NaN below FEWEST rounds, and where a curve does not vary.
     """
     rows = [_compare(rooms, data, measure) for measure in ("sentiment", "posts")]
@@ -106,7 +109,7 @@ def _compare(rooms: pd.DataFrame, data: pd.DataFrame, measure: str) -> dict[str,
         values, lambda drawn: np.arctanh(np.clip(_correlation(nanmean(drawn, 1), target), -0.9999, 0.9999))
     )
     around, flat = curve - curve.mean(), target - target.mean()
-    place = np.nan if np.isnan(fits[0]) else 1 + sum(fit > fits[0] for fit in fits[1:])
+    place = np.nan if np.isnan(fits[0]) else 1 + sum(fit > fits[0] - ALIKE for fit in fits[1:])
     errors = float(np.abs(around - flat).mean()), float(np.abs(flat).mean())
     return row | dict(
         zip(
@@ -145,9 +148,7 @@ def _sentence(row: Mapping[str, Any]) -> str:
         else "no closer to the data than a flat line"
     )
     if chance <= CHANCE:
-        return (
-            f"The curve of {what} follows the data ({found}); it is {better}. No shift of the data in time fits better."
-        )
+        return f"The curve of {what} follows the data ({found}); it is {better}. No shift of the data in time fits as well."
     return (
         f"The curve of {what} goes with the data ({found}) and is {better}, but curves that have nothing to do with each other "
         f"would fit so well with a chance of {chance:.2f}: of {shifts} shifts in time of the data's changes from round to round, "

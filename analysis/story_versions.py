@@ -16,7 +16,7 @@ import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import mean_interval, p_of_mean, slope
-from parley.analysis.judging import Item, Judge, Verdict, load_rubric, one_line, open_judge
+from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric, one_line
 from parley.analysis.statistics.results import holm
 from parley.analysis.tables import ROOM, Tables
 from parley.llm.budget import NO_LIMIT, Budget
@@ -44,10 +44,7 @@ def judge_versions(
     tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT
 ) -> pd.DataFrame:
     """The table of `verdicts`, journaled in the folder and written to verdicts.csv. Errors: as `open_judge`."""
-    with open_judge(RUBRIC, spec, folder, bar, {"seed": seed}, budget) as judge:
-        table = verdicts(tables, judge, seed)
-        table.to_csv(folder / "verdicts.csv", index=False)
-    return table
+    return journaled_verdicts(RUBRIC, spec, folder, bar, seed, lambda judge: verdicts(tables, judge, seed), budget)
 
 
 def verdicts(tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
@@ -144,6 +141,16 @@ def by_room(table: pd.DataFrame) -> pd.DataFrame:
         rise = float(slope(days.to_numpy(dtype=float), days.index.to_numpy(dtype=float)))
         rows.append((*keys, last, rise, last - floors[keys[ROOM.index("room")]]))
     return pd.DataFrame(rows, columns=[*ROOM, "last", "growth", "above"])
+
+
+def by_unit(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per unit: group, repetition, topic (the items of the run), and the means of `by_room` over its rooms.
+
+    A number is NaN where that of one of the rooms is: conditions must not be compared on other items.
+    """
+    measures = ["last", "growth", "above"]
+    means = by_room(table).groupby(UNIT, sort=False)[measures].agg(lambda values: values.mean(skipna=False))
+    return means.reset_index().assign(topic=", ".join(table["topic"].unique()))
 
 
 def by_item(table: pd.DataFrame) -> pd.DataFrame:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.analysis.commands.runs import print_paths
+from parley.analysis.commands.runs import judge_from_args, print_paths
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, model_from_args
 from parley.model.cli import Parser, add_option
 from parley.model.progress import bar
 
@@ -33,11 +32,10 @@ def ablation(words: Sequence[str]) -> int:
     from parley.analysis.recollection import check_interviews, judge_interviews, write_ablation
     from parley.analysis.tables import load
 
-    tables, folder = load(options.run), options.out or options.run / "ablation"
+    tables = load(options.run)
     if problem := check_interviews(tables):
         raise UserError(f"{options.run} {problem}")
-    spec = model_from_args(options, society=tables.society.name)
-    (budget,) = budgets_from_args(options, spec)
+    folder, spec, budget = judge_from_args(options, tables, "ablation")
     verdicts = judge_interviews(tables, folder, spec, options.seed, bar, budget)
     print(missing_lines(verdicts[["recall"]], verdicts["reason"], "answers"))
     print_paths(verdicts=folder / "verdicts.csv", report=write_ablation(verdicts, tables, folder, spec))

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths, split_names
+from parley.analysis.commands.runs import judge_from_args, print_paths, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, model_from_args
 from parley.model.cli import Parser, add_option, amount, natural
 from parley.model.progress import bar
 
@@ -61,17 +60,16 @@ def judge(words: Sequence[str]) -> int:
     shown = tuple(split_names(options.tell))
     judging = Judging(options.calls, options.temperature, options.examples, shown, options.seed)
     tables = load(options.run)
-    spec = model_from_args(options, society=tables.society.name)
     if options.rubric:
-        return _judge_by_rubric(options, tables, spec)
+        return _judge_by_rubric(options, tables)
     if deliberates(tables):
         raise UserError(
             f"{options.run} has private deliberations, whose statements have no claim to be judged by. Their ratings are in its "
             f"summary; to compare statements, use run.py representatives substitute {options.run} --judge SPEC"
         )
     _check_statements(tables, options.run)
+    folder, spec, budget = judge_from_args(options, tables, "judge")
     check_topics(spec, map(load_topic, sorted(set(tables.utterances["topic"]))))
-    (budget,), folder = budgets_from_args(options, spec), options.out or options.run / "judge"
     verdicts = judge_run(tables, folder, spec, judging, bar, budget)
     _print_missing(verdicts, ["score"], "reasons", "verdicts")
     scores = folder / "scores.csv"
@@ -83,16 +81,15 @@ def judge(words: Sequence[str]) -> int:
     return 0
 
 
-def _judge_by_rubric(options: argparse.Namespace, tables: Tables, spec: str) -> int:
+def _judge_by_rubric(options: argparse.Namespace, tables: Tables) -> int:
     """Score every statement by a rubric of the user's own, and print averages by party."""
-    from parley.analysis.judging import judge_by_rubric, load_rubric, open_judge
+    from parley.analysis.judging import journaled_verdicts, judge_by_rubric, load_rubric
 
-    rubric = load_rubric(options.rubric)
-    folder = options.out or options.run / rubric.name
-    (budget,) = budgets_from_args(options, spec)
-    with open_judge(rubric, spec, folder, bar, {"seed": options.seed}, budget) as opened:
-        verdicts = judge_by_rubric(rubric, tables, opened, options.seed)
-        verdicts.to_csv(folder / "verdicts.csv", index=False)
+    rubric, seed = load_rubric(options.rubric), options.seed
+    folder, spec, budget = judge_from_args(options, tables, rubric.name)
+    verdicts = journaled_verdicts(
+        rubric, spec, folder, bar, seed, lambda judge: judge_by_rubric(rubric, tables, judge, seed), budget
+    )
     spoken = _print_missing(verdicts, [rubric.name], "reasons", "verdicts")
     print(spoken.groupby("party")[rubric.name].agg(["count", "mean"]).round(2).to_string())
     print_paths(verdicts=folder / "verdicts.csv")
@@ -118,10 +115,9 @@ def rhetoric(words: Sequence[str]) -> int:
     from parley.analysis.rhetoric import APPEALS, tag_run, write_rhetoric
     from parley.analysis.tables import load
 
-    tables, folder = load(options.run), options.out or options.run / "rhetoric"
+    tables = load(options.run)
     _check_statements(tables, options.run)
-    spec = model_from_args(options, society=tables.society.name)
-    (budget,) = budgets_from_args(options, spec)
+    folder, spec, budget = judge_from_args(options, tables, "rhetoric")
     tags = tag_run(tables, folder, spec, options.seed, bar, budget)
     _print_missing(tags, list(APPEALS), "reasons", "utterances")
     print_paths(tags=folder / "tags.csv", report=write_rhetoric(tags, tables, folder, spec))
@@ -148,12 +144,11 @@ def deviation(words: Sequence[str]) -> int:
     from parley.analysis.story_versions import DIMENSIONS, check_story, judge_versions
     from parley.analysis.tables import load
 
-    tables, folder = load(options.run), options.out or options.run / "deviation"
+    tables = load(options.run)
     check_story(tables, str(options.run))
-    spec = model_from_args(options, society=tables.society.name)
-    (budget,) = budgets_from_args(options, spec)
+    folder, spec, budget = judge_from_args(options, tables, "deviation")
     verdicts = judge_versions(tables, folder, spec, options.seed, bar, budget)
-    _print_missing(verdicts, list(DIMENSIONS), "reasons", "versions")
+    _print_missing(verdicts, list(DIMENSIONS), "reasons", "texts")
     print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, folder, spec))
     return 0
 
@@ -181,11 +176,10 @@ def sentiment(words: Sequence[str]) -> int:
     from parley.analysis.sentiment_data import read_data
     from parley.analysis.tables import load
 
-    tables, folder = load(options.run), options.out or options.run / "sentiment"
+    tables = load(options.run)
     _check_statements(tables, options.run)
     data = read_data(options.data, _range(options.data_range)) if options.data else None
-    spec = model_from_args(options, society=tables.society.name)
-    (budget,) = budgets_from_args(options, spec)
+    folder, spec, budget = judge_from_args(options, tables, "sentiment")
     verdicts = judge_sentiment(tables, folder, spec, options.seed, bar, budget)
     _print_missing(verdicts, ["sentiment"], "reason", "verdicts")
     print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, folder, spec, data))

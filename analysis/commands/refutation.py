@@ -31,7 +31,8 @@ def refutation_parser() -> Parser:
 def refutation(words: Sequence[str]) -> int:
     """Run `run.py refutation`."""
     options = refutation_parser().parse_args(words)
-    from parley.analysis.story_versions import check_story, judge_versions
+    from parley.analysis.judging import VERDICTS, open_judge
+    from parley.analysis.story_versions import RUBRIC, check_story, verdicts
     from parley.analysis.studies.refutation import EARLY, LATE, conditions, write
     from parley.llm.backends import in_society
     from parley.llm.journal import shared_ledger
@@ -46,12 +47,13 @@ def refutation(words: Sequence[str]) -> int:
     (budget,), (limit,) = budgets_from_args(options, base), budgets_from_args(options, spec)
     print_paths(folder=folder)
     journals = [path for name in names if (path := folder / name / JOURNAL).exists()]
-    ledger = shared_ledger(budget, [(path, budget) for path in journals[-1:]])  # each begins with those before it
+    spent = [*((path, budget) for path in journals[-1:]), (folder / JUDGE_FOLDER / VERDICTS, limit)]
+    ledger = shared_ledger(budget, spent)  # each run begins with the replies of the run before it
     models, runs = open_all(base.models.llm, base.llm_by_party), each_condition(base, settings)
     tables = hold_all(runs, names, folder, given, models, [budget] * len(names), ledger)
-    judged = {}
-    for (condition, one), name in zip(tables.items(), names, strict=True):
+    for one, name in zip(tables.values(), names, strict=True):
         check_story(one, str(folder / name))
-        judged[condition] = one, judge_versions(one, folder / name / JUDGE_FOLDER, spec, base.seed, bar, limit)
+    with open_judge(RUBRIC, spec, folder / JUDGE_FOLDER, bar, {"seed": base.seed}, limit, ledger) as judge:
+        judged = {condition: (one, verdicts(one, judge, base.seed)) for condition, one in tables.items()}
     print_paths(report=write(judged, folder, days, spec))
     return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.arguments import scenario_from_args, study_budgets
+from parley.model.arguments import budgets_from_args, model_from_args, scenario_from_args, study_budgets
 from parley.model.cli import Parser
 from parley.model.progress import Progress, summary_line
 
@@ -30,6 +30,16 @@ def print_paths(**paths: object) -> None:
 def results_folder(options: argparse.Namespace, name: str) -> Path:
     """Return the folder of --out, or a new one: runs/<name>-<time>."""
     return options.out or Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def judge_from_args(options: argparse.Namespace, tables: Tables, name: str) -> tuple[Path, str, Budget]:
+    """Return the folder of a judge's verdicts on a run (RUN/name, or --out), the judge of --llm, and its budget.
+
+    Errors: UserError without a model, and for limits that do not fit.
+    """
+    spec = model_from_args(options, society=tables.society.name)
+    (budget,) = budgets_from_args(options, spec)
+    return options.out or options.run / name, spec, budget
 
 
 def split_names(text: str) -> list[str]:

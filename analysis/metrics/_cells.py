@@ -158,6 +158,12 @@ def frame(rows: Iterable[dict[str, Any]], **kinds: str) -> pd.DataFrame:
     return pd.DataFrame(list(rows), columns=[*KEYS, *kinds]).astype(dict.fromkeys(KEYS, "object") | kinds)
 
 
+def verdict_frame(rows: Iterable[dict[str, Any]], **kinds: str) -> pd.DataFrame:
+    """Return rows with a verdict as a table: group, the given columns (name=dtype), p_holm, verdict, reason."""
+    every = {"group": "object", **kinds, "p_holm": "float64", "verdict": "object", "reason": "object"}
+    return pd.DataFrame(list(rows), columns=list(every)).astype(every)
+
+
 def spans(*names: str) -> dict[str, str]:
     """Return the dtypes of numbers with intervals, for `frame`."""
     return {f"{name}{end}": "float64" for name in names for end in ("", "_low", "_high")}

@@ -14,7 +14,7 @@ import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import FEWEST, is_even, p_of_mean, too_few
-from parley.analysis.metrics._cells import COUNTS, mean_columns, spans
+from parley.analysis.metrics._cells import COUNTS, mean_columns, spans, verdict_frame
 from parley.analysis.metrics._rooms import rooms
 from parley.analysis.metrics.contagion import MIDDLE
 from parley.analysis.statistics.results import holm
@@ -44,9 +44,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     believers, gain, difference (shares), p_holm, verdict (more, less or ""), reason.
     """
     rows = [row for _, part in _shares(tables).groupby("group", sort=False) for row in _group_rows(part)]
-    kinds: dict[str, str] = {"group": "object", "kind": "object", "what": "object"} | COUNTS | spans(*MEASURES)
-    kinds |= {"p_holm": "float64", "verdict": "object", "reason": "object"}
-    return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+    return verdict_frame(rows, kind="object", what="object", **COUNTS, **spans(*MEASURES))
 
 
 def headline(found: pd.DataFrame) -> str:

@@ -16,8 +16,8 @@ from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
 
 from parley.agents.news import BELIEVER
 from parley.agents.traits import level_names, trait_names
-from parley.analysis.bootstrap import ALIKE, FEWEST, LEVEL, Floats, too_few
-from parley.analysis.metrics._cells import spans
+from parley.analysis.bootstrap import ALIKE, FEWEST, LEVEL, NO_VARIATION, Floats, too_few
+from parley.analysis.metrics._cells import spans, verdict_frame
 from parley.analysis.statistics.results import holm
 from parley.analysis.tables import Tables, rating_value
 
@@ -36,6 +36,7 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "temperaments"
 CHANGE = "change"
+TIED = "traits go together, so their effects cannot be told apart"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -45,9 +46,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     people = _changes(tables).groupby("group", sort=False) if len(tables.temperaments) else ()
     rows = [row for _, part in people for row in _group_rows(part)]
     counts = dict.fromkeys(("rooms", "people", "agents", "missing"), "int64")
-    kinds: dict[str, str] = {"group": "object", "trait": "object"} | counts | spans("effect")
-    kinds |= {"p_holm": "float64", "verdict": "object", "reason": "object"}
-    return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+    return verdict_frame(rows, trait="object", **counts, **spans("effect"))
 
 
 def headline(found: pd.DataFrame) -> str:
@@ -94,21 +93,27 @@ def _group_rows(people: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _fit(rated: pd.DataFrame, given: list[str]) -> dict[str, tuple[float, float, float, str | None]]:
     """Return effect, half the width of its interval, p, and the reason without one, by trait."""
-    clusters = min(rated["room"].nunique(), rated["persona"].nunique())
+    rooms, clusters = rated["room"].nunique(), min(rated["room"].nunique(), rated["persona"].nunique())
     if clusters < FEWEST:
-        return dict.fromkeys(given, (np.nan, np.nan, np.nan, too_few("room" if len(rated) else "rated room")))
+        unit = "rated room" if not len(rated) else "room" if rooms < FEWEST else "persona"
+        return dict.fromkeys(given, (np.nan, np.nan, np.nan, too_few(unit)))
     columns = [CHANGE, *given]
     centred = rated[columns].sub(rated.groupby("room")[columns].transform("mean"))
     used = [name for name in given if centred[name].abs().max() > ALIKE]
     if not used or centred[CHANGE].abs().max() <= ALIKE:
-        return dict.fromkeys(given, (np.nan, np.nan, np.nan, "no variation"))
+        return dict.fromkeys(given, (np.nan, np.nan, np.nan, NO_VARIATION))
+    if np.linalg.matrix_rank(centred[used].to_numpy(dtype=float)) < len(used):
+        return dict.fromkeys(given, (np.nan, np.nan, np.nan, TIED))
     fit = sm.OLS(centred[CHANGE].to_numpy(dtype=float), centred[used].to_numpy(dtype=float)).fit()
     errors = _errors(fit, *[rated[name].astype("category").cat.codes.to_numpy() for name in ("room", "persona")])
     fitted: dict[str, tuple[float, float, float, str | None]] = {}
     for name, effect, error in zip(used, map(float, fit.params), map(float, errors), strict=True):
-        p = float(2 * stdtr(clusters - 1, -abs(effect) / error)) if error > ALIKE else np.nan
-        fitted[name] = effect, float(stdtrit(clusters - 1, (1 + LEVEL) / 2) * error), p, None
-    return {name: fitted.get(name, (np.nan, np.nan, np.nan, "no variation")) for name in given}
+        if error > ALIKE:
+            p = float(2 * stdtr(clusters - 1, -abs(effect) / error))
+            fitted[name] = effect, float(stdtrit(clusters - 1, (1 + LEVEL) / 2) * error), p, None
+        else:
+            fitted[name] = effect, np.nan, np.nan, NO_VARIATION
+    return {name: fitted.get(name, (np.nan, np.nan, np.nan, NO_VARIATION)) for name in given}
 
 
 def _errors(fit: Any, room: Any, persona: Any) -> Floats:

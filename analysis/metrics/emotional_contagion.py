@@ -64,7 +64,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     found = room_means(rows, MEASURES, by=("emotion",))
     keys = list(found[[*KEYS, "emotion"]].itertuples(index=False, name=None))
     found.insert(5, "changes", [changes[key] for key in keys])
-    nulls = zip(found["observed"], [draws.get(key, []) for key in keys], strict=True)
+    nulls = zip(found["contagion"], [draws.get(key, []) for key in keys], strict=True)
     found.insert(len(found.columns) - 1, "p", [p_value(value, null) for value, null in nulls])
     return found
 
@@ -100,16 +100,18 @@ def _measured(true: RoomMeasurement, shuffled: Floats) -> dict[str, RoomMeasurem
     return dict(zip(MEASURES, map(RoomMeasurement, (true.value, mean, true.value - mean)), strict=True))
 
 
-def p_value(observed: float, draws: list[Floats]) -> float:
+def p_value(contagion: float, draws: list[Floats]) -> float:
     """Return the share of shuffles whose mean over rooms is as far from the mean of all; NaN without shuffles.
+
+    contagion: the mean of observed minus shuffled, over the rooms that have shuffles.
 
     >>> p_value(1.0, [np.array([-0.2, 0.0, 0.2])])
     0.25
     """
-    if not draws or np.isnan(observed):
+    if not draws or np.isnan(contagion):
         return float("nan")
     means = np.stack(draws).mean(axis=0)
-    far = np.abs(means - means.mean()) >= abs(observed - means.mean()) - 1e-12
+    far = np.abs(means - means.mean()) >= abs(contagion) - 1e-12
     return float((far.sum() + 1) / (len(means) + 1))
 
 

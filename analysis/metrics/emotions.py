@@ -10,7 +10,6 @@ import pandas as pd
 
 from parley.agents.topic import EMOTIONS
 from parley.analysis.bootstrap import Floats
-from parley.analysis.formatting import seat_title
 from parley.analysis.metrics._emotions import emotion_rooms
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.tables import Tables
@@ -35,12 +34,18 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(found: pd.DataFrame) -> str:
-    """Return how valence changed from the first to the last survey, for each party."""
+    """Return the mean valence of each party at the first and the last survey, averaged over topics and groups that have both."""
     if found["valence"].isna().all():
-        return "Valence was not rated."
-    by_party = found.dropna(subset="valence").groupby(["topic", "group", "party"], sort=False)["valence"]
-    ends = [f"{seat_title(str(key[-1]))} from {part.iloc[0]:.1f} to {part.iloc[-1]:.1f}" for key, part in by_party]
-    return f"Mean valence (1 very bad, 7 very good) from the first to the last survey: {', '.join(ends)}."
+        asked = found["reason"].str.contains(f"valence: {UNRATED}", regex=False).any()
+        return f"How valence changed is not known: {UNRATED if asked else NOT_ASKED}."
+    ends = found.groupby(["topic", "group", "party"], sort=False)["valence"].agg(
+        first=lambda values: values.iloc[0], last=lambda values: values.iloc[-1]
+    )
+    known = ends.dropna().groupby(level="party", sort=False).mean()
+    if known.empty:
+        return "How valence changed is not known: no party has ratings at the first and at the last survey."
+    said = [f"{party} from {row['first']:.1f} to {row['last']:.1f}" for party, row in known.iterrows()]
+    return f"Mean valence (1 very bad, 7 very good) from the first to the last survey: {', '.join(said)}."
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:

@@ -148,7 +148,22 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
             f"No empathy paradox: empathy eased the mood, by {whole['effect']:.2f} points compared with no statement and by "
             f"{content['effect']:.2f} compared with an empty one."
         )
-    return "No empathy paradox was found: posts under empathy cannot be distinguished from those without it."
+    clear = [
+        f"{_difference_words(row['effect'])} {than}"
+        for row, than in ((whole, "with no statement"), (content, "with an empty one"))
+        if not row["effect_low"] <= 0 <= row["effect_high"]
+    ]
+    if not clear:
+        return "No empathy paradox was found: posts under empathy cannot be distinguished from those without it."
+    return (
+        f"No empathy paradox was found: under empathy, posts are {' and '.join(clear)}. A paradox must show "
+        "compared with both no statement and an empty one."
+    )
+
+
+def _difference_words(effect: float) -> str:
+    """Return `0.50 points more negative compared` for -0.5."""
+    return f"{abs(effect):.2f} points more {'negative' if effect < 0 else 'positive'} compared"
 
 
 def _difference(row: Mapping[str, Any], measure: str, name: str, words: tuple[str, str]) -> str:

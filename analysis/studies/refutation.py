@@ -17,9 +17,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
+from parley.analysis.bootstrap import FEWEST, too_few
+from parley.analysis.deviation import add_missing
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import format_estimate
-from parley.analysis.story_versions import ALL_ROLES, DEVIATION, by_day, by_room
+from parley.analysis.story_versions import ALL_ROLES, DEVIATION, by_day, by_unit
 from parley.analysis.studies.paired_conditions import compare_conditions, conditions_report
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
@@ -32,8 +34,9 @@ SPEAKER = "Press Office"
 CAPTION = (
     "The statement is the true report; all people hear it before the day that is named. Deviation is that of the versions "
     "of the last day, 0-10, and growth is in points a day; both are judged as in run.py deviation. Numbers are means over "
-    "rooms, and brackets are 95% intervals over rooms (Student's). Differences are between rooms with the same item, people "
-    "and links."
+    "rooms, and brackets are 95% intervals over rooms (Student's); where the same people pass on several items, over "
+    "repetitions, and a repetition without a number on one of its items is missing. Differences are between rooms with the same "
+    "item, people and links."
 )
 MEASURES = ("last", "growth")
 
@@ -60,7 +63,7 @@ def statements(day: int | None) -> tuple[FactCheck, ...]:
 def compare(rooms: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return one row per measure and pair of conditions: early and late minus none, and early minus late, within rooms.
 
-    rooms: by condition a frame as `by_room` makes it.
+    rooms: by condition a frame as `by_unit` makes it.
     """
     parts = []
     for measure in MEASURES:
@@ -79,7 +82,13 @@ def sentence(compared: pd.DataFrame, days: Mapping[str, int]) -> str:
     low, high = row["difference_low"], row["difference_high"]
     when = f"A statement before day {days[EARLY]} instead of day {days[LATE]}"
     if not np.isfinite(low):
-        why = "nothing differs" if row["pairs"] and row["difference"] == 0 else "there is no interval"
+        why = (
+            too_few()
+            if row["pairs"] < FEWEST
+            else "all rooms differ by the same"
+            if row["difference"]
+            else "nothing differs"
+        )
         return f"{when}: whether it matters cannot be told, because {why}."
     size = format_estimate(abs(row["difference"]), *sorted((abs(low), abs(high))))
     if high < 0:
@@ -91,18 +100,19 @@ def sentence(compared: pd.DataFrame, days: Mapping[str, int]) -> str:
 
 def write(runs: Mapping[str, tuple[Tables, pd.DataFrame]], folder: Path, days: Mapping[str, int], judge: str) -> Path:
     """Write refutation.md, its tables and the figure; return the path of the first. runs: tables and verdicts by condition."""
-    compared = compare({name: by_room(verdicts) for name, (_, verdicts) in runs.items()})
+    compared = compare({name: by_unit(verdicts) for name, (_, verdicts) in runs.items()})
     points = pd.concat({name: _points(verdicts) for name, (_, verdicts) in runs.items()}, names=["condition"])
     points = points.reset_index(level=0).reset_index(drop=True)
     header = next(iter(runs.values()))[0].header
-    report = conditions_report(
-        folder, "refutation", "Early and late refutation", CAPTION, header, refutation=compared, days=points
-    )
+    versions = pd.concat({name: verdicts for name, (_, verdicts) in runs.items()}, names=["condition"])
+    written = {"refutation": compared, "days": points, "verdicts": versions.reset_index("condition")}
+    report = conditions_report(folder, "refutation", "Early and late refutation", CAPTION, header, **written)
     report.section("In short", f"- {sentence(compared, days)}")
     report.figure(
         _figure(points, days, disclaimers.model_label(header)), "refutation", "Deviation by day and condition"
     )
-    report.section("Conditions", f"{judge} judged all versions.")
+    report.section("Conditions", f"{judge} judged the versions.")
+    add_missing(report, *(verdicts for _, verdicts in runs.values()))
     heads = ["condition", "rooms", "missing", "deviation, last day", "difference", "growth", "difference"]
     report.table([_cells(compared, name) for name in compared["condition"].unique()], heads)
     return report.write()

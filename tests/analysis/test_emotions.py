@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,10 @@ import pandas as pd
 import pytest
 from emotional_spread import PEOPLE, SURVEYS, WORLDS, World, make_room, plain_effect
 
+from parley.analysis.findings import findings
 from parley.analysis.metrics import emotional_contagion, emotions
 from parley.analysis.metrics._emotions import EmotionRoom, shown_mean
-from parley.analysis.metrics._rooms import Room
+from parley.analysis.metrics._rooms import Room, RoomMeasurement
 from parley.analysis.metrics.emotional_contagion import effect, shuffled_effects, swapped
 from parley.analysis.tables import Tables, tables
 from parley.analysis.transcript import text as transcript
@@ -122,6 +124,25 @@ def test_tables_and_transcript_have_the_emotions() -> None:
     assert "emotion" not in transcript(plain)
 
 
+def test_the_summary_says_valence_by_the_labels_of_parties() -> None:
+    """Labels and not names in files; the ends are the first and the last survey, also where another survey is missing."""
+    run = ran(
+        "oracle",
+        "two_way",
+        also="valence",
+        repetitions="2",
+        rounds="2",
+        seats="cdu,spd",
+        society="germany",
+        topics="tempolimit",
+    )
+    frame = emotions.compute(run)
+    told = findings(run, {"emotions": frame}, {"emotions": emotions})
+    assert re.search(r"last survey: CDU from \d\.\d to \d\.\d, SPD from \d\.\d to \d\.\d\.", told)
+    lost = frame.assign(valence=frame["valence"].where((frame["party"] != "cdu") | (frame["round"] < 2)))
+    assert "CDU" not in findings(run, {"emotions": lost}, {"emotions": emotions})
+
+
 def test_missing_ratings_are_left_out_and_counted() -> None:
     """A rating that cannot be read is no 4: the room loses the changes into and out of it, and the table counts it."""
     run = ran("oracle,volatility=.4", **SMALL)
@@ -146,6 +167,33 @@ def test_one_person_a_party_has_no_ties_to_shuffle() -> None:
         len(shuffled_effects(EmotionRoom(alone, room.surveys, room.ratings, room.attitudes, room.lines), "valence"))
         == 0
     )
+
+
+def test_a_room_without_shuffles_does_not_count_for_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five rooms with .1 more than their shuffles have the p of .1, whatever a room without shuffles observed."""
+    rooms = [make_room(World(), seed) for seed in range(6)]
+    alone = replace(rooms[5].room, parties=pd.Series([str(person) for person in range(PEOPLE)]))
+    rooms[5] = replace(rooms[5], room=alone)
+    draws = np.linspace(-0.2, 0.2, 199)
+    observed = iter([0.1] * 5 + [9.0])
+    monkeypatch.setattr(emotional_contagion, "emotion_rooms", lambda tables: rooms)
+    monkeypatch.setattr(emotional_contagion, "effect", lambda *given: (RoomMeasurement(next(observed)), 30))
+    monkeypatch.setattr(
+        emotional_contagion, "shuffled_effects", lambda room, name: draws if room is not rooms[5] else draws[:0]
+    )
+    for room in rooms:
+        room.ratings.pop("arousal", None)
+    (row,) = emotional_contagion.compute(rooms).to_dict("records")  # type: ignore[arg-type]
+    assert row["contagion"] == pytest.approx(0.1)
+    assert row["p"] == pytest.approx((1 + (abs(draws) >= 0.1 - 1e-12).sum()) / 200)
+
+
+def test_ratings_that_cannot_be_read_are_not_said_to_be_unasked() -> None:
+    """The two questions were asked and could not be read; without the question of valence it was not asked."""
+    lost, unasked = ("valence: no rating could be read", "valence: not asked")
+    for reason in (lost, unasked):
+        frame = pd.DataFrame({"valence": [np.nan], "reason": [f"fewer than 5 rooms; {reason}"], "party": "cdu"})
+        assert emotions.headline(frame).endswith(f"{reason.removeprefix('valence: ')}.")
 
 
 def test_reporters_have_a_column_for_each_emotion_that_is_asked() -> None:

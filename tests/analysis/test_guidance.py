@@ -108,6 +108,29 @@ def test_where_no_one_says_a_feeling_there_is_no_verdict() -> None:
     assert any("no effect on sentiment can be told (no variation)" in line for line in study.sentences(found))
 
 
+@check_each(
+    ("whole", "content", "told"),
+    [
+        ((-2.0, -1.0), (-1.0, 0.5), "posts are 1.50 points more negative compared with no statement. A paradox must"),
+        ((-0.5, 1.0), (0.2, 0.4), "posts are 0.30 points more positive compared with an empty one. A paradox must"),
+        (
+            (-2.0, -1.0),
+            (1.0, 2.0),
+            "negative compared with no statement and 1.50 points more positive compared with an empty",
+        ),
+        ((-1.0, 1.0), (-0.5, 0.5), "cannot be distinguished from those without it"),
+    ],
+)
+def test_one_clear_difference_is_not_said_to_be_none(
+    whole: tuple[float, float], content: tuple[float, float], told: str
+) -> None:
+    """A paradox takes two clear differences; where one is clear, the sentence names it and does not deny it."""
+    rows = [{"effect": (low + high) / 2, "effect_low": low, "effect_high": high} for low, high in (whole, content)]
+    said = study.paradox(*rows)
+    assert said.startswith("No empathy paradox was found: ")
+    assert told in said
+
+
 def test_with_two_rooms_there_is_no_verdict() -> None:
     frames = {name: pd.DataFrame({"topic": "t", "repetition": [0, 1], "group": "g"}) for name in study.CONDITIONS}
     for place, frame in enumerate(frames.values()):
@@ -242,6 +265,8 @@ def test_data_are_read_by_hand(tmp_path: Path) -> None:
         ("round,sentiment\n0,3\n", "whole numbers from 1"),
         ("round,sentiment\n1.5,3\n", "whole numbers from 1"),
         ("round,sentiment,posts\n1,3,0\n", "posts above 0"),
+        ("round,sentiment,posts\n1,3,4\n2,3,inf\n", "row 2 has an entry that is no number"),
+        ("round,sentiment\n1e30,3\n", "whole numbers from 1"),
         ("round,sentiment\n", "at least one row"),
         ("round,sentiment\n1,11\n", "11 is outside 0 to 10: give the scale of the file with --data-range"),
         ("", "cannot read"),
@@ -293,6 +318,15 @@ def test_few_rounds_few_rooms_and_flat_curves_have_no_verdict() -> None:
         assert all("cannot be told" in line for line in sentences(found))
     ten = compare_with_data(made_up(CURVE[:10]), data(CURVE[:10]))
     assert all("A verdict takes 21 rounds" in line for line in sentences(ten))
+
+
+def test_a_curve_that_repeats_itself_fits_as_well_when_shifted() -> None:
+    """Sentiment that goes up and down every other round fits after every second shift, so place 1 would be no evidence."""
+    wave = 5 + 2 * (-1.0) ** np.arange(25)
+    found = compare_with_data(made_up(wave), data(wave))
+    assert (found["r"] > 0.9).all()
+    assert (found["place"] == 12).all()
+    assert all("in place 12" in line for line in sentences(found))
 
 
 def test_curves_that_have_nothing_in_common_are_seldom_taken_for_a_fit() -> None:

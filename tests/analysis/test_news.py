@@ -177,6 +177,20 @@ def test_few_rooms_say_nothing_of_traits(held: Callable[..., Tables]) -> None:
     assert "cannot be told: fewer than 5 rooms" in believers_by_trait.headline(found)
 
 
+def test_traits_that_go_together_have_no_effects_of_their_own(held: Callable[..., Tables]) -> None:
+    """Two traits with the same levels share one effect, which belongs to neither; four personas are too few and are named."""
+    tables = tempered(held, np.random.default_rng(3), 2.0)
+    twins = replace(tables, characters=tables.characters.assign(neuroticism=tables.characters["openness"]))
+    found = believers_by_trait.compute(twins)
+    assert found["effect"].isna().all()
+    assert (found["verdict"] == "").all()
+    assert "cannot be told: traits go together" in believers_by_trait.headline(found)
+    few = replace(
+        tables, agents=tables.agents.assign(persona=[f"p{number % 4}" for number in range(len(tables.agents))])
+    )
+    assert "cannot be told: fewer than 5 personas" in believers_by_trait.headline(believers_by_trait.compute(few))
+
+
 def test_believers_are_seeded_and_all_are_told(ran: Callable[..., Path]) -> None:
     """A fifth of a room believes at the start and says so in the survey; the same seats on every item; the rest do not."""
     found = load(ran("fake_news", topics="bridge,council", rounds=4, size=10, repetitions=2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.analysis.deviation import sentences
+from parley.analysis.deviation import add_missing, sentences
 from parley.analysis.judging import Judge, Verdict, missing, read
+from parley.analysis.report import Report
 from parley.analysis.story_versions import (
     DIMENSIONS,
     MEASURES,
@@ -23,6 +25,7 @@ from parley.analysis.story_versions import (
     by_day,
     by_item,
     by_room,
+    by_unit,
     check_story,
     floor,
     verdicts,
@@ -120,6 +123,9 @@ def test_nothing_planted_is_no_change(ran: Callable[..., Path]) -> None:
     [
         ([2.0, 2.1, 1.9, 2.2, 1.8], 2.0, "No change of the story is shown"),  # what the judge gives to any text
         ([2.0, 3.0], 0.0, "cannot be told: fewer than 5 rooms"),
+        ([2.0] * 5, 3.0, "No change of the story is shown"),  # nearer to the report than the report itself
+        ([5.0] * 5, 5.0, "No change of the story is shown"),  # a judge that always says 5
+        ([3.0] * 5, 2.0, "The story changed"),
         ([np.nan] * 5, 0.0, "cannot be told: the judge read no version"),
         ([2.0, 2.5, 1.5, 2.2, 1.8], 0.5, "The story changed"),
     ],
@@ -127,6 +133,50 @@ def test_nothing_planted_is_no_change(ran: Callable[..., Path]) -> None:
 def test_a_change_is_claimed_only_above_the_judges_floor(last: list[float], base: float, told: str) -> None:
     rows = [(f"r{number}", 1, 1, 0, "spreader", value) for number, value in enumerate(last)]
     assert told in sentences(made_up(rows, base))[0]
+
+
+def test_the_report_and_its_versions_are_compared_in_the_same_rooms() -> None:
+    """Where the reading of the report is missing, the versions of the room do not count: 2.0 and 0.5 fit to 1.5 above."""
+    rows = [(f"r{number}", 1, 1, 0, "spreader", 2.0 + number / 100) for number in range(5)]
+    table = made_up([*rows, ("r5", 1, 1, 0, "spreader", 9.0)], 0.5)
+    table.loc[(table["room"] == "r5") & (table["round"] == 0), list(MEASURES)] = np.nan
+    assert sentences(table)[0].startswith(
+        "The story changed: versions of day 1 are 2.0 of 10 points from the report, and the judge gives the unchanged report 0.5"
+    )
+
+
+def test_two_rooms_have_no_verdict_on_dimensions() -> None:
+    """Few rooms cannot show that a dimension stayed, nor can replies that no one could read."""
+    for last in ([2.0, 3.0], [np.nan] * 6):
+        rows = [(f"r{number}", 1, 1, 0, "spreader", value) for number, value in enumerate(last)]
+        assert sentences(made_up(rows))[-1] == "Which dimensions changed cannot be told: fewer than 5 rooms."
+
+
+def test_counts_of_missing_versions_leave_the_report_out(tmp_path: Path) -> None:
+    """Versions are counted without the judge's readings of the unchanged report, in the reports of both commands."""
+    rows = [("a", 1, 1, 0, "spreader", 2.0), ("a", 1, 2, 0, "spreader", np.nan), ("b", 1, 1, 0, "spreader", 1.0)]
+    table = made_up(rows)
+    table["reasons"] = ["timeout" if lost else "" for lost in table["deviation"].isna()]
+    report = Report(tmp_path, "r", "R")
+    add_missing(report, table, table)
+    table.loc[table["round"] == 0, ["deviation", "reasons"]] = [np.nan, "no_number"]
+    add_missing(report, table)
+    text = report.write().read_text()
+    assert "2 of 6 versions have no deviation (timeout 2)." in text
+    assert "2 of 2 readings of the unchanged report have no deviation (no_number 2)." in text
+    assert text.count("readings of the unchanged report") == 1
+
+
+def test_a_unit_of_two_items_has_no_number_without_one_of_them() -> None:
+    """Five repetitions on two items are five units; where an item is missing, the rest is no average of other items."""
+    rows = [(f"r{number}", 1, 1, 0, "spreader", float(number)) for number in range(10)]
+    table = made_up(rows).assign(repetition=[number % 5 for number in range(10)] * 2)
+    table["topic"] = ["bridge" if number < 5 else "council" for number in range(10)] * 2
+    assert by_unit(table)["last"].tolist() == [2.5, 3.5, 4.5, 5.5, 6.5]
+    table.loc[(table["room"] == "r9") & (table["round"] == 1), "deviation"] = np.nan
+    assert by_unit(table)["last"].isna().tolist() == [False] * 4 + [True]
+    compared = compare({name: by_unit(table) for name in (NONE, EARLY, LATE)})
+    assert set(compared["pairs"]) == {0, 4}
 
 
 def test_unread_verdicts_are_missing(ran: Callable[..., Path]) -> None:
@@ -174,7 +224,8 @@ def rooms(*last: float) -> pd.DataFrame:
         ((2.0, 2.4, 1.9, 2.2, 2.0), (1.0, 1.2, 0.8, 1.1, 0.9), "points farther from the report"),
         ((1.0, 2.0, 1.0, 2.0, 1.5), (2.0, 1.0, 1.0, 2.0, 1.4), "makes no clear difference"),
         ((1.0, 1.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0, 1.0), "cannot be told, because nothing differs"),
-        ((1.0, 1.1), (2.0, 2.2), "cannot be told, because there is no interval"),
+        ((1.0, 1.1), (2.0, 2.2), "cannot be told, because fewer than 5 rooms"),
+        ((1.0,) * 5, (2.0,) * 5, "cannot be told, because all rooms differ by the same"),
     ],
 )
 def test_early_against_late_has_a_verdict_only_with_an_interval(early: Any, late: Any, told: str) -> None:
@@ -201,6 +252,14 @@ def test_an_early_statement_works_better_where_that_is_planted(tmp_path: Path, c
     assert run.main([*words, *options, "--out", str(tmp_path)]) == 0
     table = pd.read_csv(tmp_path / "refutation.csv").set_index(["measure", "condition"])["value"]
     assert (table["last", EARLY], table["last", LATE], table["last", NONE]) == (1.0, 3.0, 5.0)
+    versions = pd.read_csv(tmp_path / "verdicts.csv")
+    same = (
+        versions["round"] < 2
+    )  # before the early statement all conditions have the same versions, and they are judged once
+    assert len(versions[same]) == 3 * len(versions[same].drop_duplicates(["room", "iteration"]))
+    with contextlib.closing(sqlite3.connect(tmp_path / "deviation" / "verdicts.sqlite")) as journal:
+        (asked,) = journal.execute("select count(*) from outcomes").fetchone()
+    assert asked <= len(DIMENSIONS) * len(versions.drop_duplicates(["room", "iteration", "text"]))
     assert run.main([*words, *options, "--late", "9", "--out", str(tmp_path / "b")]) == 2
     assert "within 5 days" in capsys.readouterr().err
 
