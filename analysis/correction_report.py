@@ -87,7 +87,7 @@ def write_corrections(study: CorrectionStudy, replies: pd.DataFrame, folder: Pat
     caption = f"{disclaimers.spec_label(study.llm)}; judge: {disclaimers.spec_label(study.judge)}"
     report.figure(figure(compared, list(CONDITIONS), caption), "corrections", "Qualities of replies by condition")
     report.section("Qualities")
-    report.table(quality_rows(compared), ["condition", "posts", *TABLED])
+    report.table(quality_rows(compared), ["condition", "posts rated", *TABLED])
     report.section(
         "Differences from replies with evidence", "Negative: lower than with evidence, within the same posts."
     )
@@ -103,21 +103,22 @@ def write_corrections(study: CorrectionStudy, replies: pd.DataFrame, folder: Pat
 
 
 def missing_replies(report: Report, replies: pd.DataFrame) -> None:
-    """Add how many replies and verdicts are missing, and why."""
-    lost, unjudged = replies[replies["text"].isna()], replies[replies["text"].notna() & replies[OVERALL].isna()]
-    report.missing(len(lost), len(replies), "replies are missing", count_table(lost["reason"]))
+    """Add how many replies and verdicts are missing, and why. A swapped reply was written, and counted, for another post."""
+    written, judged = replies[replies["condition"] != SWAPPED], replies[replies["text"].notna()]
+    lost, unjudged = written[written["text"].isna()], judged[judged[OVERALL].isna()]
+    report.missing(len(lost), len(written), "replies are missing", count_table(lost["reason"]))
     report.missing(
-        len(unjudged), len(replies), "replies lack a verdict on some quality", count_table(unjudged["unjudged"])
+        len(unjudged), len(judged), "judged replies lack a verdict on some quality", count_table(unjudged["unjudged"])
     )
 
 
 def quality_rows(compared: pd.DataFrame) -> list[list[str]]:
-    """Return one row per condition: its posts, and each measure with its interval."""
+    """Return one row per condition: its posts with an overall rating, and each measure with its interval."""
     rows = []
     for condition, part in compared.groupby("condition", sort=False):
         wide = part.set_index("measure")[["value", "low", "high"]]
         shown = [format_estimate(*wide.loc[measure].astype(float)) for measure in TABLED]
-        rows.append([str(condition), str(part["rooms"].max()), *shown])
+        rows.append([str(condition), str(part.loc[part["measure"] == OVERALL, "rooms"].sum()), *shown])
     return rows
 
 
@@ -223,7 +224,7 @@ def write_training(
         figure(compared, conditions, caption), "trained", "Qualities of held-out replies before and after training"
     )
     report.section("Qualities")
-    report.table(quality_rows(compared), ["condition", "posts", *TABLED])
+    report.table(quality_rows(compared), ["condition", "posts rated", *TABLED])
     report.section("Differences from before the training")
     shown = compared[compared["condition"] != conditions[0]]
     report.table(shown, DIFFERENCES)

@@ -184,7 +184,7 @@ def _add_changes(report: Report, scalars: pd.DataFrame) -> None:
     first, last = scalars.iloc[min(1, len(scalars) - 1)], scalars.iloc[-1]
     report.table(
         [
-            [words, *(format_number(float(step[name]), 0 if name in COUNTS else 2) for step in (first, last))]
+            [words, *(_shown(step[name], 0 if name in COUNTS else 2) for step in (first, last))]
             for name, words in CHANGES.items()
         ],
         ["", f"step {int(first['step'])}", f"step {int(last['step'])}"],
@@ -208,7 +208,12 @@ def _add_acts(report: Report, scalars: pd.DataFrame, medium: PopulationMedium | 
         "How far posts spread (as `tables/spread` of a run: docs/metrics.md). Everything is one network, so no interval:"
     )
     last = scalars.iloc[-1]
-    report.table([[words, format_number(float(last[name]), 2)] for name, words in SPREAD.items()], ["", "last step"])
+    report.table([[words, _shown(last[name], 2)] for name, words in SPREAD.items()], ["", "last step"])
+
+
+def _shown(value: Any, digits: int) -> str:
+    """Return a measure as text; a dash where it is missing, as trees are before the first post."""
+    return format_number(None if pd.isna(value) else float(value), digits)
 
 
 def _add_interventions(report: Report, happened: Sequence[Happened]) -> None:

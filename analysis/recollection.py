@@ -113,7 +113,10 @@ def lived(verdicts: pd.DataFrame) -> list[str]:
 def by_condition(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Return one row per question (and `all`, those of `lived`) and condition: rooms, own, stranger, recall with its 95%
     interval over rooms.
+
+    All three are means over the same pairs, those with recall, so that recall is own minus stranger.
     """
+    verdicts = verdicts.assign(**{name: verdicts[name].where(verdicts["recall"].notna()) for name in MEASURES})
     rows = []
     for name, chosen in (("all", lived(verdicts)), *((one, [one]) for one in verdicts["question"].unique())):
         means = {measure: room_means(verdicts, measure, chosen) for measure in MEASURES}
@@ -219,4 +222,7 @@ def check_interviews(tables: Tables) -> str:
     """Return why the interviews of a run cannot be compared; "" if they can."""
     if tables.interviews.empty:
         return "has no interviews: run a scenario with interview=all, such as --scenario days"
+    asked = tables.interviews[tables.interviews["reason"] != "nothing_to_recall"]
+    if asked.empty or not lived(asked):
+        return "has no interviews about what agents lived: run it with interview=all, and with lines that can be read"
     return "" if tables.finished else "is not finished: repeat its command to finish it"

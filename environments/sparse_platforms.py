@@ -80,7 +80,7 @@ class PopulationPlatform(ABC):
     acts        what people can do; not search
     activation  who is active in a step: every, poisson, clock (environments/activation.py)
     homophily   how much the log odds of liking a post fall with each point of distance (llm/backends/oracle/act_law.py)
-    herd        how much they rise with a score above 0
+    herd        how much they rise with a score above 0; both from -20 to 20
     """
 
     length: int = 5
@@ -92,6 +92,7 @@ class PopulationPlatform(ABC):
 
     def __post_init__(self) -> None:
         in_range(1, 1e6, length=self.length, lasting=self.lasting)
+        in_range(-20, 20, homophily=self.homophily or 0.0, herd=self.herd or 0.0)
         if "search" in self.acts:
             raise ValueError("people of a population have no words, so acts cannot have search")
         if len(set(self.acts)) < 2 or NOTHING not in self.acts:

@@ -60,7 +60,10 @@ def _expected(hint: Any, error: ValidationError) -> str:
     if first["type"] == "finite_number":
         return "a finite number"
     if get_origin(hint) is tuple:
-        return "a list of names" if str in get_args(hint) else "a list of numbers"
+        item = get_args(hint)[0]
+        if get_origin(item) is Literal:
+            return f"a list of {', '.join(map(str, get_args(item)))}"
+        return "a list of names" if item is str else "a list of numbers"
     kinds = [WANTED[kind] for kind in (hint, *get_args(hint)) if kind in WANTED]
     if first["type"].endswith(("_type", "_parsing")) and kinds:
         return " or ".join(kinds)

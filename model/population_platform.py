@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from parley.agents.act_names import UNTARGETED, VOTES, WRITTEN
+from parley.agents.act_names import NOTHING, UNTARGETED, VOTES, WRITTEN
 from parley.agents.laws import Codes, Floats, Law
 from parley.agents.laws.base import Flags
 from parley.environments.sparse_links import contains, hearers, keep_links
@@ -69,11 +69,18 @@ class PopulationMedium:
 
     posts    those that can still be shown
     written  how many posts were written so far, and `views`, how many times one was shown to a person
+
+    Errors: UserError if no act is left that is about no post.
     """
 
     def __init__(self, platform: PopulationPlatform, law: ActLaw, size: int, drawn: Floats):
         self.platform, self.law, self.size, self._drawn = platform, law, size, drawn
         self.acts = tuple([act for act in platform.acts if act in law.constants])
+        if not UNTARGETED & set(self.acts):
+            chosen = " or ".join(act for act in law.constants if act in UNTARGETED)
+            raise UserError(
+                f"in the run of the law no one chose {NOTHING}, so people need another act without a post: add {chosen} to acts"
+            )
         self.posts = Posts.none()
         self.written = self.views = 0
         self._carried = _Carried()

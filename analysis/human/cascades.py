@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 
@@ -49,7 +50,7 @@ def read_cascades(file: Path) -> pd.DataFrame:
     """Return scale, depth and breadth of each cascade of a table with a row per share: cascade, person, parent.
 
     `parent` is the person from whom the post came, empty if it came from its author. Errors: UserError on a file that cannot be
-    read, on a missing column, on a person who shares a post twice, and on a parent who did not share it.
+    read, on a missing column, on a person who shares a post twice, on a parent who did not share it, and on parents in a circle.
     """
     try:
         rows = pd.read_csv(file, dtype=str, keep_default_na=False)
@@ -73,9 +74,12 @@ def _real_trees(file: Path, rows: pd.DataFrame) -> Iterator[tuple[int, int, int]
             raise UserError(
                 f"{file}, cascade {cascade}: the parent {unknown[0]} did not share the post; leave it empty for the author"
             )
-        yield shape(
-            0, {place[person]: place[parent] for person, parent in zip(part["person"], part["parent"], strict=True)}
-        )
+        carriers = {place[person]: place[parent] for person, parent in zip(part["person"], part["parent"], strict=True)}
+        above = nx.DiGraph([(0, 0), *carriers.items()])
+        if lost := set(carriers) - nx.ancestors(above, 0):
+            one = part["person"].iloc[min(lost) - 1]
+            raise UserError(f"{file}, cascade {cascade}: the parents of {one} lead in a circle, not to the author")
+        yield shape(0, carriers)
 
 
 def room_trees(medium: Medium) -> tuple[float, float, float] | None:

@@ -112,14 +112,12 @@ def levels(author: int, carriers: Mapping[int, int]) -> Counter[int]:
     Counter({2: 2, 0: 1, 1: 1, 3: 1})
     """
     depth = {author: 0}
-
-    def depth_of(person: int) -> int:
-        if person not in depth:
-            depth[person] = 0  # a person cannot be below itself
-            carrier = carriers.get(person)
-            depth[person] = 1 + (
-                depth_of(carrier) if carrier is not None and (carrier in carriers or carrier == author) else 0
-            )
-        return depth[person]
-
-    return Counter([0, *[depth_of(person) for person in carriers]])
+    for person in carriers:
+        way, place = [], person
+        while place not in depth:
+            depth[place] = 0  # a person cannot be below itself
+            way.append(place)
+            place = carriers[place] if carriers[place] in carriers else author
+        for below, one in enumerate(reversed(way), depth[place] + 1):
+            depth[one] = below
+    return Counter([0, *[depth[person] for person in carriers]])

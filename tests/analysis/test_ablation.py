@@ -52,6 +52,20 @@ def test_a_pair_that_is_missing_once_is_left_out_of_every_condition() -> None:
     assert means.loc["0"].tolist() == [9.0] * 5
 
 
+def test_recall_is_own_minus_stranger_where_scores_are_missing() -> None:
+    """A tenth of the scores by a stranger's truth is missing: the three numbers of a row are about the same pairs, or missing."""
+    table, rng = verdicts(8, 2.0), np.random.default_rng(0)
+    table["stranger"] = rng.normal(2, 1, len(table))
+    table.loc[rng.random(len(table)) < 0.1, "stranger"] = np.nan
+    table["recall"] = table["own"] - table["stranger"]
+    points = by_condition(table)
+    assert points["recall"].notna().all()
+    assert (points["own"] - points["stranger"]).to_numpy() == pytest.approx(points["recall"].to_numpy())
+    alone = by_condition(table.assign(stranger=np.nan, recall=np.nan))
+    assert (alone["rooms"] == 0).all()
+    assert alone[["own", "stranger", "recall"]].isna().all(axis=None), "no number beside 0 rooms"
+
+
 def test_a_planted_loss_is_found_and_only_that() -> None:
     effects, null = differences(verdicts(30, 2.0))
     lines = sentences(effects, null)
@@ -96,3 +110,11 @@ def test_the_oracle_forgets_what_is_left_out(ran: Callable[..., Path], tmp_path:
 def test_a_run_without_interviews_is_one_line(ran: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["ablation", str(ran("two_way")), "--llm", "oracle"]) == 2
     assert "has no interviews" in capsys.readouterr().err
+
+
+def test_interviews_about_the_persona_alone_are_one_line(
+    ran: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`self` is a control: without another question there is nothing to compare."""
+    assert run.main(["ablation", str(ran("two_way", interview="self", rounds=1)), "--llm", "oracle"]) == 2
+    assert "has no interviews about what agents lived" in capsys.readouterr().err

@@ -25,6 +25,13 @@ def test_real_trees_by_hand(tmp_path: Path) -> None:
     assert shape(7, {}) == (1, 0, 1)
 
 
+def test_a_chain_of_any_length_has_its_depth(tmp_path: Path) -> None:
+    """5,000 people, each with the post from the one before: more than Python can call functions in functions."""
+    rows = [f"1,p{n},{f'p{n - 1}' if n else ''}" for n in reversed(range(5000))]
+    (tmp_path / "c.csv").write_text("\n".join(["cascade,person,parent", *rows]))
+    assert read_cascades(tmp_path / "c.csv").to_numpy().tolist() == [[5001, 5000, 1]]
+
+
 @check_each(
     ("text", "message"),
     [
@@ -33,6 +40,8 @@ def test_real_trees_by_hand(tmp_path: Path) -> None:
         ("cascade,person,parent\n1,,ann\n", "every row needs the person"),
         ("cascade,person,parent\n1,ann,\n1,ann,\n", "cascade 1: ann is there twice"),
         ("cascade,person,parent\n1,ann,zoe\n", "the parent zoe did not share"),
+        ("cascade,person,parent\n1,ann,\n1,bob,cy\n1,cy,bob\n", "cascade 1: the parents of bob lead in a circle"),
+        ("cascade,person,parent\n2,ann,ann\n", "cascade 2: the parents of ann lead in a circle"),
     ],
 )
 def test_a_wrong_table_is_refused_in_one_line(text: str, message: str, tmp_path: Path) -> None:

@@ -13,8 +13,16 @@ from data_checks import check_each
 import run
 from parley.agents.corrector import load_posts
 from parley.agents.evidence import load_evidence
-from parley.analysis.correction_report import compare_measures, count_quotations, findings, retrieval_line
+from parley.analysis.correction_report import (
+    compare_measures,
+    count_quotations,
+    findings,
+    missing_replies,
+    quality_rows,
+    retrieval_line,
+)
 from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.report import Report
 from parley.analysis.studies.corrections import (
     ALONE,
     EVIDENCE,
@@ -132,6 +140,19 @@ def test_a_verdict_that_cannot_be_read_leaves_no_overall(tmp_path: Path) -> None
     assert replies["overall"].isna().all()
     assert (replies["refutation"] == 4).all()
     assert replies["unjudged"].str.len().gt(0).all()
+    assert quality_rows(compare_measures(replies))[0][:3] == [ALONE, "0", "–"], "no post has an overall rating"
+
+
+def test_a_swapped_reply_is_not_counted_as_missing_twice(tmp_path: Path) -> None:
+    """Three of 24 posts get no reply; the same reply under `swapped` was written, and is counted, once."""
+    own, desk = study(), CallDesk(tmp_path, quiet, keep_going=True)
+    written = own.write((EVIDENCE,), desk, backend=Silent())
+    report = Report(tmp_path, "page", "Page")
+    missing_replies(report, own.judge_replies([*written, *own.swapped(written)], desk))
+    assert "3 of 24 replies are missing (timeout 3)." in report.text
+    answered = {reply.post for reply in written if reply.text}
+    judged = len(answered) + sum(other in answered for other in own.others)
+    assert f"0 of {judged} judged replies lack a verdict" in report.text
 
 
 def test_two_posts_give_numbers_and_no_verdict(tmp_path: Path) -> None:

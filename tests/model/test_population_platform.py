@@ -189,6 +189,9 @@ def test_the_same_seed_gives_the_same_acts_and_links(tmp_path: Path) -> None:
         ({"platform": "interest"}, "a population has no words"),
         ({"platform": "hot,acts=(post,search,nothing)"}, "acts cannot have search"),
         ({"platform": "hot,acts=(post,like)"}, "acts must be nothing and at least one more"),
+        ({"platform": "hot,acts=(nothing,jump)"}, "acts of hot must be a list of post, reply, .*nothing"),
+        ({"platform": "hot,homophily=-1000"}, "homophily must be from -20 to 20"),
+        ({"platform": "hot,herd=1e6"}, "herd must be from -20 to 20"),
         ({"platform": "hot,activation=hawkes"}, "activation must be every, poisson or clock"),
         ({"platform": "hot", "feed": "hot"}, "leave out --feed"),
         ({"platform": "hot", "dimensions": 2}, "leave out --dimensions"),
@@ -220,6 +223,24 @@ def test_the_law_of_acts_is_that_of_the_fit_or_planted() -> None:
     assert choose_act_law(plain, STILL) == ActLaw()
     assert choose_act_law(plain, medium_run) == ActLaw(0.2, 0.0, {"nothing": 0, "like": 1})
     assert PopulationMedium(plain, choose_act_law(plain, medium_run), 4, np.zeros(4)).acts == ("like", "nothing")
+
+
+def test_a_fit_in_which_no_one_did_nothing_needs_another_act_alone() -> None:
+    """Without an act that is about no post, a person with an empty feed could not choose."""
+    law, platform = ActLaw(constants={"post": 0.0, "like": 1.0}), open_platform("hot,acts=(like,nothing)")
+    assert platform
+    with pytest.raises(UserError, match="add post to acts"):
+        PopulationMedium(platform, law, 4, np.zeros(4))
+
+
+@pytest.mark.parametrize("more", [["--steps", "1"], ["--steps", "2", "--platform", "hot,acts=(like,nothing)"]])
+def test_before_the_first_post_is_read_measures_are_missing(more: list[str], tmp_path: Path) -> None:
+    """After one step no post was read; without the act of posting there is no tree: a dash each, and no crash."""
+    words = ["population", "--law", "degroot", "--agents", "50", "--platform", "hot", *more]
+    assert run.main([*words, "--out", str(tmp_path)]) == 0
+    summary = (tmp_path / "summary.md").read_text()
+    assert "| distance to the people read, in points, on average | – | – |" in summary
+    assert ("| people in the largest tree | – |" in summary) == ("2" in more)
 
 
 def test_the_command_reports_acts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

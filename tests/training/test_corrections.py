@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import run
 from parley.agents.corrector import load_posts
 from parley.agents.evidence import load_evidence
 from parley.analysis.correction_report import compare_measures, training_findings, write_training
@@ -84,6 +85,14 @@ def test_too_few_replies_or_posts_are_one_line(tmp_path: Path) -> None:
     for share in (0.0, 1.0, 0.999):
         with pytest.raises(UserError, match="--held-out must leave posts on both sides"):
             CorrectorTraining(study(), recipe, tmp_path, share)
+
+
+def test_a_model_that_cannot_be_trained_leaves_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise the corrected command would find another set of replies there, and be refused."""
+    out = tmp_path / "out"
+    assert run.main(["correct", "en", "--llm", "oracle", "--judge", "oracle", "--train", "--out", str(out)]) == 2
+    assert "oracle cannot be trained" in capsys.readouterr().err
+    assert not out.exists()
 
 
 def rated(**changes: float) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from parley.training.tuning.recipe import DPO, Recipe
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
     from parley.analysis.studies.corrections import CorrectionStudy
+    from parley.training.corrections import CorrectorTraining
 
 EXAMPLES = """correct en --llm oracle --judge oracle
 correct posts.toml --evidence texts --llm openai:gpt-4o-mini --judge openai:gpt-4o
@@ -81,12 +82,13 @@ def correct(words: Sequence[str]) -> int:
     if options.dry_run:
         print(planned_calls(study, (options.shuffles or 1) if options.train else 0))
         return 0
+    training = _training(options, study, out) if options.train else None
     spending = shared_budget(options, out, study.llm, study.judge)
     print(f"folder   {out}", flush=True)
     with lock_folder(out):
         check_manifest(out / "corrections.json", study.to_dict() | {"trained": options.train}, "set of replies")
         desk = CallDesk(out, bar, options.keep_going, spending)
-        return _train(options, study, out, desk) if options.train else _measure(study, out, desk)
+        return _train(training, desk) if training else _measure(study, out, desk)
 
 
 def study_from_args(options: argparse.Namespace) -> CorrectionStudy:
@@ -134,8 +136,19 @@ def _measure(study: CorrectionStudy, out: Path, desk: CallDesk) -> int:
     return 0
 
 
-def _train(options: argparse.Namespace, study: CorrectionStudy, out: Path, desk: CallDesk) -> int:
+def _train(training: CorrectorTraining, desk: CallDesk) -> int:
     from parley.analysis.correction_report import compare_measures, write_training
+
+    outcome, out = training.run(desk), training.folder
+    rated = {"samples": outcome.samples, "held_out": outcome.held_out, "compared": compare_measures(outcome.held_out)}
+    print(desk.tally.line)
+    report = write_training(training.study, rated, outcome.lines(), out)
+    print_paths(report=report, figure=out / "trained.png", adapters=out / "adapters")
+    return 0
+
+
+def _training(options: argparse.Namespace, study: CorrectionStudy, out: Path) -> CorrectorTraining:
+    """Return the training that the options describe. Errors: UserError where a setting or the model does not allow it."""
     from parley.training.corrections import CorrectorTraining
 
     for name, value in USUAL.items():
@@ -144,9 +157,6 @@ def _train(options: argparse.Namespace, study: CorrectionStudy, out: Path, desk:
     share = HELD_OUT if options.held_out is None else options.held_out
     options.party, options.held_out = "corrector", None  # the recipe holds out nothing of the posts that are trained on
     recipe = replace(from_args(Recipe, options), method=DPO)
-    outcome = CorrectorTraining(study, recipe, out, share, options.shuffles or 1).run(desk)
-    rated = {"samples": outcome.samples, "held_out": outcome.held_out, "compared": compare_measures(outcome.held_out)}
-    print(desk.tally.line)
-    report = write_training(study, rated, outcome.lines(), out)
-    print_paths(report=report, figure=out / "trained.png", adapters=out / "adapters")
-    return 0
+    training = CorrectorTraining(study, recipe, out, share, options.shuffles or 1)
+    training.base()
+    return training
