@@ -20,8 +20,11 @@ def fields_from_args(options: argparse.Namespace, models: Sequence[str] | None =
 
     models: replace those of --llm, for a command that has read --llm itself.
     """
-    from parley.model.scenario import parse_settings
+    settings: dict[str, Any] = {}
+    if options.set:  # the page answers before it imports a scenario
+        from parley.model.scenario import parse_settings
 
+        settings = parse_settings(options.set)
     interventions = getattr(options, "intervene", None)
     fields = {
         "society": getattr(options, "society", None),
@@ -32,7 +35,7 @@ def fields_from_args(options: argparse.Namespace, models: Sequence[str] | None =
         "interventions": None if interventions is None else tuple(filter(None, interventions)),
         **model_fields(with_base_url(options.llm, options.base_url) if models is None else models),
     }
-    return parse_settings(options.set) | {key: value for key, value in fields.items() if value is not None}
+    return settings | {key: value for key, value in fields.items() if value is not None}
 
 
 def scenario_from_args(

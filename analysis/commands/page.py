@@ -30,7 +30,7 @@ def serve(app: Path, settings: Mapping[str, str], host: str, port: int | None) -
     search = f"?{urlencode(settings)}" if settings else ""
     address = f"http://{shown}:{listening.getsockname()[1]}/{search}"
     os.environ["SOLARA_APP"] = str(app.resolve())
-    gc.disable()  # until the server answers: nothing that an import makes is garbage
+    gc.disable()  # until the page is imported: nothing that an import makes is garbage
     _server(address).run(sockets=[listening])
     return 0
 
@@ -53,9 +53,12 @@ def _listen(host: str, port: int | None) -> socket.socket:
 
 def load_page() -> None:
     """Import the page and make its gallery while the browser reads Solara's own files; once it is drawn, what its views need."""
-    from parley.analysis.views import _gallery, page, views
+    try:
+        from parley.analysis.views import _gallery, page, views
 
-    _gallery.cards()
+        _gallery.cards()
+    finally:
+        gc.enable()
     page.DRAWN.wait()
     views()
     metrics()
@@ -68,7 +71,6 @@ def _server(address: str) -> Any:
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            gc.enable()
             print(f"page     {address}\n         ends with Ctrl-C", flush=True)
             threading.Thread(target=load_page, daemon=True).start()
             if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin":

@@ -16,7 +16,7 @@ from parley.analysis.views._session import Session
 from parley.analysis.views._thumbnail import thumbnail
 from parley.analysis.views._words import TITLES
 from parley.llm.errors import UserError
-from parley.model.scenario import load_preset, preset_names
+from parley.model.scenario import load_preset, preset_names, read_preset
 
 ABOUT = (
     "Parley runs debates between agents that speak through a language model. "
@@ -79,7 +79,10 @@ def gallery_names() -> list[str]:
 
 
 def cards() -> str:
-    """Return the cards of the gallery as JSON: name, title, description, source and drawing. They are made once."""
+    """Return the cards of the gallery as JSON: name, title, description, source and drawing. They are made once.
+
+    The scenarios are read but not checked, because a check reads all personas: tests check them, and so does a start.
+    """
     with ONE_AT_A_TIME:
         return _cards()
 
@@ -88,7 +91,7 @@ def cards() -> str:
 def _cards() -> str:
     made = []
     for name in gallery_names():
-        scenario = load_preset(name)
+        scenario = read_preset(name)
         made.append(
             {"name": name, "title": TITLES.get(name, name), "about": scenario.title, "source": scenario.source,
              "picture": thumbnail(scenario)}

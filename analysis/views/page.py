@@ -29,15 +29,18 @@ REFRESH = 0.25
 """Seconds between two looks at a run under way."""
 START = "three_way"
 DRAWN = threading.Event()
-"""Set when a first page has gone to its browser."""
+"""Set when a browser shows a first page."""
 OUTCOME = "What came out"
 """The first view of a finished run, and the last one of others."""
 PLACES = {"": "Start", "?new": "New run", "?runs": "Your runs"}
 
 
 @solara.component_vue("scheme.vue")
-def Scheme() -> None:
-    """Light or dark, as the browser is set (Solara's `auto` leaves out the root of its page). Also language and finger zoom."""
+def Scheme(event_shown: Callable[[object], None]) -> None:
+    """Light or dark, as the browser is set (Solara's `auto` leaves out the root of its page). Also language and finger zoom.
+
+    event_shown is called once the browser has drawn the page.
+    """
 
 
 @solara.component_vue("connection.vue")
@@ -66,11 +69,10 @@ def Page() -> None:
             session.seen.set(session.version)
 
     solara.lab.use_task(refresh, dependencies=[])
-    solara.use_effect(DRAWN.set, [])
     solara.use_memo(lambda: _arrive(session, search), [search])
     solara.Title("Parley")
     solara.Style(STYLE)
-    Scheme()
+    Scheme(event_shown=lambda _: DRAWN.set())
     Connection(command="python run.py --ui")
     here = _place(search)
     Places(places=[[place, name] for place, name in PLACES.items()], here=here, event_go=go)
@@ -175,7 +177,7 @@ def _arrive(session: Session, search: str) -> None:
             )
     elif draft := wanted(search):
         session.draft.set(draft)
-    elif session.draft.value is None:
+    elif search and session.draft.value is None:  # the first screen has no form
         session.draft.set(draft_of(START))
 
 
