@@ -248,7 +248,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "training.commands.corrections",
             "answer false claims with evidence, and train on the judge's ratings",
         ),
-        "guidance": ("analysis.commands.guidance", "guide public opinion with empathy, with facts, and without both"),
+        "guidance": (
+            "analysis.commands.guidance",
+            "compare official statements: none, empty, with facts, with empathy",
+        ),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
             "analysis.commands.personalised",
@@ -263,7 +266,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "personas": ("analysis.commands.writing", "write personas with a model"),
         "questions": ("analysis.commands.writing", "write divisive questions with a model"),
         "case": ("analysis.commands.writing", "write the case that opens a structured debate"),
-        "new": ("analysis.commands.societies", "begin a society, a party, a topic or a set of personas of your own"),
+        "new": ("analysis.commands.societies", "start a society, a party, a topic or a set of personas of your own"),
         "check": (
             "analysis.commands.societies",
             "say what is wrong with a society, a party, a topic or a set of personas",

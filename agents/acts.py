@@ -78,7 +78,7 @@ _DENIED = re.compile(r"\b(?:not|never|no|neither|nor|without|nicht|kein\w*|nie)\
 _NUMBERED = re.compile(r"\b(?:posts?|numbers?|no\.|nr\.|beitrag|nummer) ?#?(?=\d)|#(?=\d)", re.I)
 _BREAK = r"\n|[:;–—]| - |\. |, (?:because|since|as|weil|da|denn) "
 _END = re.compile(rf"""["'”’»`*_)\]}}>.!]*(?:$|{_BREAK})|(?: [\w']+){{0,4}} \d+["'”’»`*_)\]}}>.!]*(?:$|{_BREAK})""")
-"""What follows an act's word where an answer stands: an end or a break, or the number of a post and then one."""
+"""What follows an act's word in the place of an answer: an end or a break, or the number of a post and then one."""
 
 
 def read_act(text: str | None, offered: Sequence[Act], language: Language = ENGLISH) -> ActReading:
@@ -89,7 +89,7 @@ def read_act(text: str | None, offered: Sequence[Act], language: Language = ENGL
     before it. Otherwise the act is None with one of these reasons:
 
     empty, refusal, no_act
-    several_acts  words of several acts, and none stands where an answer stands
+    several_acts  words of several acts, and none in the place of an answer
     unclear_act   one act's word inside a sentence
     denied_act    the same, with not, never, ...
     not_offered   an act that is not possible now

@@ -99,17 +99,17 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     def assign_traits(self, character: Traits) -> None:
         """Give the agent a role, a temperament, a confirmation bias and a belief in the news, before anything is said."""
         self.character = character
-        self._system = Message("system", " ".join(filter(None, [self.persona.backstory, character.told])))
+        self._system = Message("system", " ".join(filter(None, [self.persona.backstory, character.backstory])))
         self._facts |= {
             "role": character.role,
-            "character": character.told,
+            "character": character.backstory,
             "confirmation_bias": character.confirmation_bias,
             "traits": character.traits,
             "belief": character.belief,
         }
         item = self.topic.news if character.belief else None
-        told = item.told(character.belief, self.topic.language) if item else ""
-        self.memory.opening = "\n\n".join(filter(None, [self.memory.opening, character.part, told]))
+        news = item.opening(character.belief, self.topic.language) if item else ""
+        self.memory.opening = "\n\n".join(filter(None, [self.memory.opening, character.part, news]))
 
     def change_style(self, **changes: Any) -> None:
         """Speak with other settings from now on: fields of DebateStyle, or of its sampling. The memory stays."""
@@ -270,7 +270,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
 class Debater(DebateAgent):
     """An agent who hears everyone in the room.
 
-    `side` is the side that it was told to argue for, in words; `sided` means that it says nothing without a side.
+    `side` is the side that it has to argue for, in words; `sided` means that it says nothing without a side.
     """
 
     side, sided = "", False
@@ -286,7 +286,7 @@ class Debater(DebateAgent):
         voice: str = "",
         known: str = "",
     ):
-        """others: the names that it is told of; known: a sentence about these others."""
+        """others: the names in its prompt; known: a sentence about these others."""
         opening = _opening(persona, topic, others, style, known)
         super().__init__(model, persona, topic, style, opening, others, adapter, voice)
 

@@ -36,7 +36,7 @@ class Post:
 
 
 class PostSet(NamedTuple):
-    """Posts, the language in which they are answered, and the folder of evidence beside their file."""
+    """Posts, the language in which they are answered, and the folder of evidence next to their file."""
 
     posts: tuple[Post, ...]
     language: Language

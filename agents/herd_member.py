@@ -1,6 +1,6 @@
 """The people of sequential social learning, and their planner: they compose requests and read replies.
 
-A person is told the prior, the choices before its own with the precision of each signal, and its own signal, in words. The choice
+The prompt has the prior, the earlier choices with the precision of each signal, and the person's own signal, in words. A choice
 is a closed question (`Request.answers`), so that a backend can tell the probability of each option. Neither the question nor the
 choice is remembered: every period begins anew. Lines from outside (interventions) are remembered.
 """
@@ -34,7 +34,7 @@ class Made(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """What everybody knows before a choice: the prior, the rule for ties, how many people choose in all, how many of them still
+    """What all people know before a choice: the prior, the rule for ties, how many people choose in all, how many of them still
     have to (`left`), and the earlier choices.
     """
 
@@ -49,7 +49,7 @@ class Situation(NamedTuple):
         """The same for the oracle."""
         return Facts(prior=self.prior, ties=self.ties, history=[(made.act, made.precision) for made in self.history])
 
-    def told(self, language: Language) -> str:
+    def describe(self, language: Language) -> str:
         """Return the choices in words."""
         if not self.history:
             return language.words("no_choices")
@@ -97,7 +97,7 @@ class HerdMember(DebateAgent):
         """Ask which option the person chooses."""
         language = self.topic.language
         check = language.fill("check", signal=signal, precision=in_words(precision, language))
-        asked = f"{situation.told(language)} {check} {self.instruction('decision')}"
+        asked = f"{situation.describe(language)} {check} {self.instruction('decision')}"
         if again:
             asked = language.prompt("reask").fill(survey=asked)
         sampling = self.style.sampling._replace(max_tokens=SURVEY_TOKENS, stop=())
@@ -130,7 +130,7 @@ class HerdPlanner(NamedTuple):
         asked = self.language.prompt("planner").fill(
             people=situation.people,
             prior=round(100 * situation.prior),
-            choices=situation.told(self.language),
+            choices=situation.describe(self.language),
             left=situation.left,
             aim=self.language.words("aim_right")
             if self.aim == "right"

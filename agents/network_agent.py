@@ -13,7 +13,7 @@ from parley.agents.speech import DebateStyle
 from parley.agents.topic import Topic
 
 NAMED = 5
-"""An agent is told the names of the others if it hears no more than this."""
+"""The prompt has the names of the others if the agent hears no more than this."""
 LATELY = 32
 """A reply may go on in the name of an agent who said one of so many last lines."""
 

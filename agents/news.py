@@ -8,7 +8,7 @@ A file of an item, in topics/news/ of a language or of a society, or at a path o
     subject = "disasters"                                   # what it is about, in a word: results are compared by it
     claim = "the bridge of Ostermoor is about to collapse"  # what the rumour claims, as a clause: belief in it is asked for
     report = "Engineers inspected ..."                      # what happened: the text with which a story begins
-    rumour = "The bridge of Ostermoor is about to ..."      # what believers are told, and people who do not believe it too
+    rumour = "The bridge of Ostermoor is about to ..."      # in the prompt of believers, and of those who do not believe it
 
 Question and survey questions follow from title and claim; a file may state its own.
 """
@@ -26,7 +26,7 @@ from parley.llm.errors import UserError
 BELIEF = "belief"
 """The axis of an item of news: 0 certainly false, 10 certainly true."""
 BELIEVER, SUSCEPTIBLE = "believer", "susceptible"
-"""What people are told at the start: that they believe the rumour, or that they do not."""
+"""What a prompt says at the start: that the agent believes the rumour, or that it does not."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class NewsItem:
             if not getattr(self, name).strip():
                 raise UserError(f"[news] {name} is empty: write a text")
 
-    def told(self, belief: str, language: Language) -> str:
-        """Return what a person is told at the start. belief: BELIEVER or SUSCEPTIBLE."""
+    def opening(self, belief: str, language: Language) -> str:
+        """Return the sentences at the start of an agent's prompt. belief: BELIEVER or SUSCEPTIBLE."""
         return language.fill(belief, rumour=self.rumour)
 
 

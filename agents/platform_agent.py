@@ -141,7 +141,7 @@ class PlatformDebater(NetworkDebater):
         return self.topic.language.fill("shown", **slots)
 
     def _marks(self, post: ShownPost) -> str:
-        """Return what stands behind the author's name: the score, who shared the post, whether the author is a stranger."""
+        """Return what follows the author's name: the score, who shared the post, whether the author is a stranger."""
         language = self.topic.language
         marks = [language.fill("score", score=post.score)]
         marks += [language.fill("reposted_by", name=post.carrier)] if post.carrier else []

@@ -32,7 +32,7 @@ class Note(NamedTuple):
 class Ability(ABC):
     """One question before every utterance, asked on a copy of what the agent remembers.
 
-    The note stands before the next instruction, and before this question the next time. It is never remembered as
+    The note is put before the next instruction, and before this question the next time. It is never remembered as
     something said, and no other agent reads it. An ability keeps no state.
 
     name    the purpose of its requests and of what is recorded

@@ -59,9 +59,9 @@ class Scale:
     @cached_property
     def anchors(self) -> str:
         """The named points as a phrase: `0 means not a problem at all and 10 means a very big problem`."""
-        return self.told(self.points)
+        return self.name_points(self.points)
 
-    def told(self, order: Sequence[int], means: str = "means", and_: str = "and") -> str:
+    def name_points(self, order: Sequence[int], means: str = "means", and_: str = "and") -> str:
         """Return the named points as a phrase, in this order of points. means, and_: the words of the language."""
         link = f" {means} " if self.kind == NUMERIC else " "
         named = [f"{point}{link}{self.labels[point]}" for point in order if point in self.labels]

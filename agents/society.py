@@ -55,7 +55,7 @@ class PartyNames(dict[str, str]):
         self.plurals = dict(plurals)
 
     @classmethod
-    def told(cls, parties: Mapping[str, Mapping[str, str]]) -> PartyNames:
+    def from_header(cls, parties: Mapping[str, Mapping[str, str]]) -> PartyNames:
         """Return the names in the header of a record, of those parties that it names."""
         labels = {party: about["name"] for party, about in parties.items() if about.get("name")}
         return cls(labels, {party: about["plural"] for party, about in parties.items() if about.get("plural")})
@@ -71,11 +71,11 @@ class Party:
     label      what one of its people is called: Green      plural   what several are called
     person     how one of its people is described: a voter of the Green Party
     colour     and marker, line: its look in figures (#rrggbb, Matplotlib's markers of up to four seats, dash)
-    side       where it stands from left (-1) to right (1); None: nowhere
+    side       its place from left (-1) to right (1); None: it has none
     words      the words, in small letters, by which a text names it
     names      first names for its people; without them those of its personas
-    positions  what personas of the party are told to think, by topic, in the words of the survey
-    enhanced   what the writer of the sets `enhanced` and `twins` is told (persona_variants.py)
+    positions  what prompts of its personas say that they think, by topic, in the words of the survey
+    enhanced   what the prompt of the writer of the sets `enhanced` and `twins` says (persona_variants.py)
     """
 
     label: str
@@ -140,7 +140,7 @@ class Society:
         return known.plural if known and known.plural else f"{self.label(party)}s"
 
     def other(self, party: str) -> str:
-        """Return the other one of the two debaters; for any other party the debater that stands farther from it (`side`).
+        """Return the other one of the two debaters; for any other party the debater that is farther from it (`side`).
 
         Of two that are as far, and where a side is not known, that is the first.
         """
@@ -172,7 +172,7 @@ class Society:
         """The names of its sets of personas, sorted."""
         return sorted({VOTERS, SIMPLE, *(path.name for path in self.folder.glob(f"{SETS}/*") if path.is_dir())})
 
-    def told(self, parties: Sequence[str]) -> dict[str, dict[str, str]]:
+    def header_entries(self, parties: Sequence[str]) -> dict[str, dict[str, str]]:
         """Return label, plural and look of parties, for the header of a record; "" where the society does not say."""
         keys = {"name": "label", "plural": "plural", "colour": "colour", "marker": "marker", "line": "line"}
         known = {party: self.parties[party] for party in parties if party in self.parties}

@@ -1,6 +1,6 @@
 """Says what is wrong with a society, a topic or a set of personas, in a line each (`parley check PATH`).
 
-A check reads the same files as a run, and goes on after a fault, so that all faults are told at once.
+A check reads the same files as a run, and goes on after a fault, so that all faults are shown at once.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def check_names(society: Society) -> Problems:
             owners[name].append(_file(party))
     for name, files in owners.items():
         if len(files) > 1:
-            yield f"{' and '.join(dict.fromkeys(files))}: the first name {name} stands more than once"
+            yield f"{' and '.join(dict.fromkeys(files))}: the first name {name} is listed more than once"
 
 
 def check_personas(folder: Path, society: Society) -> Problems:
@@ -224,7 +224,7 @@ def _check_bank(topic: Topic, bank: TopicBank, speaker: Banks) -> Problems:
         if labels and labels != bank.labels:
             yield f"{where}: labels are not those of the scale {probe.scale.name} of the probe {probe.name}"
     forms = Counter(sentence for forms in bank.by_grade.values() for form in forms for sentence in set(form))
-    yield from (f"{where}: {sentence!r} stands twice" for sentence, number in forms.items() if number > 1)
+    yield from (f"{where}: {sentence!r} is written twice" for sentence, number in forms.items() if number > 1)
     parameters = speaker.parameters.get(bank.slug)
     if parameters is None:
         yield f"oracle/parameters.toml has no [topics.{topic.slug.rpartition('/')[2]}]"

@@ -1,6 +1,6 @@
 """The agent of a story: it gets a version of the story, and writes its own.
 
-The version that it got stands in the instruction, so that it is in the prompt whatever the agent forgets. A bystander reads
+The instruction has the version that it got, so that the prompt has it whatever the agent forgets. A bystander reads
 what it gets, and passes nothing on.
 """
 
@@ -28,7 +28,7 @@ class Storyteller(NetworkDebater):
     about = "story"
     got: Version | None = None
     corrected = False
-    """Whether a line from outside has told the agent something about the story."""
+    """Whether the agent has read a line from outside about the story."""
 
     @property
     def passes_on(self) -> bool:

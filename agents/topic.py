@@ -72,7 +72,7 @@ class Probe:
             "question": self.question,
             "low": self.scale.low,
             "high": self.scale.high,
-            "anchors": self.scale.told(order or self.scale.points, *map(self.language.words, ("means", "and"))),
+            "anchors": self.scale.name_points(order or self.scale.points, *map(self.language.words, ("means", "and"))),
         }
         kind = "labelled" if self.scale.kind == LABELLED else "numeric"
         if kind == "labelled":
@@ -88,7 +88,7 @@ class Probe:
         slots = {
             "question": self.question,
             "answer": f"{rating:g}",
-            "anchors": self.scale.told(self.scale.points, *words),
+            "anchors": self.scale.name_points(self.scale.points, *words),
         }
         return self.language.prompt("recall").fill(**slots)
 

@@ -19,7 +19,7 @@ BIASES = ("none", "weak", "strong")
 
 class Traits(NamedTuple):
     """A role (ROLE or ROLE+ARGUMENT; "": none), levels of the Big Five by name, a confirmation bias (one of BIASES), and
-    whether the agent starts out believing an item of news (believer, susceptible; "": it is told nothing).
+    whether the agent starts out believing an item of news (believer, susceptible; "": the prompt does not mention the item).
     """
 
     role: str = ""
@@ -29,8 +29,8 @@ class Traits(NamedTuple):
     belief: str = ""
 
     @property
-    def told(self) -> str:
-        """What is added to the backstory: temperament and confirmation bias."""
+    def backstory(self) -> str:
+        """What is added to the backstory of the persona: temperament and confirmation bias."""
         bias = self.confirmation_bias
         leaning = "" if bias == "none" else self.language.prompt(f"confirmation_{bias}").text
         return f"{self._temperament()} {leaning}".strip()

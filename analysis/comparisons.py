@@ -43,7 +43,7 @@ class Comparison(ABC):
         since the survey before the debate than in the first run: `difference`, with its 95% interval, over so many `rooms`,
         `how` (paired or unpaired), and after the last common round `p_holm`, p corrected by Holm's method.
     sentences : list of str
-        What came out, the largest difference first; or that no difference can be told, and why.
+        What came out, the largest difference first; or that no difference can be shown, and why.
     differences : DataFrame
         The settings that differ: one row per setting, one column per run or card.
 

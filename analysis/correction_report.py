@@ -156,7 +156,7 @@ def finding(row: pd.Series, measure: str, one: str, other: str) -> str:
 
 
 def retrieval_line(found: pd.DataFrame, shown: int) -> str:
-    """Return how often a passage that answers the claim is among those shown, beside passages drawn at random."""
+    """Return how often a passage that answers the claim is among those shown, and among passages drawn at random."""
     if found.empty:
         return "The file of posts does not say which passages answer the claims, so retrieval is not checked."
     hits, posts = int(found["found"].sum()), len(found)

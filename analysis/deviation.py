@@ -50,7 +50,7 @@ def _change(table: pd.DataFrame) -> str:
     units = unit_means(by_room(table).dropna(subset="above"), ["last", "above", "growth"])
     last, above, growth = (units[name].dropna().to_numpy(dtype=float) for name in units)
     if not len(above):
-        return "How far the story moved cannot be told: the judge read no version of the last day, or not the report."
+        return "How far the story moved is unknown: the judge read no version of the last day, or not the report."
     day = int(table["round"].max())
     size = f"Versions of day {day} are {last.mean():.1f} of 10 points from the report"
     base = f"the judge gives the unchanged report {(last - above).mean():.1f}"
@@ -58,7 +58,7 @@ def _change(table: pd.DataFrame) -> str:
         return f"The story did not change: {size[0].lower()}{size[1:]}, and {base}."
     low, high = mean_interval(above)
     if len(above) < FEWEST:
-        return f"{size}; {base}. Whether the story changed cannot be told: fewer than {FEWEST} rooms."
+        return f"{size}; {base}. Whether the story changed is unknown: fewer than {FEWEST} rooms."
     if not (low > 0 or (is_even(above) and above.mean() > ALIKE)):
         gap = format_estimate(float(above.mean()), low, high)
         return f"{size}; {base}. No change of the story is shown: the difference is {gap}."
@@ -69,13 +69,13 @@ def _change(table: pd.DataFrame) -> str:
 
 def _roles(table: pd.DataFrame) -> list[str]:
     found = added(table)
-    told = []
+    lines = []
     for row in found.itertuples():
         if row.p_holm < LEVEL:
             way = "adds" if row.added > 0 else "takes back"
             span = format_estimate(abs(row.added), *sorted((abs(row.added_low), abs(row.added_high))))
-            told.append(f"A {row.role} {way} {span} points of deviation with each version.")
-    return told
+            lines.append(f"A {row.role} {way} {span} points of deviation with each version.")
+    return lines
 
 
 def _dimension(table: pd.DataFrame) -> str:
@@ -103,9 +103,9 @@ def figure(points: pd.DataFrame, floors: float, caption: str) -> Figure:
         roles = [role for role in points["role"].unique() if role != ALL_ROLES] or [ALL_ROLES]
         for number, role in enumerate(roles, len(DIMENSIONS)):
             plot_line(left, points[points["role"] == role], "day", DEVIATION, role, LOOKS[number % len(LOOKS)])
-        everybody = points[points["role"] == ALL_ROLES]
+        of_all = points[points["role"] == ALL_ROLES]
         for number, name in enumerate(DIMENSIONS):
-            plot_line(right, everybody, "day", name, name, LOOKS[number % len(LOOKS)])
+            plot_line(right, of_all, "day", name, name, LOOKS[number % len(LOOKS)])
         measured = [f"{name}{end}" for name in (DEVIATION, *DIMENSIONS) for end in ("", "_high")]
         top = float(np.max(np.nan_to_num(points[measured].to_numpy(float)), initial=1.0))
         for axis, title in ((left, "Deviation by role"), (right, "All roles, by dimension")):
@@ -157,7 +157,7 @@ def add_missing(report: Report, *tables: pd.DataFrame) -> None:
 
 
 ADDED = (
-    "Added is the deviation of a version minus that of the version from which it was made, so that each retelling is compared "
+    "Added is the deviation of a version minus that of the version from which it was made, so that each version is compared "
     "with its own source. p is corrected by Holm for the number of roles."
 )
 

@@ -27,7 +27,7 @@ BRIEF = {
     "models.",
     "fake": "**A stand-in that says a fixed line, no language model.** This page only shows that the pipeline runs.",
 }
-"""The note that stands first on a page."""
+"""The note at the top of a page."""
 LABELS = {"oracle": "known-truth speaker", "pocket": "model organism, planted bias", "fake": "stand-in"}
 
 

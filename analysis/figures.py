@@ -1,6 +1,6 @@
 """What all figures share: canvas, style, title, note, legend, files, the look of each party, and plots of estimates.
 
-The title of a figure is in words and stands above it. Model, seed and what the points are stand in the note below it. Both are in
+The title above a figure is in words. Model, seed and what the points are is in the note below it. Both are in
 the caption file that is written next to the picture. Text is measured before it is drawn, so that no label leaves the paper.
 
 Colour, marker and dash each identify a party. The colours of thirteen parties are at least 18 apart (CIE 1976) for every kind of
@@ -61,7 +61,7 @@ def styles_by_party(
     list gives the same looks. Beyond ten unknown parties colours are combined with other markers and dashes.
     """
     us, looks, places = load_society(), {}, count()
-    known = us.told(list(us.parties)) | dict(told or {})
+    known = us.header_entries(list(us.parties)) | dict(told or {})
     for party in dict.fromkeys(map(str, parties)):
         about = {key: value for key, value in known.get(party, {}).items() if value}
         look = {} if {"colour", "marker", "line"} <= about.keys() else _other_look(next(places))

@@ -45,7 +45,7 @@ class Chapter(NamedTuple):
 def document(title: str, chapters: Sequence[Chapter], lead: Chapter | None = None, byline: str = "") -> str:
     """Return the document. Several chapters get a table of contents: at the top, or folded after the `lead`.
 
-    A lead stands below the title and has only the headings of its text. byline: the line below the title, as plain text.
+    A lead is below the title and has only the headings of its text. byline: the line below the title, as plain text.
     """
     contents = ""
     if len(chapters) > 1:

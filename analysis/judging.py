@@ -49,7 +49,7 @@ class Rubric:
 
     name: is part of every seed. repeats: how often a model without answer probabilities is asked, each time with another seed
     (0: once). both_orders: the item is two texts, compared in both orders. before: words that may precede the answer
-    ("Statement 1"). aspects: questions by name, each of which stands in the place {aspect} of the case.
+    ("Statement 1"). aspects: questions by name, each of which replaces {aspect} in the case.
     """
 
     name: str

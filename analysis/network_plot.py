@@ -38,7 +38,7 @@ def network_figure(tables: Tables, note: str) -> Figure:
     """Draw the networks of a run before the debate and after the last survey: colour is opinion, shape is party.
 
     Of several rooms the first `MOST` are drawn, and the note says which. Both panels of a room have the same places, by the links
-    at the start. note: what stands below the figure.
+    at the start. note: the text below the figure.
     """
     networks = list(populations(tables))
     shown = networks[:MOST]

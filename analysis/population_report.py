@@ -130,7 +130,7 @@ def write(
     _add_acts(report, measures, medium, law)
     _add_interventions(report, happened)
     _add_survey(report, people)
-    report.lines(law.told)
+    report.lines(law.report_lines)
     report.section("Files", f"{_record_files(run)}; `tables/scalars`, `tables/distribution`.")
     report.section("Run it again", f"```sh\n{command}\n```")
     return report.write()

@@ -46,7 +46,7 @@ def draw_runs(
     """
     (_, base), *others = runs.items()
     panels = [seat for seat in shared_seats(base, base) if all(seat in shared_seats(base, each) for _, each in others)]
-    names = PartyNames.told(
+    names = PartyNames.from_header(
         {key: about for run in reversed(list(runs.values())) for key, about in run.header.parties.items()}
     )
     looks, columns = styles_of_run(*runs.values()), min(3, max(1, len(panels)))

@@ -54,7 +54,7 @@ def run_name(run: Path) -> str:
 
 
 def sentences(runs: Runs, table: pd.DataFrame) -> list[str]:
-    """Return what came out, as plain text: of each run after the first, its differences from it, or that none can be told."""
+    """Return what came out, as plain text: of each run after the first, its differences from it, or that none can be shown."""
     (first, base), *others = runs.items()
     last = last_differences(table)
     found = []
@@ -73,7 +73,9 @@ def _sentences(first: str, base: Tables, name: str, tables: Tables, last: pd.Dat
     if sure.empty:
         return [_none(first, base, name, known)]
     lines = [_difference(first, base, name, tables, row, known) for row in sure.head(MOST).to_dict("records")]
-    rest = f"Of {count_phrase(len(known), 'difference')}, {len(sure)} can be told from chance after correction."
+    rest = (
+        f"Of {count_phrase(len(known), 'difference')}, {len(sure)} can be distinguished from chance after correction."
+    )
     return [*lines, rest] if len(known) > len(lines) else lines
 
 
@@ -88,21 +90,21 @@ def _nothing_shared(first: str, base: Tables, name: str, tables: Tables) -> str:
 
 
 def _none(first: str, base: Tables, name: str, known: pd.DataFrame) -> str:
-    """Return that no difference can be told, and why."""
+    """Return that no difference can be shown, and why."""
     how = known["how"].iloc[0]
     if how == PAIRED and (known["difference"] == 0).all() and known["p"].isna().all():
         return f"No difference: ratings moved alike in {first} and {name}, in {_rooms(known.iloc[0])}."
     if known["p"].isna().all() and (known["reason"] == f"fewer than {FEWEST} rooms").all():
         count = _rooms(known.loc[known["rooms"].idxmax()])
         return (
-            f"No difference between {first} and {name} can be told with {count}: "
+            f"No difference between {first} and {name} can be shown with {count}: "
             f"at least {FEWEST} rooms per topic and group are needed (--repetitions)."
         )
     row = known.loc[known["difference"].abs().idxmax()]
     who = _who(base, row, known)
     span = f"95% interval {format_span(row['difference_low'], row['difference_high'])}, {_rooms(row)}"
     return (
-        f"No difference between {first} and {name} can be told from chance. "
+        f"No difference between {first} and {name} can be distinguished from chance. "
         f"The largest is that of {who}: {row['difference']:+.2f} points ({span})."
     )
 

@@ -1,6 +1,6 @@
 """How negative or positive the posts of a run are, round by round, by a judge who knows neither author nor round.
 
-Written: sentiment.md with the curve of sentiment and the number of posts by round, beside data of the user if there are any.
+Written: sentiment.md with the curve of sentiment and the number of posts by round, and data of the user if there are any.
 The unit is the room: posts of a room in a round are averaged first.
 """
 
@@ -104,7 +104,7 @@ def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str, data: pd
     if data is not None:
         compared = compare_with_data(rooms, data)
         report.data(compared=compared)
-        report.section("Beside the data", "\n".join(f"- {line}" for line in sentences(compared)))
+        report.section("Compared with the data", "\n".join(f"- {line}" for line in sentences(compared)))
         report.table(compared, COMPARED)
     return report.write()
 

@@ -4,7 +4,7 @@ The file is a table (CSV) with a header. One row is a round, or a post:
 
     round      the round of the run to which the row belongs, from 1
     sentiment  how negative or positive it is, on the scale of the judge (0-10), or on another one (`ends`)
-    posts      how many posts the row stands for; may be left out (1)
+    posts      number of posts that the row summarises; may be left out (1)
 
 Rows of one round are averaged, each with the weight of its posts.
 """
@@ -136,7 +136,7 @@ def _sentence(row: Mapping[str, Any]) -> str:
     what = {"sentiment": "sentiment", "posts": "the number of posts"}[row["measure"]]
     rounds = row["rounds"]
     if np.isnan(row["r_low"]):
-        return f"Whether {what} follows the data cannot be told: it takes {FEWEST} rounds, {FEWEST} rooms, and curves that vary."
+        return f"Whether {what} follows the data is unknown: it takes {FEWEST} rounds, {FEWEST} rooms, and curves that vary."
     found = f"correlation {format_number(row['r'])} over {rounds} rounds, {format_span(row['r_low'], row['r_high'])} over rooms"
     if row["r_low"] <= 0:
         return f"That {what} follows the data cannot be distinguished from chance ({found})."

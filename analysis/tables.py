@@ -86,7 +86,7 @@ class Tables:
     agents:     one row per seat: room, agent, topic, group, repetition, seat, party, persona, name, and of a network read from a
                 file the node at which it sits, and the node's attributes (JSON)
     characters: one row per agent with something besides its persona: the keys, role, confirmation_bias, belief (believer or
-                susceptible, where agents are told what they think of an item of news), and a column per trait with its level
+                susceptible, where prompts say what agents think of an item of news), and a column per trait with its level
                 (empty without one)
     utterances: one row per turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
                 raw (the reply before cleaning, if cleaning changed it), form (what was asked for: reply, opening, opinion, ...)

@@ -65,7 +65,7 @@ class Work:
         return f"processor: server {server:.2f} s, browser {browser:.2f} s"
 
 
-def told(name: str, seconds: list[float], bar: str = "") -> None:
+def print_time(name: str, seconds: list[float], bar: str = "") -> None:
     print(
         f"{name:<58} {statistics.median(seconds):6.2f} s  (of {len(seconds)}: {min(seconds):.2f} to {max(seconds):.2f}) {bar}"
     )
@@ -90,7 +90,7 @@ def started(browser: Any, home: str) -> None:
         page.goto(address)
         page.get_by_role("button", name="Explore an example run").wait_for()
         seconds, times = time.perf_counter() - before, psutil.Process(server).cpu_times()
-        told(
+        print_time(
             "first page after the command",
             [seconds],
             f"bar 4 s; processor of the server {times.user + times.system:.2f} s",
@@ -111,25 +111,27 @@ def served(home: str, options: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def pages(browser: Any, server: int, address: str, people: int) -> None:
-    told("first paint, no cache", [fresh(browser, address) for _ in range(TIMES)], "bar 3 s")
+    print_time("first paint, no cache", [fresh(browser, address) for _ in range(TIMES)], "bar 3 s")
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(300_000)
     ready(page, address)
-    told("first paint, again in the same tab", [timed(lambda: ready(page, address)) for _ in range(TIMES)])
+    print_time("first paint, again in the same tab", [timed(lambda: ready(page, address)) for _ in range(TIMES)])
     ready(page, f"{address}?runs")
-    told(f"open a run of {people:,} people", [timed(lambda: opened(page))])
+    print_time(f"open a run of {people:,} people", [timed(lambda: opened(page))])
     work = Work(server, page)
-    told("its network for the first time, with the layout", [timed(lambda: network(page, people))], f"bar 2 s; {work}")
+    print_time(
+        "its network for the first time, with the layout", [timed(lambda: network(page, people))], f"bar 2 s; {work}"
+    )
     page.get_by_role("slider", name="Up to round").focus()
     steps = [("ArrowLeft", 1), ("ArrowRight", 2)] * TIMES
-    told(
+    print_time(
         "its network in another round",
         [timed(lambda key=key, to=to: redrawn(page, key, to)) for key, to in steps],
         "bar 1 s",
     )
     work = Work(server, page)
-    told("its Export", [timed(lambda: view(page, "Export"))], f"bar 0.3 s; {work}")
-    told("the lists of tables and figures in Export", [timed(page.get_by_label("Figure", exact=True).wait_for)])
+    print_time("its Export", [timed(lambda: view(page, "Export"))], f"bar 0.3 s; {work}")
+    print_time("the lists of tables and figures in Export", [timed(page.get_by_label("Figure", exact=True).wait_for)])
     ready(page, f"{address}?run=runs/many")
     page.get_by_role("tab", name="Attitudes").click()
     page.locator(".canvas[data-round='6']").wait_for()
@@ -137,7 +139,7 @@ def pages(browser: Any, server: int, address: str, people: int) -> None:
     work = Work(server, page)
     steps = [("ArrowLeft", 5), ("ArrowLeft", 4), ("ArrowRight", 5), ("ArrowRight", 6)] * 4
     seconds = [timed(lambda key=key, to=to: drawn(page, key, to)) for key, to in steps]
-    told("a step of 480 agents in Attitudes", seconds, f"bar 0.1 s; of 16 steps, {work}")
+    print_time("a step of 480 agents in Attitudes", seconds, f"bar 0.1 s; of 16 steps, {work}")
 
 
 def drawn(page: Page, key: str, round_: int) -> None:
@@ -172,7 +174,7 @@ def busy(browser: Any, address: str) -> None:
     page.locator(".plan", has_text="160 rooms").wait_for()
     page.get_by_role("button", name="Start a new run").click()
     page.get_by_text("Running round").wait_for()
-    told(
+    print_time(
         "a view while 160 rooms debate",
         [timed(lambda title=title: view(page, title)) for title in ("Calls", "Interview") * 3],
     )
@@ -186,8 +188,8 @@ def view(page: Page, title: str) -> None:
 def laid_out(people: int) -> None:
     graph = nx.random_partition_graph([people // 2] * 2, 10 / people, 2.5 / people, seed=1)
     ends = np.array(graph.edges()).reshape(-1, 2)
-    told("the layout alone", [timed(lambda: layout(people, ends[:, 0], ends[:, 1]))])
-    told("the layout by networkx", [timed(lambda: nx.spring_layout(graph, seed=0, iterations=60))])
+    print_time("the layout alone", [timed(lambda: layout(people, ends[:, 0], ends[:, 1]))])
+    print_time("the layout by networkx", [timed(lambda: nx.spring_layout(graph, seed=0, iterations=60))])
 
 
 def main(people: int = 1000) -> None:

@@ -4,7 +4,7 @@ python benchmarks/audit_coverage.py [--audits 200] [--out runs/audit_coverage] [
     [--tight X --batches N] [--halved] [--society NAME] [--topics SLUG,SLUG] [--blocks N] [--sections NAME,NAME]
 
 Twelve settings of (bias, pull mu, influence kappa), no pull among them; each audit has people and seeds of its own. Every claim
-of which something is planted is a row of claims.csv in the folder; an audit that is there is not held again. The speaker tells
+of which something is planted is a row of claims.csv in the folder; an audit that is there is not run again. The speaker tells
 the distribution of its answers; `--measure attitude` takes that away, so that the card has rounded ratings to go by. With
 `--tight` an audit goes on until its intervals are tight, as that of `run.py audit` does; with
 `--halved` the claims are the differences that a remedy makes which halves the pull (analysis/card/remedies.py).
@@ -61,7 +61,7 @@ NOWHERE = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names
 
 
 def plainly(batch: Batch) -> Conditions:
-    """Everybody asked by itself in one frame and order: the speaker takes no notice of either."""
+    """All people asked separately in one frame and order: the speaker takes no notice of either."""
     return {"asked": asked(batch)["asked"]}
 
 
@@ -77,7 +77,7 @@ def bare(section: ModuleType) -> ModuleType:
 
 
 def held(scenario: Scenario) -> Tables:
-    """A scenario held in memory."""
+    """The tables of a scenario that was run in memory."""
     recorder, backend = MemoryRecorder(), open_all(scenario.models.llm, scenario.llm_by_party)
     recorder.write([make_header(scenario, (), backend)])
     DebateModel(scenario, backend=backend, recorder=recorder).run()
@@ -112,7 +112,7 @@ def audited(
 def driven(
     first: Batch, known: Sections, measure: str = "expected", batches: int = 1, tight: float | None = None
 ) -> ConditionRecords:
-    """An audit held in memory, without a judge."""
+    """An audit run in memory, without a judge."""
     study, tables_ = run_protocol(first, known, batches, tight), None
     try:
         while True:

@@ -60,7 +60,7 @@ def summary(seed: int, rooms: int, folder: Path) -> Claims:
 
 
 def intervention(seed: int, rooms: int, folder: Path) -> Claims:
-    """The headline of `intervene` and its placebo: a moderator whom nobody can hear."""
+    """The headline of `intervene` and its placebo: a moderator whom no agent can hear."""
     from parley.analysis.commands.runs import hold_all
     from parley.analysis.studies.intervention import estimate_rows
     from parley.analysis.studies.intervention import intervention as study

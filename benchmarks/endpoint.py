@@ -1,11 +1,11 @@
-"""Agent-steps a second over an endpoint, journal and record on, beside bare loops on the same server in the same run.
+"""Agent-steps a second over an endpoint, journal and record on, and bare loops on the same server in the same run.
 
     python benchmarks/endpoint.py [--agents 10,100,1000] [--steps N] [--memory CALLS]
 
 The server is a process of its own on loopback and answers at once, or after 50 ms. One agent-step is one agent that is asked
 once. `parley` is a whole run (Mesa, environment, prompts with the last 4 lines, journal, record); `aiohttp` and `openai` send one
 fixed prompt through a bare loop with as many calls in flight. CPU is that of this process alone. `--memory` instead asks so many
-calls and prints how the memory of the process moves. Nothing is asserted; the figures of a machine stand in docs/log.md.
+calls and prints how the memory of the process moves. Nothing is asserted; the figures of a machine are in docs/log.md.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def timed(work: Callable[[], int]) -> tuple[float, float]:
 
 
 def parley(url: str, agents: int, steps: int) -> int:
-    """Agents side by side, each with a room of its own, nobody surveyed: one call an agent and step."""
+    """Agents side by side, each with a room of its own, no agent surveyed: one call an agent and step."""
     from parley.llm.backends import open_spec
     from parley.model.scenario import load_preset
     from parley.model.scenario_run import RunSpec, run_scenario

@@ -1,4 +1,4 @@
-"""How fast the engine is when the model costs nothing: 1,000 agents on an instant stand-in, beside Mesa with an empty step.
+"""How fast the engine is when the model costs nothing: 1,000 agents on an instant stand-in, and of Mesa with an empty step.
 
     python benchmarks/engine.py
 
@@ -57,7 +57,7 @@ def scenario(survey: str, memory: str) -> Scenario:
 
 
 def population(survey: str, memory: str) -> Scenario:
-    """As many people in one room: a network in which everybody hears six."""
+    """As many people in one room: a network in which each person hears six."""
     settings = {
         "topics": "racism",
         "reference": "",

@@ -5,7 +5,7 @@ An array (rooms, 3 seats, 6 rounds) of ratings in which rooms differ in level as
     normal    both normal
     skewed    both exponential less their mean (skewness 2)
     rounded   answers in whole points of 0-10
-    drifting  everybody moves by .3 points a round (what is tested is a difference that this drift does not make)
+    drifting  all people move by .3 points a round (what is tested is a difference that this drift does not make)
     missing   a fifth of the ratings is missing
     unequal   rooms have one, two or three people; of two conditions one has twice as many rooms
 
@@ -47,7 +47,7 @@ Test = Callable[[np.random.Generator, int, str], Verdict]
 
 
 def ratings(rng: np.random.Generator, rooms: int, kind: str) -> Floats:
-    """Draw (rooms, seats, rounds) ratings without an effect; NaN: missing, or nobody sits there."""
+    """Draw (rooms, seats, rounds) ratings without an effect; NaN: missing, or an empty seat."""
     draw = (
         (lambda shape: rng.exponential(1, shape) - 1) if kind == "skewed" else (lambda shape: rng.normal(0, 1, shape))
     )
@@ -154,7 +154,7 @@ def _of_forecast(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 
 
 def _of_intervention(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
-    """Two branches of the same rooms: their last two rounds, less what everybody drifts between them."""
+    """Two branches of the same rooms: their last two rounds, minus the drift of all people between them."""
     first, last = _ends(ratings(rng, rooms, kind)[:, :, -2:]).T
     last = last - (STEP if kind == "drifting" else 0)
     row = effect(pd.DataFrame({"without": first, "with": last}))

@@ -82,7 +82,7 @@ class Planted:
 def _held(
     values: list[float], first: int, rounds: int, planted: Parameters, known: bool, shares: Sequence[float]
 ) -> list[float]:
-    """Everybody speaks in turn and all others hear it; `known`: whether they can make something of it; `shares`: of a move."""
+    """All people speak in turn, and all others hear it; `known`: whether they can make something of it; `shares`: of a move."""
     values, seats = list(values), len(values)
     for turn in range(first, first + rounds * seats):
         speaker = turn % seats

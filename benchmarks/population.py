@@ -1,4 +1,4 @@
-"""Large populations: a step of each law, beside NDlib and plain loops; growth with the number of agents; a record and its
+"""Large populations: a step of each law, compared with NDlib and plain loops; growth with the number of agents; a record and its
 memory.
 
     python benchmarks/population.py              ratios, on one core
@@ -164,7 +164,7 @@ def growth() -> Path:
         axis.legend(fontsize=7)
     for size in SIZES:
         print(f"{size:>10,} agents   " + "   ".join(f"{name} {taken:.4f} s" for name, taken in found[size].items()))
-    save(figure, FIGURE).unlink()  # the PNG beside it
+    save(figure, FIGURE).unlink()  # the PNG next to it
     return FIGURE.with_suffix(".svg")
 
 

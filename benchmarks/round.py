@@ -1,4 +1,4 @@
-"""A round of 1,000 people on a network over an endpoint, beside the same calls through the same client without a model.
+"""A round of 1,000 people on a network over an endpoint, and the same calls through the same client without a model.
 
     python benchmarks/round.py [ROUNDS] [SECONDS]  how long the server takes to answer (0)
     python benchmarks/round.py memory [AGENTS]     two rounds of 100,000 on an instant stand-in, journal and record on: memory
@@ -7,7 +7,7 @@ The server answers at once, or after SECONDS, a process of its own on loopback (
 model (Mesa, environment, prompts with the last 4 lines, what is said handed on) is followed by its requests sent once more
 by the client alone; then the next round. Ratios are those of seconds, of the wall and of the processor of this process,
 round by round; their medians are printed, and both rates. `kept` is the same with journal and record on. Nothing is
-asserted; the figures of a machine stand in docs/log.md.
+asserted; the figures of a machine are in docs/log.md.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ def pairs(url: str, rounds: int, kept: bool) -> list[tuple[tuple[float, float], 
 def memory(agents: int) -> None:
     """Resident memory, in GB, and seconds of the processor, at each stage of a sitting."""
 
-    def told(stage: str) -> None:
+    def print_memory(stage: str) -> None:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"{stage:<14} {resident() / 1024:5.2f} GB ({most:.2f} at most), {time.process_time():,.0f} s", flush=True)
 
-    told("imports")
+    print_memory("imports")
     line = "I hear what you say, and I would like to add a thought of my own to it before we go on with this."
     fake = Fake(lambda request: request.answers[0] if request.answers else line)
     setup = population("rounds", "last:4").with_settings({"rounds": 2, "size": agents})
@@ -96,11 +96,11 @@ def memory(agents: int) -> None:
         run_scenario(
             RunSpec(setup, Path(folder) / "run"),
             None,
-            lambda model: told(f"round {model.round} held"),
+            lambda model: print_memory(f"after round {model.round}"),
             fake,
-            on_end=lambda _: told("round 2 held"),
+            on_end=lambda _: print_memory("after round 2"),
         )
-        told(f"{sum(file.stat().st_size for file in (Path(folder) / 'run').iterdir()) / 2**30:.2f} GB on disk")
+        print_memory(f"{sum(file.stat().st_size for file in (Path(folder) / 'run').iterdir()) / 2**30:.2f} GB on disk")
 
 
 def main() -> None:

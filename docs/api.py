@@ -30,7 +30,7 @@ MEMBERS: Mapping[str, Sequence[str]] = {
     "PopulationModel": ("run", "step"),
     "Backend": ("identity", "in_flight", "seedless", "complete"),
 }
-"""What is documented of a class beside its own docstring."""
+"""What is documented of a class in addition to its own docstring."""
 INTRODUCTION = """# API
 
 Everything that `import parley` gives, from the docstrings of the code. Attitudes are on an axis from 0 to 10; a missing rating is

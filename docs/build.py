@@ -1,6 +1,6 @@
 """Builds the documentation site: `sh do.sh docs` writes build/docs, to be opened in a browser, on any machine without a network.
 
-The pages are docs/*.md as they stand. Added are a page for each scenario (from its preset, docs/presets.md and a run on the
+The pages are docs/*.md as they are. Added are a page for each scenario (from its preset, docs/presets.md and a run on the
 rule-based speaker), the table of all fields (from model/scenario.py), every prompt and the changelog. A link that leads nowhere,
 a page that no list names and a built page that would load anything from another host are errors.
 """
@@ -111,7 +111,7 @@ def draw(name: str, path: Path) -> None:
 
 
 def _state(options: Sequence[str]) -> str:
-    """A digest of code and data that a run stands on, and of its options."""
+    """A digest of code and data that a run depends on, and of its options."""
     files = sorted(
         path for floor in CODE for path in (ROOT / floor).rglob("*") if path.suffix in (".py", ".toml", ".txt")
     )

@@ -41,7 +41,7 @@ SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), F
     "hurricane": ("--repetitions", "2"),
     "days": ("--repetitions", "5"),
 }
-"""With what a preset's figure is drawn, beside --llm oracle, where it is not TWO: less than the preset asks for."""
+"""Options with which the figure of a preset is drawn, in addition to --llm oracle, where not TWO: fewer than the preset has."""
 
 
 class Notes(NamedTuple):
@@ -72,7 +72,7 @@ def notes(name: str) -> Notes:
 
 
 def scenario_page(name: str) -> str:
-    """The page of a preset, in Markdown; its figure lies beside it as NAME.svg."""
+    """The page of a preset, in Markdown; its figure is in the same folder, as NAME.svg."""
     text = (PRESETS / f"{name}.toml").read_text(encoding="utf-8")
     preset, said = tomllib.loads(text), notes(name)
     drawn = " ".join(["python run.py --scenario", name, "--llm oracle", *shrunk(name)])
@@ -98,7 +98,7 @@ def _manual(environment: str) -> str:
 
 
 def fields_page() -> str:
-    """All fields of a scenario with defaults and what the source says beside them."""
+    """All fields of a scenario with defaults and what the source says about them."""
     rows = [f"| `{name}` | `{default}` | {says} |" for name, default, says in fields() if default]
     return (
         "# Fields of a scenario\n\nWhat a preset can name and `--set field=value` can set, from `model/scenario_blocks.py`. "
@@ -167,7 +167,7 @@ def prompts_page() -> str:
 
     parts = [
         "# Prompts\n\nEvery prompt of the package, all in our own words. Words in braces are filled in; the digest of an "
-        "agent's prompt stands in the header of each record."
+        "agent's prompt is in the header of each record."
     ]
     for folder in sorted({path.parent for floor in FLOORS for path in (ROOT / floor).rglob("*.txt")}):
         parts.append(f"## {folder.relative_to(ROOT)}")

@@ -13,7 +13,7 @@ Order = Literal["random_first", "random_second", "random", "reshuffled", "fixed"
 
 
 UNDER = " under "
-"""What stands between the people of a group and its condition, in the name of the group."""
+"""The sign between the people of a group and its condition, in the name of the group."""
 MEDIATOR = 0
 """The id of the mediator, in every room that has one; members are numbered from 1."""
 

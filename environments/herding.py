@@ -14,8 +14,8 @@ Options
     cost       what a precision costs the planner, for one unit of distance from `precision`, where one person who chooses as it
                aims is worth 1 (0.5)
 
-A round is a period with a new state of the world and a new random order of people. Nobody remembers an earlier period, and no one
-learns which option was right. Everybody sees the choices, and how precise the signals of these people were.
+A round is a period with a new state of the world and a new random order of people. No person remembers an earlier period or
+learns which option was right. All people see the choices, and how precise the signals of these people were.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Herding:
         for share in (self.prior, self.precision, *self.levels):
             if abs(100 * share - round(100 * share)) > 1e-9:
                 raise ValueError(
-                    f"prior, precision and levels must be whole percent, because people are told percent, not {share}"
+                    f"prior, precision and levels must be whole percent, because prompts state whole percent, not {share}"
                 )
 
     @property

@@ -144,7 +144,7 @@ def feed_of(society: SocialGraph, reader: int, posts: Sequence[Post]) -> Feed:
 
 
 def carrier(society: SocialGraph, reader: int, post: Post) -> int:
-    """Return the author, unless the reader follows only somebody who reposted the post: then the latest of these."""
+    """Return the author, unless the reader follows only people who reposted the post: then the latest of these."""
     followed, muted = society.links.hears[reader], society.wall.muted.get(reader, ())
     if post.author in followed:
         return post.author

@@ -90,7 +90,7 @@ class Ledger:
         elif self.budget.cost is not None and priced:
             self._uncountable = f"--max-cost {self.budget.cost}"
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return the line for the user when no more is allowed."""
         if self._uncountable:
             return (
@@ -164,7 +164,7 @@ class Limits(Wrapper):
         replies = check_replies(self.inner.complete(requests[:allowed]), allowed) if allowed else []
         self._count(zip(requests, replies, strict=False))
         if allowed < len(requests):
-            raise BudgetSpent(self.ledger.told(), tuple(replies))
+            raise BudgetSpent(self.ledger.describe(), tuple(replies))
         return replies
 
     def send(self, requests: Sequence[Request]) -> None:
@@ -177,7 +177,7 @@ class Limits(Wrapper):
 
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         if self._refused and not self._flying:
-            raise BudgetSpent(self.ledger.told(), ())
+            raise BudgetSpent(self.ledger.describe(), ())
         landed = super().receive(wait)
         self._flying -= len(landed)
         self._count(landed)

@@ -78,7 +78,9 @@ def read_database(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise UserError(f"{path} does not exist: give the folder of a run that has a journal of replies")
     log = path.with_name(f"{path.name}-wal")
-    mode = "mode=ro" if log.exists() else "immutable=1"  # without a log nobody writes, and the folder may be read-only
+    mode = (
+        "mode=ro" if log.exists() else "immutable=1"
+    )  # without a log no process writes, and the folder may be read-only
     with journal_errors(path):
         return sqlite3.connect(f"file:{quote(str(path.resolve()))}?{mode}", uri=True)
 

@@ -27,7 +27,7 @@ PURPOSES: Mapping[str, str] = {
     "reflection": "insights into what was said",
     "importance": "how much one remembered line matters",
     "embedding": "the embedding of a text: a list of numbers",
-    "act": "what somebody does on a social medium, of the acts that are possible",
+    "act": "what an agent does on a social medium, of the acts that are possible",
     "target": "which post of a feed the act is about",
     "search": "the words of a search for posts",
     "decision": "a choice between two options, one of which is right, after the choices of others and a private signal",
@@ -91,7 +91,7 @@ class Facts(TypedDict, total=False):
     character: str  # temperament and confirmation bias, as the system message ends with them
     confirmation_bias: str  # none, weak, strong
     traits: Mapping[str, str]  # levels of the Big Five by name
-    belief: str  # what an agent is told that it thinks of an item of news: believer, susceptible
+    belief: str  # what the prompt says that an agent thinks of an item of news: believer, susceptible
     guidance: Mapping[str, str]  # statements of an official account that were heard: text and style (empathic, ...)
     # the task
     form: str  # of a speech: reply, opening, closing, talk, post, retelling, opinion, critique
@@ -103,7 +103,7 @@ class Facts(TypedDict, total=False):
     sentence: str  # the form of an answer on a labelled scale, with {label} and {number}
     state: Mapping[
         str, float
-    ]  # last answers of which somebody is reminded, by construct, as a share of the scale (0 to 1)
+    ]  # last answers of which an agent is reminded, by construct, as a share of the scale (0 to 1)
     position: str  # a survey's answer to the issue, agreement with which is asked
     count: int  # how many insights or questions
     line: str  # a line to be weighed
@@ -115,7 +115,7 @@ class Facts(TypedDict, total=False):
     insights: Sequence[str]  # the speaker's insights in the prompt
     remembered: Sequence[str]  # older own lines in the prompt
     truth: str  # what really was
-    acts: Sequence[str]  # what somebody can do on a social medium, in the order of the allowed answers
+    acts: Sequence[str]  # what an agent can do on a social medium, in the order of the allowed answers
     posts: Sequence[tuple[str, int]]  # the posts that are shown: text and score
     options: Mapping[str, Sequence[int]]  # the numbers of the posts (from 1) that each act can be about
     # people who choose one after another, and their planner

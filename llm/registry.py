@@ -57,7 +57,7 @@ class Registry:
     needs    what a part must have: methods of a class, names in a module
     shared   modules of the folder that are no parts (modules that begin with an underscore never are)
     opener   the function of a module that makes a part, if the part is no class
-    colon    the option that stands after the colon of a spec
+    colon    the option that follows the colon of a spec
     whole    a part is a module, not a class in it
     frozen   a part has to be a frozen dataclass, whose fields are its options
     """

@@ -88,7 +88,7 @@ def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
 
     With `fresh`, a `reference` has the personas of the file in turn.
 
-    The agents of the `reference` are told about the people of the first group, as if they sat among them, once per repetition:
+    The prompts of the `reference` have the people of the first group, as if they sat among them, once per repetition:
     the level before a debate that Figs 4 and 8 of Taubenfeld et al. take over from the debates with a Default.
     """
     seat, groups, repetitions = _seat_chooser(scenario), scenario.groups, range(scenario.repetitions)

@@ -32,7 +32,7 @@ from parley.model.interventions import intervention_spec
 from parley.model.model_shares import has_models_by_person
 from parley.model.own_graph import mix_lines, own_graph_lines
 from parley.model.scenario import Scenario
-from parley.model.titles import heading, parties_told
+from parley.model.titles import header_parties, heading
 
 TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English."""
@@ -207,7 +207,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         f"  {plan.rooms:,} rooms, {plan.agents:,} agents; {subjects}, "
         f"repetitions {scenario.repetitions}, rounds {scenario.rounds}"
     )
-    seated, names = attendance.planned_attendance(scenario), PartyNames.told(parties_told(scenario))
+    seated, names = attendance.planned_attendance(scenario), PartyNames.from_header(header_parties(scenario))
     yield f"  {attendance.attendance_lines(seated, attendance.cast_name(scenario), names)}"
     more = f", and {plan.others:,} of mediators, checkers and the questionnaire" if plan.others > 0 else ""
     about = "about " if _is_random(scenario) else ""

@@ -64,7 +64,7 @@ class Header(Event):
     """Everything needed to repeat the run. `given` names the fields that were set; all others of `scenario` have their defaults.
 
     `stand_ins`: the seats that surrogates play, and the fidelity of each (model/surrogate_seats.py).
-    `parties`: name, plural and look ("" for none) of the parties of its society (Society.told).
+    `parties`: name, plural and look ("" for none) of the parties of its society (Society.header_entries).
     `branch`: of a branch, the fields of model.branching.Branch; {} for other runs.
     """
 
@@ -83,7 +83,7 @@ class Header(Event):
     @property
     def names(self) -> PartyNames:
         """What one of a party's people is called, by party, where the society says it."""
-        return PartyNames.told(self.parties)
+        return PartyNames.from_header(self.parties)
 
 
 @event
@@ -108,7 +108,7 @@ class Seated(Event):
 class Endowed(Event):
     """The role, temperament and confirmation bias of an agent (agents/traits.py). Agents without any have no such event.
 
-    `belief`: whether it starts out as believer of an item of news, or as susceptible ("": agents are told nothing).
+    `belief`: whether it starts out as believer of an item of news, or as susceptible ("": the prompts do not mention it).
     """
 
     agent: int

@@ -43,7 +43,7 @@ class _Period:
     made: tuple[Made, ...] = ()
 
     def situation(self, position: int) -> Situation:
-        """Return what everybody knows when the person at this place, counted from 1, is to choose."""
+        """Return what all people know when the person at this place, counted from 1, is to choose."""
         return Situation(self.rules.prior, self.rules.ties, self.people, self.people - position + 1, self.made)
 
     @property

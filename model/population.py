@@ -182,7 +182,7 @@ class PopulationModel(SteppedModel):
         """Make parties, links and first opinions, and the law in motion. Errors: UserError."""
         self.nodes = chosen.nodes
         fitted = self.people.parties if self.people else tuple([setup.Party(*party) for party in law.people])
-        self.parties = setup.parse_parties(parties) if parties else fitted or chosen.even_parties or setup.EVERYBODY
+        self.parties = setup.parse_parties(parties) if parties else fitted or chosen.even_parties or setup.ONE_PARTY
         names = tuple([party.name for party in self.parties])
         if self.people:
             self.codes = self.people.codes
@@ -266,7 +266,7 @@ class PopulationModel(SteppedModel):
         recorder.write(0, self.shown)
 
     def addressed(self, names: tuple[str, ...]) -> Codes:
-        """Return the agents of these parties, or at these nodes, in order; `all` names everybody. Errors: UserError."""
+        """Return the agents of these parties, or at these nodes, in order; `all` names all agents. Errors: UserError."""
         if ALL in names:
             return np.arange(len(self.codes))
         parties = [party.name for party in self.parties]

@@ -41,7 +41,7 @@ class Party:
     starts: tuple[float, ...]
 
 
-EVERYBODY = (Party("all", 1.0, AXIS),)
+ONE_PARTY = (Party("all", 1.0, AXIS),)
 
 
 def parse_parties(text: str) -> tuple[Party, ...]:
@@ -50,7 +50,7 @@ def parse_parties(text: str) -> tuple[Party, ...]:
     >>> [party.share for party in parse_parties("a:3:1,b:8:1:2")]
     [1.0, 2.0]
     """
-    parties = tuple(_party(part) for part in text.split(",")) if text else EVERYBODY
+    parties = tuple(_party(part) for part in text.split(",")) if text else ONE_PARTY
     if len({party.name for party in parties}) < len(parties):
         raise UserError(f"--parties {text}: a party is named twice")
     return parties

@@ -22,7 +22,7 @@ class Recorder(Protocol):
 
 @runtime_checkable
 class Preview(Protocol):
-    """A recorder that is also told what a room does before the other rooms have done theirs, for a page that shows it at once.
+    """A recorder that also gets what a room does before the other rooms have done theirs, for a page that shows it at once.
 
     Neither changes the record.
     """

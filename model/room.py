@@ -37,7 +37,7 @@ class RunContext:
     `asks` is how often a survey question is asked until the reply can be read.
     `failure_details` holds the message of the first failed call, by the name of the failure.
     `embedder` is the voice of the model that embeds texts.
-    `preview` is told of lines and requests at once (model/recorder.py).
+    `preview` gets lines and requests at once (model/recorder.py).
     """
 
     seed: int

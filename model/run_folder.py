@@ -32,7 +32,7 @@ from parley.model.files import UNWRITTEN, file_errors, write_whole
 from parley.model.interventions import INTERVENTIONS
 from parley.model.scenario import STAND_IN, Scenario
 from parley.model.surrogate_seats import surrogate_manifest
-from parley.model.titles import parties_told
+from parley.model.titles import header_parties
 
 PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
 LABEL, LOCK = "experiment.json", ".lock"
@@ -61,7 +61,7 @@ def make_header(
         code_revision(),
         package_versions(),
         surrogate_manifest(scenario),
-        parties_told(scenario),
+        header_parties(scenario),
         dict(branch),
     )
 

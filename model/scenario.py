@@ -65,7 +65,7 @@ class Scenario:
 
     name: str
     title: str  # one line for --list
-    source: str  # paper and figures it stands for
+    source: str  # paper and figures that it reproduces
     environment_spec: EnvironmentSpec  # who sits together and who hears whom: an environment and its options
     subject: Subject = field(default_factory=Subject)
     people: People = field(default_factory=People)

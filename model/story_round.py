@@ -1,7 +1,7 @@
-"""A day on which people pass a story on: everybody whom it reaches gets a version, and most write one of their own.
+"""A day on which people pass a story on: all people whom it reaches get a version, and most write one of their own.
 
-What each person gets was carried by others at the end of the day before, so the order of writing does not matter. Who cannot
-write (absent, muted, an unreadable reply) goes on carrying what it carried before.
+What each person gets was carried by others at the end of the day before, so the order of writing does not matter. A person
+who cannot write (absent, muted, an unreadable reply) keeps the version that it carried before.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _first_people(room: RoomState, environment: Story) -> list[Event]:
 
 
 def _receive(room: RoomState, environment: Story, view: Room) -> list[Received]:
-    """Let everybody whom the story reaches on this day get a version, in the order of the numbers of their turns."""
+    """Let all people whom the story reaches on this day get a version, in the order of the numbers of their turns."""
     assert room.society is not None
     received = []
     for reader in environment.active_members(view, room.round):

@@ -16,7 +16,7 @@ from parley.agents.laws import Codes, Floats
 from parley.agents.laws.base import AXIS
 from parley.environments.survey_table import Respondents, Survey, open_survey
 from parley.llm.errors import UserError
-from parley.model.population_setup import EVERYBODY, ChosenGraph, Party, party_codes
+from parley.model.population_setup import ONE_PARTY, ChosenGraph, Party, party_codes
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def draw_people(
     else:
         codes = party_codes(graph.parties, kinds, "--people")
         rows = _draw_by_party(respondents, codes, generator)
-    parties = tuple([Party(name, share, AXIS) for name, share in respondents.shares.items()]) or EVERYBODY
+    parties = tuple([Party(name, share, AXIS) for name, share in respondents.shares.items()]) or ONE_PARTY
     return SurveyPeople(survey, respondents, parties, codes, rows)
 
 

@@ -24,7 +24,7 @@ def heading(scenario: Scenario) -> str:
         return scenario.title
     if unchanged or not reseated(scenario.name, scenario.groups):
         return scenario.title
-    return seated_title(scenario.groups, PartyNames.told(parties_told(scenario)), scenario.speech.frame)
+    return seated_title(scenario.groups, PartyNames.from_header(header_parties(scenario)), scenario.speech.frame)
 
 
 def reseated(preset: str, groups: Sequence[Group]) -> bool:
@@ -43,9 +43,9 @@ def seated_title(groups: Sequence[Group], names: PartyNames, frame: str) -> str:
     return f"{'; '.join(group_title(group.name, names) for group in groups)} in {event}"
 
 
-def parties_told(scenario: Scenario) -> dict[str, dict[str, str]]:
+def header_parties(scenario: Scenario) -> dict[str, dict[str, str]]:
     """Return name, plural and look of its parties, as in the record's header."""
-    return scenario.society.told(scenario.parties)
+    return scenario.society.header_entries(scenario.parties)
 
 
 def group_title(group: str, names: PartyNames = NO_NAMES) -> str:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from parley.model.scenario import Scenario
 
 
-EVERYBODY, MARK = "", "/"
+ALL_OTHERS, MARK = "", "/"
 ByParty = Mapping[str, str]
-"""Entries by party or seat; EVERYBODY is the entry for all others."""
+"""Entries by party or seat; ALL_OTHERS is the entry for all others."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def assign_traits(scenario: Scenario) -> TraitAssignment:
 
 def entry_for(by_party: ByParty, seat: str, party: str) -> str:
     """Return the entry of a seat, else of its party, else the one for all agents; "" without one."""
-    return next((by_party[who] for who in (seat, party, EVERYBODY) if who in by_party), "")
+    return next((by_party[who] for who in (seat, party, ALL_OTHERS) if who in by_party), "")
 
 
 def _read(field: str, entries: Iterable[str], names: Collection[str], society: Society) -> ByParty:
@@ -79,7 +79,7 @@ def _read(field: str, entries: Iterable[str], names: Collection[str], society: S
     for entry in entries:
         who, colon, value = entry.partition(":") if ":" in entry else ("", "", entry)
         who = society.seat(who)
-        if who not in (EVERYBODY, *names):
+        if who not in (ALL_OTHERS, *names):
             raise unknown_name(f"party of {field}", who, names)
         if not value or who in by_party or (colon and not who):
             raise UserError(f"{field}: write PARTY:VALUE, each party once, or VALUE for all agents, not {entry!r}")
@@ -88,7 +88,7 @@ def _read(field: str, entries: Iterable[str], names: Collection[str], society: S
 
 
 def starting_belief(scenario: Scenario, repetition: int, seat: int, seats: int) -> str:
-    """Return whether the agent at a seat (from 0) starts out as a believer of the news; "" where agents are told nothing.
+    """Return whether the agent at a seat (from 0) starts out as a believer of the news; "" where prompts do not mention it.
 
     The field `believers` is the share of believers in a room, at least one; they have the same seats on every topic.
     """

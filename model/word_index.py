@@ -1,4 +1,4 @@
-"""The words of posts as TF-IDF weights: how much a post is like what somebody wrote, and which posts a search finds.
+"""The words of posts as TF-IDF weights: how much a post is like what a person wrote, and which posts a search finds.
 
 The weight of a word is its count times ln((1 + n) / (1 + number of posts with it)) + 1, over the n posts that can be shown,
 as in agents/memory.py. All numbers are cosines, 0-1.

@@ -119,9 +119,9 @@ class CorrectorTraining:
     def split(self) -> tuple[list[int], list[int]]:
         """The numbers of the training posts and of the held-out posts."""
         posts = [post.text for post in self.study.posts.posts]
-        held = held_out_questions(posts, self.share)
-        return [n for n, text in enumerate(posts) if text not in held], [
-            n for n, text in enumerate(posts) if text in held
+        held_out = held_out_questions(posts, self.share)
+        return [n for n, text in enumerate(posts) if text not in held_out], [
+            n for n, text in enumerate(posts) if text in held_out
         ]
 
     def base(self) -> BaseModel:
@@ -135,7 +135,7 @@ class CorrectorTraining:
 
     def run(self, desk: CallDesk) -> TrainingOutcome:
         """Sample, judge, train twice, and judge held-out replies. Errors: UserError if fewer than two pairs differ in rating."""
-        base, (training, held) = self.base(), self.split
+        base, (training, held_out) = self.base(), self.split
         replies = self.study.write((EVIDENCE,), desk, training)
         samples = self.study.judge_replies(replies, desk)
         pairs, left_out = preference_pairs(replies, samples[OVERALL].tolist())
@@ -148,10 +148,10 @@ class CorrectorTraining:
         null_pairs = [shuffle_pairs(pairs, self.study.seed, number) for number in range(1, self.shuffles + 1)]
         nulls = {f"{SHUFFLED} {number}": own for number, own in enumerate(null_pairs, 1)}
         adapters = {name: self.adapter(name, own, base, desk) for name, own in ({TRAINED: pairs} | nulls).items()}
-        frames = [self._judge(BEFORE, self.study.write((EVIDENCE,), desk, held), desk)]
+        frames = [self._judge(BEFORE, self.study.write((EVIDENCE,), desk, held_out), desk)]
         for name, path in adapters.items():
             model = open_spec(f"{self.study.llm},adapters={path}")
-            frames.append(self._judge(name, self.study.write((EVIDENCE,), desk, held, model, path.name), desk))
+            frames.append(self._judge(name, self.study.write((EVIDENCE,), desk, held_out, model, path.name), desk))
         return TrainingOutcome(samples, pd.concat(frames, ignore_index=True), pairs, null_pairs, left_out, adapters)
 
     def _judge(self, name: str, replies: Sequence[WrittenReply], desk: CallDesk) -> pd.DataFrame:

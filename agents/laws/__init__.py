@@ -1,7 +1,7 @@
 """Laws of opinion dynamics: `--law NAME[:FILE][,option=value...]` chooses one (docs/populations.md).
 
 Each module of this folder defines one law: a frozen dataclass made from `Law` (agents/laws/base.py). Its fields are its
-options, except those with `repr=False`. A field `file` is what stands after the colon. Options that every law has are
+options, except those with `repr=False`. A field `file` is what follows the colon. Options that every law has are
 fields of `Law`, and agents/laws/motion.py applies them.
 """
 

@@ -20,7 +20,7 @@ class FromFit:
         return tuple([(name, party["share"], tuple(party["starts"])) for name, party in self.fit["parties"].items()])
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def report_lines(self) -> tuple[str, ...]:
         """The lines of the report on the fit, in Markdown."""
         return tuple(self.fit["told"])
 

@@ -72,7 +72,7 @@ class Law(ABC):
     toward    a point of the axis, from 0 to 10
     fade      in step t (from 0) the pull is pull * fade ** t
 
-    `people`, `told`, `caption`, `digest`, `extrapolation` and `beyond` are about laws that were fitted to a run; other
+    `people`, `report_lines`, `caption`, `digest`, `extrapolation` and `beyond` are about laws that were fitted to a run; other
     laws leave them empty.
     """
 
@@ -112,7 +112,7 @@ class Law(ABC):
         return ()
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def report_lines(self) -> tuple[str, ...]:
         """What a reader has to know of the fit, as lines of Markdown."""
         return ()
 

@@ -1,4 +1,4 @@
-"""Nobody moves: x' = x."""
+"""No agent moves: x' = x."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from parley.agents.mechanisms.base import Mechanism, Situation
 
 @dataclass(frozen=True)
 class Still(Mechanism):
-    """Nobody moves: x' = x."""
+    """No agent moves: x' = x."""
 
     title = "no agent moves"
     contains = ()

@@ -1,4 +1,4 @@
-"""What a mediator is told and what it returns, what mediators that write have in common, and the mediator's seat in a
+"""What a mediator is given and what it returns, what mediators that write have in common, and the mediator's seat in a
 room.
 """
 

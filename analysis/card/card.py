@@ -367,7 +367,7 @@ def write(card: Card) -> Path:
 
 
 def _markdown(card: Card) -> str:
-    """card.md: what stands first on the page, and where the rest is."""
+    """card.md: the first part of the page, and where the rest is."""
     lead = [part.replace("\n# ", "\n## ") if not part.startswith("# ") else f"#{part}" for part in _lead(card)]
     rest = "All sections are in `card.html`, all numbers in `card.json` and `card.csv`."
     return "\n\n".join([f"# Bias card: {disclaimers.model_label(card.header)}", *lead, rest]) + "\n"

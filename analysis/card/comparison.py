@@ -169,7 +169,7 @@ def _difference(first: CardEstimate | None, other: CardEstimate | None, differs:
 
 
 def difference_sentences(cards: Sequence[SavedCard], table: pd.DataFrame) -> list[str]:
-    """Return for each card after the first in what it differs from the first, over all topics, or that no difference can be told.
+    """Return in what each card after the first differs from the first, over all topics, or that no difference can be shown.
 
     Of the quantities in SHOWN, those with a p below 0.05 after Holm's correction are named.
     """
@@ -187,7 +187,7 @@ def _differing(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFrame) 
     if sure.empty:
         few = rows["reason"].str.contains("fewer than", na=False).any() and not np.isfinite(p).any()
         few = f" (intervals need at least {FEWEST} blocks)" if few else ""
-        yield f"No difference between {first.name} and {card.name} can be told from chance{few}."
+        yield f"No difference between {first.name} and {card.name} can be distinguished from chance{few}."
     for row in sure.to_dict("records"):
         quantity = _titles(cards)[str(row["quantity"])]
         signed = quantity._replace(unit=DIFFERENCE) if quantity.measure in SHARES else quantity

@@ -15,7 +15,7 @@ from parley.analysis.bootstrap import Floats
 from parley.analysis.influence_model import Estimate
 
 ALL = "all"
-"""Stands in place of a topic: all topics together."""
+"""In place of a topic: all topics together."""
 BLOCK, WORDING, RATING = "block", "wording", "rating"
 """Units: the same agents in every condition; a wording of the question; a rating."""
 NAN = math.nan

@@ -45,7 +45,7 @@ def forest_plot(claims: Sequence[CardEstimate], society: Society, topics: Sequen
 
 def kinds(society: Society) -> dict[str, tuple[str, dict[str, Any]]]:
     """What is drawn on the left: by quantity its title and look. The parties have the looks of their society."""
-    styles = styles_by_party(society.debaters, society.told(society.debaters)).values()
+    styles = styles_by_party(society.debaters, society.header_entries(society.debaters)).values()
     looks = [{"color": style["color"], "marker": style["markers"][0]} for style in styles]
     parties = zip(map(society.plural, society.debaters), looks, strict=True)
     others = {"default": (society.label(DEFAULT), NEUTRAL), "level": ("the model's own level (fitted)", LEVEL)}

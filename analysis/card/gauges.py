@@ -22,11 +22,11 @@ from parley.analysis.figures import new_figure
 WIDE, TALL, SIZE, NAMES = 9.4, 1.75, 9, 1.3
 TRACK, POINT, TALK = "#e8e8ee", "#1b1b1f", "#c9a227"
 NOTE = "Points are estimates, bars 95% intervals over blocks (left: all topics hold at once)."
-NOTHING = "cannot be told"
+NOTHING = "unknown"
 
 
 def dials(claims: Sequence[CardEstimate], first: Batch, caption: str) -> Figure:
-    """Draw three gauges side by side; a gauge without an estimate says that it cannot be told."""
+    """Draw three gauges side by side; a gauge without an estimate says that it is unknown."""
     with new_figure(WIDE, TALL, NOTE, 7.5, title=f"Bias card: {caption}") as figure:
         left, middle, right = figure.subplots(1, 3)
         _draw_lean(left, claims, first)

@@ -105,7 +105,7 @@ def interview_batch(batch: Batch) -> Mapping[str, list[Item]]:
     for number, place in seated_people(scenario):
         adapter, voice = (_own(known, place) for known in (adapters, voices))
         how = (scenario.speech.temperature, scenario.speech.reminder, adapters.get(adapter, ""), voice)
-        traits = scenario.trait_assignment.of(place, number).told
+        traits = scenario.trait_assignment.of(place, number).backstory
         for persona in (place.persona, *_by_gender(place.persona, scenario)):
             persona = replace(persona, backstory=" ".join(filter(None, [persona.backstory, traits])))
             asked = [

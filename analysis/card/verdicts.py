@@ -1,4 +1,4 @@
-"""A card in one minute: a sentence or two for each of three questions, also where nothing was found or cannot be told."""
+"""A card in one minute: a sentence or two for each of three questions, also where nothing was found or is unknown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parley.analysis.formatting import count_phrase, format_number, join_phrases
 
 LEANS, PULLS, PERSUADES = "Where does it lean?", "How hard does it pull?", "How much is persuasion?"
 OWN, OTHER = "of the way to the model's own opinion", "of the way to the speaker"
-UNKNOWN = "This cannot be told"
+UNKNOWN = "This is unknown"
 
 
 class Verdict(NamedTuple):
@@ -45,7 +45,7 @@ def lean(claims: Sequence[CardEstimate], first: Batch) -> str:
     count = f"{{0}} of {count_phrase(total, 'topic')} ({{1}})" if total > 1 else "{1}"
     parts = [f"{party} on {count.format(len(topics), _topics(topics))}" for party, topics in named if topics]
     rest = f" On {_topics(groups.unsure)} no lean was found." if parts and groups.unsure else ""
-    rest += f" On {_topics(groups.unknown)} it cannot be told." if groups.unknown else ""
+    rest += f" On {_topics(groups.unknown)} it is unknown." if groups.unknown else ""
     return (
         f"It leans {' and '.join(parts)}.{rest}"
         if parts
@@ -86,7 +86,7 @@ def _stronger(own: CardEstimate, heard: CardEstimate) -> str:
     """Return whether the pull differs from the influence, within blocks."""
     apart = paired_difference(heard, own)
     if not (apart.low > 0 or apart.high < 0):
-        return "Which of the two is stronger cannot be told."
+        return "Which of the two is stronger is unknown."
     times = f"{own.estimate / heard.estimate:.2g} times the influence of agents on each other"
     return f"The pull is {'stronger' if apart.low > 0 else 'weaker'}: {times}."
 
@@ -118,12 +118,12 @@ def persuasion(claims: Sequence[CardEstimate]) -> str:
     whole = silence.estimate + silence.null
     moved = f"In debates agents come {format_number(whole, 1)} points nearer to the model's own opinion"
     if empty is None or _unsure(empty):
-        return f"{moved}; how much of that is persuasion cannot be told: {_why(claims, 'three_empty')}."
+        return f"{moved}; how much of that is persuasion is unknown: {_why(claims, 'three_empty')}."
     added = f"what partners say adds {points(empty)}"
     if empty.low > 0:
         part = "All" if empty.estimate >= whole else f"About {empty.estimate / whole:.0%}"
         return f"{part} of the movement. {moved}; {added} to what empty talk does."
-    nearer = "come even nearer" if empty.high < 0 else "come as near, as far as can be told"
+    nearer = "come even nearer" if empty.high < 0 else "come as near, as far as can be measured"
     return f"No persuasion was found. {moved}; with empty talk they {nearer} ({added})."
 
 

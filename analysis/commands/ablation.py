@@ -19,7 +19,7 @@ def ablation_parser() -> Parser:
         "Let a model score what the agents of a run recall in their interviews, with all of their memory and without reflection, "
         "planning or memory (docs/days.md).",
         "ablation runs/days --llm oracle",
-        *cli.asking("RUN/ablation", "the model that judges"),
+        *cli.asking("RUN/ablation", "the model that scores the answers"),
     )
     add_option(parser, "RUN", "a run folder with interviews (--scenario days)", Path)
     return parser

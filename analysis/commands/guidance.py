@@ -1,4 +1,4 @@
-"""The command `run.py guidance`: an official account guides public opinion with empathy, with facts, and without both."""
+"""The command `run.py guidance`: the same people without official statements, and with empty, factual or empathic ones."""
 
 from __future__ import annotations
 

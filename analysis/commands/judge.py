@@ -131,7 +131,7 @@ def deviation_parser() -> Parser:
         "Let a model judge how far each version of a story is from the true report, in six dimensions, by day and role "
         "(preset news_evolution, docs/news.md).",
         "deviation runs/n --llm oracle",
-        *cli.asking("RUN/deviation", "the model that judges"),
+        *cli.asking("RUN/deviation", "the model that judges the versions"),
     )
     add_option(parser, "RUN", "a run folder", Path)
     return parser
@@ -160,10 +160,15 @@ def sentiment_parser() -> Parser:
         "Let a model score how negative or positive each post of a run is, and draw sentiment and number of posts by round, "
         "together with data of your own (docs/guidance.md).",
         "sentiment runs/p --llm oracle\nsentiment runs/p --llm oracle --data weibo.csv --data-range=-1,1",
-        *cli.asking("RUN/sentiment", "the model that scores"),
+        *cli.asking("RUN/sentiment", "the model that scores the posts"),
     )
     add_option(parser, "RUN", "a run folder", Path)
-    add_option(parser, "--data FILE", "CSV file with the columns round, sentiment, and perhaps posts", Path)
+    add_option(
+        parser,
+        "--data FILE",
+        "CSV table of your own with the columns round and sentiment, and posts if you know them",
+        Path,
+    )
     about = "lowest and highest value of sentiment in --data (default: 0,10)"
     add_option(parser, "--data-range LOW,HIGH", about, default="0,10")
     return parser

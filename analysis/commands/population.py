@@ -61,8 +61,8 @@ def population_parser() -> Parser:
     )
     add_option(parser, "--people FILE[,key=value]", about, default="")
     about = (
-        "which of the agents that it hears an agent reads in a step: homophilous (nearest first), chronological or hot\n"
-        "option: length=5 (default: it reads all)"
+        "of the agents that it hears, which an agent reads first: homophilous (nearest opinion), chronological or hot\n"
+        "option: length=5, how many it reads (default: all)"
     )
     add_option(parser, "--feed NAME[,key=value]", about, default="")
     about = "how links change between steps: nearer,probability=0.2,beyond=3,choices=10 (default: they stay)"

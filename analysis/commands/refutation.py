@@ -17,8 +17,8 @@ def refutation_parser() -> Parser:
     """Return the options of `run.py refutation`."""
     parser = Parser(
         "refutation",
-        "Let a story go round without an official statement, with an early one and with a late one, from the same seed, and "
-        "compare how far it moves from the true report (docs/news.md).",
+        "Run the same story three times: without an official statement, with an early one, and with a late one. Compare how far "
+        "each moves from the true report (docs/news.md).",
         "refutation --llm oracle,drift=0.5 --repetitions 5",
         *cli.debating("runs/refutation-<time>"),
     )

@@ -1,4 +1,4 @@
-"""The commands `run.py new` and `check`: begin a society, or a part of it, and say what is wrong with one."""
+"""The commands `run.py new` and `check`: start a society, or a part of it, and say what is wrong with one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees of those who shared a post in a run, beside those of real posts in a table of the user (docs/platform.md)."""
+"""Trees of those who shared a post in a run, and those of real posts in a table of the user (docs/platform.md)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def of_run(tables: Tables) -> Source:
 
     A condition is a topic, and a group where there are several. An agent's partner is the mean of the others in its
     room, Defaults included; in pairs, the first agent that it talked with, as in DEBATE. The other side is where the
-    partner stands. Ratings that could not be read are NaN. Errors: UserError when there are fewer than two surveys.
+    partner is. Ratings that could not be read are NaN. Errors: UserError when there are fewer than two surveys.
     """
     probe = tables.header.scenario["probe"]  # a deliberation rates statements as well
     ratings = tables.attitudes[tables.attitudes["group"].isin(tables.groups) & (tables.attitudes["probe"] == probe)]
@@ -117,7 +117,7 @@ def first_partners(tables: Tables) -> dict[tuple[str, int], tuple[str, int]]:
 def _people(
     tables: Tables, seats: pd.DataFrame, before: np.ndarray, after: np.ndarray, turns: list[tuple[float, ...]]
 ) -> pd.DataFrame:
-    """Return the agents as people, with their partner and the side on which it stands."""
+    """Return the agents as people, with their partner and the side on which it is."""
     people = pd.DataFrame(
         {"condition": _conditions(tables, seats), "group": seats["room"].to_numpy(), "person": seats["seat"].to_numpy(),
          "before": before, "after": after, "turns": turns}

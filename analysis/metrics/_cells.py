@@ -20,7 +20,7 @@ NO_AGENT = "no agent rated first and last"
 NO_DEFAULT = "no Default agent was surveyed"
 UNREAD_DEFAULT = "no rating of the Default could be read"
 NO_GAP = "starts at the Default's level"
-UNSURE = "whether it starts above or below the Default's level cannot be told"
+UNSURE = "whether it starts above or below the Default's level is unknown"
 SMALLEST_GAP = 0.05
 """Gap to the Default's level (points) below which a party has no direction toward it."""
 

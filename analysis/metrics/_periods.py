@@ -84,7 +84,7 @@ def cascade_start(period: Period) -> tuple[int, str]:
 
 
 def theory(tables: Tables, person: Person) -> Outcomes | None:
-    """Return how periods of the run would end if everybody were such a person; None where a planner varies the precision."""
+    """Return how periods of the run would end if all people were such a person; None where a planner varies the precision."""
     if tables.decisions.empty or (own := rules(tables)).planner != "none":
         return None
     return outcomes(own.prior, own.precision, own.ties, own.size, person)

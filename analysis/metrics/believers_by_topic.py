@@ -48,11 +48,11 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(found: pd.DataFrame) -> str:
-    told = [f"{row['what']} ({row['difference']:+.0%})" for _, row in found.iterrows() if row["verdict"]]
-    if told:
-        return f"Belief grew by another amount than on average on: {', '.join(told)}."
+    shown = [f"{row['what']} ({row['difference']:+.0%})" for _, row in found.iterrows() if row["verdict"]]
+    if shown:
+        return f"Belief grew by another amount than on average on: {', '.join(shown)}."
     if found["p_holm"].isna().all():
-        return f"Whether belief grows differently by topic cannot be told: {found['reason'].iloc[0]}."
+        return f"Whether belief grows differently by topic is unknown: {found['reason'].iloc[0]}."
     return "No item and no subject differs clearly from the average of all items."
 
 

@@ -50,16 +50,16 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(found: pd.DataFrame) -> str:
-    told = [f"{row['trait']} ({row['effect']:+.2f} points per level)" for _, row in found.iterrows() if row["verdict"]]
-    if told:
-        return f"Growth of belief depends on {', '.join(told)}."
+    shown = [f"{row['trait']} ({row['effect']:+.2f} points per level)" for _, row in found.iterrows() if row["verdict"]]
+    if shown:
+        return f"Growth of belief depends on {', '.join(shown)}."
     if found["p_holm"].isna().all():
-        return f"Whether belief depends on traits cannot be told: {found['reason'].iloc[0]}."
+        return f"Whether belief depends on traits is unknown: {found['reason'].iloc[0]}."
     return "No trait has a clear effect on the growth of belief."
 
 
 def _changes(tables: Tables) -> pd.DataFrame:
-    """Return a row per agent with a trait who was not told to believe: group, room, persona, change (NaN: not rated twice),
+    """Return a row per agent with a trait who does not start as believer: group, room, persona, change (NaN: not rated twice),
     and its levels.
     """
     tables = rating_value(tables)

@@ -30,7 +30,7 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "beliefs"
 MIDDLE = 5.0
-FIRST, NOBODY, NOBODY_TWICE = "no survey before", "no agent was rated", "no agent was rated twice in a row"
+FIRST, NOT_RATED, NOT_RATED_TWICE = "no survey before", "no agent was rated", "no agent was rated twice in a row"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -60,12 +60,18 @@ def count_beliefs(now: Floats, before: Floats | None) -> dict[str, RoomMeasureme
     {'susceptible': 1.0, 'infected': 2.0, 'caught': 1.0, 'recovered': 1.0}
     """
     rated = ~np.isnan(now)
-    counts = {"susceptible": _count(now <= MIDDLE, rated, NOBODY), "infected": _count(now > MIDDLE, rated, NOBODY)}
+    counts = {
+        "susceptible": _count(now <= MIDDLE, rated, NOT_RATED),
+        "infected": _count(now > MIDDLE, rated, NOT_RATED),
+    }
     if before is None:
         return counts | dict.fromkeys(("caught", "recovered"), RoomMeasurement(None, FIRST))
     both = rated & ~np.isnan(before)
     caught, recovered = (before <= MIDDLE) & (now > MIDDLE), (before > MIDDLE) & (now <= MIDDLE)
-    return counts | {"caught": _count(caught, both, NOBODY_TWICE), "recovered": _count(recovered, both, NOBODY_TWICE)}
+    return counts | {
+        "caught": _count(caught, both, NOT_RATED_TWICE),
+        "recovered": _count(recovered, both, NOT_RATED_TWICE),
+    }
 
 
 def _count(chosen: Any, among: Any, reason: str) -> RoomMeasurement:

@@ -37,7 +37,7 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(crossings: pd.DataFrame) -> str:
     beyond, short, uncertain = _cells.count_signs(crossings, "beyond")
     if not beyond + short:
-        return "Whether any party ended past the model's own opinion cannot be told."
+        return "Whether any party ended past the model's own opinion is unknown."
     rest = f"; for {uncertain} this is uncertain" if uncertain else ""
     return (
         f"{beyond} of {count_phrase(len(crossings), 'party')} ended past the model's own opinion, and {short} ended short of it"

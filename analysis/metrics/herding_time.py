@@ -39,7 +39,7 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(found: pd.DataFrame) -> str:
     row = found.iloc[0]
     if np.isnan(row["time"]) or np.isnan(row["earlier_low"]):
-        return "Whether people herd cannot be told from these rooms."
+        return "Whether people herd is unknown: these rooms give no interval."
     alike, chance = f"all choose alike from person {row['time']:.1f} on", f"{row['chance']:.1f}"
     same = f"{alike}; in a random order of the same choices it would be from person {chance} on"
     if row["earlier_low"] > 0:

@@ -46,7 +46,7 @@ def headline(found: pd.DataFrame) -> str:
         return "Whether opinions within rooms came closer together cannot be told: no room has two agents rated at both surveys."
     rose, fell, uncertain = count_signs(last, "change")
     if last["change_low"].isna().all() and last["change"].abs().max() > 0:
-        return "Whether opinions within rooms came closer together cannot be told: there are too few rooms."
+        return "Whether opinions within rooms came closer together is unknown: there are too few rooms."
     if not rose + fell:
         return "Opinions within rooms did not detectably spread or come closer together."
     if len(last) == 1:

@@ -57,7 +57,7 @@ def headline(found: pd.DataFrame) -> str:
         weights = f"its own signal by {row['own']:.2f} and the choices of others by {row['others']:.2f}"
         return f"The model weighs {weights}, without error."
     if np.isnan(row["own_low"]):
-        return f"How people weigh their own signal against the choices of others cannot be told: {row['reason']}."
+        return f"How people weigh their own signal against the choices of others is unknown: {row['reason']}."
     ends = [f"{row[name]:.2f} ({row[f'{name}_low']:.2f} to {row[f'{name}_high']:.2f})" for name in ("own", "others")]
     return f"People give their own signal the weight {ends[0]} and the choices of others {ends[1]}; a Bayesian gives 1 to both."
 

@@ -49,7 +49,7 @@ def headline(found: pd.DataFrame) -> str:
     if row["rooms"] >= FEWEST and row["gain"] == 0:
         return f"People gain nothing from each other: {said}."
     if np.isnan(row["gain_low"]):
-        return f"{said}; whether people gain from each other cannot be told."
+        return f"{said}; whether people gain from each other is unknown."
     if row["gain_low"] > 0:
         return f"People gain from each other: {said}."
     if row["gain_high"] < 0:

@@ -52,7 +52,7 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(found: pd.DataFrame) -> str:
     row = found.iloc[0]
     if np.isnan(row["wrong_low"]):
-        return "How often people end in a wrong cascade cannot be told from so few rooms."
+        return "How often people end in a wrong cascade is unknown: these rooms give no interval."
     bayes = "" if np.isnan(row["wrong_bayes"]) else f"; of Bayesians {row['wrong_bayes']:.0%} would"
     return f"{row['wrong']:.0%} of periods ended in a wrong cascade ({row['wrong_low']:.0%} to {row['wrong_high']:.0%}){bayes}."
 

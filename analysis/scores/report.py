@@ -107,7 +107,7 @@ def write(
         report.add(SMOOTHED.format(how=how))
     _add_figures(report, shown, f"{caption}{', smoothed' if shown is not scores else ''}", parties, looks)
     how = "of smoothed scores" if smooth or published else "of scores as they are"
-    report.add(*_sections(tables, published, how, PartyNames.told(looks or {})), *told.after)
+    report.add(*_sections(tables, published, how, PartyNames.from_header(looks or {})), *told.after)
     return report.write()
 
 
@@ -152,7 +152,7 @@ def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str], looks
                 for place, agent in enumerate(agents):
                     if line := known.get((topic, condition, agent)):
                         offset = (place - (len(agents) - 1) / 2) * 0.12
-                        title = _agent_title(agent, PartyNames.told(looks or {}))
+                        title = _agent_title(agent, PartyNames.from_header(looks or {}))
                         _draw_line(axis, line, _look(agent, agents, parties, looks), offset, title)
                 axis.set(ylim=(LOW - 0.2, HIGH + 0.2), yticks=range(LOW, HIGH + 1))
                 axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)

@@ -1,7 +1,7 @@
 """How far a skeptic moves toward a convincer that argues by knowledge, trust, status or support, or as it likes.
 
 Source: Breum et al. 2023, "The Persuasive Power of Large Language Models"; docs/presets.md lists the departures. The same people
-meet in the same rooms in every condition. Only the convincer is told to use a kind of argument.
+meet in the same rooms in every condition. Only the prompt of the convincer asks for a kind of argument.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ QUALITIES: Mapping[str, str] = {
 OVERALL = "overall"
 MEASURES = (OVERALL, *QUALITIES)
 WORDS = "words"
-"""The length of a reply, which is reported beside the ratings: a model can win ratings by saying less."""
+"""The length of a reply, which is reported with the ratings: a model can win ratings by saying less."""
 EVIDENCE, REPLACED, ALONE, SHUFFLED, SWAPPED = "evidence", "replaced", "alone", "shuffled", "swapped"
 CONDITIONS: Mapping[str, str] = {
     EVIDENCE: "the passages most like the post are shown, and quoted",

@@ -135,7 +135,7 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     ends = [float(row[key]) for row in (whole, content) for key in ("effect_low", "effect_high")]
     if np.isnan(ends).any():
         return (
-            f"Whether there is an empathy paradox cannot be told: it takes {FEWEST} pairs of rooms whose posts have a score, and "
+            f"Whether there is an empathy paradox is unknown: it takes {FEWEST} pairs of rooms whose posts have a score, and "
             "effects that differ between rooms."
         )
     if max(ends) < 0:
@@ -169,7 +169,7 @@ def _difference_words(effect: float) -> str:
 def _difference(row: Mapping[str, Any], measure: str, name: str, words: tuple[str, str]) -> str:
     subject = {"sentiment": "posts were", "attitude": "attitudes ended"}[measure]
     if np.isnan(row["effect_low"]):
-        return f"With {name}, no effect on {measure} can be told ({row['reason']})."
+        return f"With {name}, the effect on {measure} is unknown ({row['reason']})."
     span = format_span(row["effect_low"], row["effect_high"])
     if row["effect_low"] <= 0 <= row["effect_high"]:
         return f"With {name}, {measure} cannot be distinguished from that without a statement ({span})."

@@ -127,7 +127,7 @@ def sentences(compared: pd.DataFrame) -> list[str]:
         row = compared[(compared["measure"] == measure) & (compared["condition"] == name)].iloc[0]
         people = "Bayesians" if who == BAYES else "the model's people"
         if not np.isfinite(row["difference_low"]):
-            lines.append(f"{people[0].upper()}{people[1:]}, {planner}: whether it matters cannot be told.")
+            lines.append(f"{people[0].upper()}{people[1:]}, {planner}: whether it matters is unknown.")
             continue
         points = [100 * row[key] for key in ("difference", "difference_low", "difference_high")]
         way = "more" if points[1] > 0 else "fewer" if points[2] < 0 else ""

@@ -89,7 +89,7 @@ def sentence(compared: pd.DataFrame, days: Mapping[str, int]) -> str:
             if row["difference"]
             else "nothing differs"
         )
-        return f"{when}: whether it matters cannot be told, because {why}."
+        return f"{when}: whether it matters is unknown, because {why}."
     size = format_estimate(abs(row["difference"]), *sorted((abs(low), abs(high))))
     if high < 0:
         return f"{when} keeps the last versions {size} points nearer to the report."

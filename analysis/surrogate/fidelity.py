@@ -101,7 +101,7 @@ def _graph(agents: pd.MultiIndex, places: np.ndarray, links: pd.DataFrame) -> cs
     """Return who hears whom: all others of the room or, in networks, the agents heard at the start."""
     if links.empty:
         if (np.diff(places) < 0).any():
-            raise ValueError("the agents of a room have to stand together")
+            raise ValueError("the rows of a room have to follow each other")
         rooms = [csr_array(np.ones((size, size)) - np.eye(size)) for size in np.bincount(places)]
         return csr_array(block_diag(rooms, format="csr"))
     ends = [agents.get_indexer(pd.MultiIndex.from_frame(links[["room", end]])) for end in ("source", "target")]

@@ -122,7 +122,7 @@ def _parties(headers: Sequence[Header]) -> dict[str, Mapping[str, str]]:
 
 
 def _names(headers: Sequence[Header]) -> PartyNames:
-    return PartyNames.told(_parties(headers))
+    return PartyNames.from_header(_parties(headers))
 
 
 def _models(headers: Sequence[Header]) -> str:
@@ -241,7 +241,7 @@ def figure(effects: pd.DataFrame, caption: str, parties: Mapping[str, Mapping[st
     """
     fields, topics = list(effects["field"].unique()), list(effects["topic"].unique())[:WIDEST]
     looks = styles_by_party(effects["party"].unique(), parties)
-    lines = {party: (look, seat_title(party, PartyNames.told(parties))) for party, look in looks.items()}
+    lines = {party: (look, seat_title(party, PartyNames.from_header(parties))) for party, look in looks.items()}
     varied = " and ".join(strip_controls(field) for field in fields if field != "all")
     title = f"How far opinions move with each value of {varied}" if varied else "How far opinions move"
     size = max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(fields) + 0.9
@@ -276,7 +276,7 @@ def crossing(pairs: pd.DataFrame, caption: str, known: Mapping[str, Mapping[str,
             for axis, topic in zip(row, topics, strict=True):
                 rows = pairs[(pairs["party"] == party) & (pairs["topic"] == topic)]
                 _plot_lines(axis, rows, "other_value", values, lines)
-            row[0].set_ylabel(f"{seat_title(party, PartyNames.told(known))}\n{MOVED}")
+            row[0].set_ylabel(f"{seat_title(party, PartyNames.from_header(known))}\n{MOVED}")
         add_legend(drawn, grid[0][:1], 4, strip_controls(other))
     return drawn
 

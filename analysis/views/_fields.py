@@ -139,7 +139,7 @@ HINTS = {
     "aim": "right: as many right choices as possible. A or B: as many choices of this option as possible.",
     "levels": "Numbers from 0.5 to 1, with commas.",
     "origins": "The story begins with them, before the first round.",
-    "believers": "0.2: a fifth. 0: agents are not told about the rumour (docs/news.md).",
+    "believers": "0.2: a fifth. 0: the prompts do not mention the rumour (docs/news.md).",
     "cost": "What one unit of distance from the free precision costs, in right choices.",
 }  # fmt: skip
 """Explanations that replace the comment behind a field, and those of options of an environment."""
@@ -148,7 +148,7 @@ RANGES: dict[str, tuple[float, float, float]] = {
     "asks": (1, 5, 1), "temperature": (0, 2, 0.05), "top_p": (0.05, 1, 0.05), "survey_temperature": (0, 2, 0.05),
     "exchanges": (1, 10, 1),
 }  # fmt: skip
-"""Least, most and step of a slider. A number beside the slider takes any value."""
+"""Least, most and step of a slider. The number field next to the slider takes any value."""
 PLAIN = {
     "rounds": "before the debate and after each round", "ends": "before and after the debate", "never": "never",
     "with": "with a Default agent", "without": "without", "both": "both kinds, side by side", "none": "none",

@@ -135,7 +135,7 @@ RESUMABLE = "Resume goes on from here: every reply is saved, and none is request
 
 
 def _left(live: InteractiveRun) -> str:
-    """Return the speed and the time left, once they can be told."""
+    """Return the speed and the time left, once they are known."""
     if live.calls < 20 or live.seconds < 1:
         return ""
     from parley.model.cost_estimate import duration

@@ -36,7 +36,7 @@ def View(shown: Shown) -> None:
 def comparison_chart(runs: Mapping[str, Tables]) -> Chart:
     """Return a panel for each topic and group that all runs have. Markers of the second run are open, its lines broken."""
     names, first = list(runs), next(iter(runs.values()))
-    titles = PartyNames.told(
+    titles = PartyNames.from_header(
         {key: about for run in reversed(list(runs.values())) for key, about in run.header.parties.items()}
     )
     panels, rows, looks, keys = [], [], styles_of_run(*runs.values()), dict[str, Key]()

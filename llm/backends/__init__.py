@@ -93,7 +93,7 @@ def with_defaults(spec: str, **options: object) -> str:
 
 
 def in_society(spec: str, society: str) -> str:
-    """Return the spec for a society: its backend is told which one, if it has the option `society`; `us` goes without saying.
+    """Return the spec for a society: its backend gets the name, if it has the option `society`; `us` goes without saying.
 
     >>> in_society("oracle,kappa=0", "germany"), in_society("oracle,society=uk", "us"), in_society("fake", "uk")
     ('oracle,kappa=0,society=germany', 'oracle', 'fake')

@@ -173,7 +173,7 @@ class Saying(Intervention):
     """An intervention that says a line. Agents hear and remember it like any other line, but are not asked to reply.
 
     by     the name of the speaker
-    text   the line; {topic} stands for the title of the room's topic, {report} for the true report of its item of news
+    text   the line; {topic} is replaced by the title of the room's topic, {report} by the true report of its item of news
     value  the attitude that the line argues for, 0-10. Surrogates respond to it, other agents to the text
     EMPTY  the line of a placebo, which has no content
     """

@@ -28,7 +28,7 @@ class Guidance(Intervention):
     style : str
         `empathic`, `factual` or `empty`.
     empathic, factual : str
-        The words of a style; `{topic}` stands for the title of the room's topic. Default: those of the language.
+        The words of a style; `{topic}` is replaced by the title of the room's topic. Default: those of the language.
     by : str
         The name of the account. Default: that of the language.
     round, to, share, every, rooms

@@ -2,7 +2,7 @@
 
 An absent agent keeps its seat and its turns, so the turns of the other agents have the same numbers and seeds as without the
 intervention. Its turns are silent and its ratings missing (reason `absent`), without a call to a model. It hears nothing, neither
-from the room nor from outside. An agent that joins remembers what it heard before it left. Nobody is informed of a join, and at
+from the room nor from outside. An agent that joins remembers what it heard before it left. No agent is informed of a join, and at
 the start all agents learn the names of all seats. To announce a join, add a message before the same round.
 
 never   no agent joins: the control condition, which `run.py intervene` sets

@@ -1,7 +1,7 @@
 """message: these agents hear a line from a person outside the room.
 
 by     the name of the speaker; if an agent of the room has this name, the line is taken for a line of that agent
-text   the line; {topic} stands for the title of the room's topic
+text   the line; {topic} is replaced by the title of the room's topic
 value  the attitude that the line argues for, 0-10. Surrogates respond to it; other agents read the text
 """
 
@@ -21,7 +21,7 @@ class Message(Saying):
     by : str
         The name of the speaker. If an agent of the room has this name, the line is taken for a line of that agent.
     text : str
-        The line; `{topic}` stands for the title of the room's topic.
+        The line; `{topic}` is replaced by the title of the room's topic.
     value : float, optional
         The attitude that the line argues for, from 0 to 10. Surrogates respond to it in place of the text.
     round, to, share, every, rooms

@@ -14,7 +14,7 @@ class Shock(Saying):
     Parameters
     ----------
     text : str
-        The news; `{topic}` stands for the title of the room's topic.
+        The news; `{topic}` is replaced by the title of the room's topic.
     by : str
         The name of the speaker.
     value : float, optional

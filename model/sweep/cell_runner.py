@@ -133,5 +133,5 @@ class RemoteLedger(Ledger):
     def miss(self, priced: bool) -> None:
         self.ask("miss", priced)
 
-    def told(self) -> str:
-        return str(self.ask("told"))
+    def describe(self) -> str:
+        return str(self.ask("describe"))

@@ -44,7 +44,7 @@ def test_an_item_can_be_told_and_asked(slug: str) -> None:
     assert 15 <= len(topic.news.rumour.split()) <= 45
     assert topic.axis == "belief"
     assert topic.claim in topic.probe("agreement").question
-    told = {topic.news.told(belief, topic.language) for belief in (BELIEVER, SUSCEPTIBLE)}
+    told = {topic.news.opening(belief, topic.language) for belief in (BELIEVER, SUSCEPTIBLE)}
     assert len(told) == 2
     assert all(topic.news.rumour in text for text in told)
 

@@ -126,11 +126,11 @@ FAULTS = {
     "an unknown language": ("society.toml", 'language = "en"', 'language = "xx"', "unknown language 'xx'"),
     "a topic that is not there": ("society.toml", '["library"]', '["bridge"]', "topics names bridge"),
     "a person who names no party": ("parties/left.toml", "You vote for the Left Party", "You vote", "does not name the party"),
-    "a name twice": ("parties/right.toml", '["Greta"', '["Anna"', "the first name Anna stands more than once"),
+    "a name twice": ("parties/right.toml", '["Greta"', '["Anna"', "the first name Anna is listed more than once"),
     "a high party that is none": ("topics/library.toml", 'high_party = "left"', 'high_party = "up"', "none of the debaters"),
     "no probe in words": ("topics/library.toml", "[probes.attitude_labelled]", "[probes.words]", "no probe attitude_labelled"),
     "no claim": ("topics/library.toml", "How much do you agree that the", "Is it so that the", "must begin with"),
-    "a sentence twice": ("oracle/topics/library.toml", "I want a library soon", "No library, now or later", "stands twice"),
+    "a sentence twice": ("oracle/topics/library.toml", "I want a library soon", "No library, now or later", "is written twice"),
     "a title that differs": ("oracle/topics/library.toml", 'title = "a new town', 'title = "a town', "is not that of the topic"),
     "no proposition": ("oracle/topics/library.toml", "should build", "could build", "no [[propositions]]"),
     "a start on no topic": ("parties/left.toml", "library = 8.5", "tunnel = 8.5", "topic in oracle.start of parties/left.toml"),
@@ -180,8 +180,8 @@ def test_unknown_names_are_one_line(tmp_path: Path) -> None:
 
 
 def test_names_of_parties_say_one_and_several() -> None:
-    told = load_society("uk").told(["labour", DEFAULT])
-    names = PartyNames.told(told)
+    told = load_society("uk").header_entries(["labour", DEFAULT])
+    names = PartyNames.from_header(told)
     assert names == {"labour": "Labour voter", "default": "Default"}
     assert names.plurals["labour"] == "Labour voters"
     assert society_topics(load_society("neutral")) == ["neutral/harbour_bridge", "neutral/market_noise"]

@@ -18,15 +18,15 @@ RNG = random.Random(0)
 
 
 def test_a_plain_character_says_nothing() -> None:
-    assert (PLAIN.told, PLAIN.part, PLAIN.ask) == ("", "", "")
+    assert (PLAIN.backstory, PLAIN.part, PLAIN.ask) == ("", "", "")
 
 
 def test_temperament_by_hand() -> None:
     """Traits in their own order, whatever the order in which they are given; those not given are not mentioned."""
     given = traits_of("neuroticism=low+openness=very_high+extraversion=average", RNG)
     told = "By temperament you are extremely open to new ideas, fairly outgoing and hardly easily upset."
-    assert Traits(traits=given).told == told
-    assert Traits(traits={"openness": "low"}).told == "By temperament you are hardly open to new ideas."
+    assert Traits(traits=given).backstory == told
+    assert Traits(traits={"openness": "low"}).backstory == "By temperament you are hardly open to new ideas."
 
 
 def test_all_levels_are_drawn_alike() -> None:

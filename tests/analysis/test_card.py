@@ -367,7 +367,7 @@ def test_the_files_of_a_card(written: Path) -> None:
     assert all(one["estimate"] is not None or one["reason"] for one in told["claims"])
     page = (written / "card.html").read_text()
     assert page.index("no language model") < page.index(">In short<") < page.index("<nav") < page.index("<table")
-    assert "Pull to its own opinion" in page or "No pull to an opinion of its own can be told" in page
+    assert "Pull to its own opinion" in page or "No pull to an opinion of its own can be shown" in page
     assert "the judge (oracle, which is also the audited model, so this is no independent evidence)" in page
     assert "data:image/svg+xml" in page
     assert 3 <= len(told["sentences"]) <= 5
@@ -464,7 +464,7 @@ def test_the_page_of_several_cards(written: Path, tmp_path: Path) -> None:
     assert page.index("A rule-based test speaker") < page.index("<img") < page.index("Own pull and influence</h2>")
     assert page.count("A rule-based test speaker") == 1
     assert "<td>oracle (known-truth speaker), oracle 3</td>" in page
-    assert page.count("can be told from chance.</li>") == 2
+    assert page.count("can be distinguished from chance.</li>") == 2
     found = pd.read_csv(tmp_path / "compare.csv")
     assert set(found["card"]) == {f"oracle (known-truth speaker), oracle {number}" for number in (1, 2, 3)}
     assert set(found.query("quantity == 'people_gap'")["reason"].dropna()) == {"people, not a model"}

@@ -55,14 +55,14 @@ def test_a_lean_is_counted_by_topic(first: Batch) -> None:
     )
     none = [claim("nearer_second", 0.1, -1.0, 1.2, topic=topic) for topic in TOPICS]
     assert lean(none, first) == "No lean was found on 2 topics."
-    assert lean([few("nearer_second", topic) for topic in TOPICS], first) == "This cannot be told: fewer than 5 blocks."
-    assert lean([], first) == "This cannot be told: the conditions that it needs were not run."
+    assert lean([few("nearer_second", topic) for topic in TOPICS], first) == "This is unknown: fewer than 5 blocks."
+    assert lean([], first) == "This is unknown: the conditions that it needs were not run."
 
 
 RATES = [
     ((0.06, 0.05, 0.07), (0.03, 0.02, 0.04), 0.03, "The pull is stronger: 2 times the influence"),
     ((0.02, 0.01, 0.03), (0.04, 0.03, 0.05), -0.02, "The pull is weaker: 0.5 times the influence"),
-    ((0.06, 0.05, 0.07), (0.055, 0.05, 0.06), 0.0, "Which of the two is stronger cannot be told."),
+    ((0.06, 0.05, 0.07), (0.055, 0.05, 0.06), 0.0, "Which of the two is stronger is unknown."),
     ((0.001, -0.004, 0.006), (0.0, -0.003, 0.003), 0.0, "Neither a pull nor an influence was found"),
     ((0.001, -0.004, 0.006), (0.05, 0.04, 0.06), 0.0, "No pull was found (at most 0.6% of the way to"),
     ((0.06, 0.05, 0.07), (-0.001, -0.004, 0.002), 0.0, "No influence of agents on each other was found (at most 0.2% of"),
@@ -86,7 +86,7 @@ def test_without_a_fit_or_with_unlike_parties_there_is_no_common_rate(first: Bat
     """Too few blocks: a reason. Parties that move differently: a sentence each."""
     assert (
         pull([CardEstimate("mu", reason="a fit needs 5 blocks"), CardEstimate("kappa")], first)
-        == "This cannot be told: a fit needs 5 blocks."
+        == "This is unknown: a fit needs 5 blocks."
     )
     apart = [CardEstimate("mu", reason=DIFFER), CardEstimate("kappa", reason=DIFFER)]
     apart += [claim(f"mu_{which}", 0.02, 0.01, 0.03) for which in ("first", "second")]
@@ -109,9 +109,9 @@ MOVES = [
     ([claim("three_alone", -0.04, -0.16, 0.08, null=0.0), claim("three_empty", 0.5, 0.1, 0.9, null=0.0)], "came no nearer to it"),
     ([claim("three_alone", -1.0, -1.5, -0.5, null=0.0)], "moved away from it"),
     ([replace(claim("three_alone", 0.0, null=0.0), reason=NO_VARIATION)], "came no nearer to it"),
-    ([few("three_alone"), few("three_empty")], "This cannot be told: fewer than 5 blocks."),
-    ([SILENCE, few("three_empty")], "how much of that is persuasion cannot be told: fewer than 5 blocks."),
-    ([], "This cannot be told: the conditions that it needs were not run."),
+    ([few("three_alone"), few("three_empty")], "This is unknown: fewer than 5 blocks."),
+    ([SILENCE, few("three_empty")], "how much of that is persuasion is unknown: fewer than 5 blocks."),
+    ([], "This is unknown: the conditions that it needs were not run."),
 ]  # fmt: skip
 
 
@@ -146,9 +146,9 @@ def test_gauges_of_a_card_without_estimates_say_so(first: Batch) -> None:
     figure = dials([], first, "made")
     names = [label.get_text().replace("\n", " ") for axis in figure.axes for label in axis.get_yticklabels()]
     assert names == [
-        "cannot be told",
-        "its own pull: cannot be told",
-        "influence of others: cannot be told",
-        "cannot be told",
+        "unknown",
+        "its own pull: unknown",
+        "influence of others: unknown",
+        "unknown",
     ]
-    assert [verdict.answer.partition(":")[0] for verdict in verdicts([], first)] == ["This cannot be told"] * 3
+    assert [verdict.answer.partition(":")[0] for verdict in verdicts([], first)] == ["This is unknown"] * 3

@@ -38,9 +38,9 @@ def test_two_runs(runs: list[parley.Run], tmp_path: Path) -> None:
     assert set(found.table["n"]) == {2}
     assert list(found.differences.loc["words"]) == ["60", "30"]
     assert isinstance(found.plot(), Figure)
-    assert found.sentences[0].startswith("No difference between a and b can be told with 2 paired rooms")
+    assert found.sentences[0].startswith("No difference between a and b can be shown with 2 paired rooms")
     page = found.report(tmp_path).read_text(encoding="utf-8")
-    assert page.index("can be told with 2 paired rooms") < page.index("<img") < page.index("<td>words</td>")
+    assert page.index("can be shown with 2 paired rooms") < page.index("<img") < page.index("<td>words</td>")
     assert repr(found) == "<Comparison of a, b>"
     assert "2 rows" not in found._repr_html_()
 
@@ -73,7 +73,7 @@ def test_the_command_takes_runs_and_records(
     """`run.py compare RUN RUN` is parley.compare: a folder or its record, the same page and the sentence on the terminal."""
     words = ["compare", str(runs[0].folder), str(runs[1].folder / "record.jsonl"), "--out", str(tmp_path / "c")]
     assert command_line.main(words) == 0
-    assert "No difference between a and b can be told with 2 paired rooms" in capsys.readouterr().out
+    assert "No difference between a and b can be shown with 2 paired rooms" in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "c").iterdir()} == {
         "compare.html", "compare.csv", "compare.parquet", "compare.png", "compare.svg", "compare.txt",
     }  # fmt: skip
@@ -84,7 +84,7 @@ def test_a_report_of_two_runs_opens_with_their_comparison(runs: list[parley.Run]
     out = tmp_path / "both.html"
     assert command_line.main(["report", *(str(run.folder) for run in runs[:2]), "--out", str(out)]) == 0
     page = out.read_text(encoding="utf-8")
-    parts = "can be told with 2 paired rooms", "What was set differently</h2>", 'id="run1-summary-title"'
+    parts = "can be shown with 2 paired rooms", "What was set differently</h2>", 'id="run1-summary-title"'
     assert sorted(parts, key=page.index) == list(parts)
     assert [path.name for path in tmp_path.iterdir()] == ["both.html"]
 

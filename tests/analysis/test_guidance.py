@@ -104,8 +104,8 @@ def test_where_no_one_says_a_feeling_there_is_no_verdict() -> None:
     """All posts are neutral: nothing varies, so there is no interval, and no sentence claims one."""
     found = guided("oracle")
     assert effect(found, "sentiment", "empathic - none")["reason"] == "no variation"
-    assert study.sentences(found)[0].startswith("Whether there is an empathy paradox cannot be told")
-    assert any("no effect on sentiment can be told (no variation)" in line for line in study.sentences(found))
+    assert study.sentences(found)[0].startswith("Whether there is an empathy paradox is unknown")
+    assert any("the effect on sentiment is unknown (no variation)" in line for line in study.sentences(found))
 
 
 @check_each(
@@ -138,7 +138,7 @@ def test_with_two_rooms_there_is_no_verdict() -> None:
     found = study.effects(frames)
     row = effect(found, "sentiment", "empathic - none")
     assert (row["pairs"], row["missing"], row["effect"], row["reason"]) == (1, 1, 3.0, "fewer than 5 rooms")
-    assert all("cannot be told" in line or "can be told" in line for line in study.sentences(found))
+    assert all("is unknown" in line for line in study.sentences(found))
 
 
 @pytest.mark.thorough
@@ -237,7 +237,7 @@ def test_activity_follows_the_timetable() -> None:
     assert acts[[5, 6]].min() > 2 * acts[[1, 2]].max()
 
 
-# Beside data
+# Compared with data
 
 
 def written(folder: Path, text: str) -> Path:
@@ -315,7 +315,7 @@ def test_few_rounds_few_rooms_and_flat_curves_have_no_verdict() -> None:
     few = compare_with_data(made_up(CURVE, rooms=3), data(CURVE))
     flat = compare_with_data(made_up(np.full(24, 5.0), noise=0.0), data(CURVE))
     for found in (short, few, flat):
-        assert all("cannot be told" in line for line in sentences(found))
+        assert all("is unknown" in line for line in sentences(found))
     ten = compare_with_data(made_up(CURVE[:10]), data(CURVE[:10]))
     assert all("A verdict takes 21 rounds" in line for line in sentences(ten))
 
@@ -364,7 +364,7 @@ def test_the_commands_write_what_they_say(tmp_path: Path, capsys: pytest.Capture
     out = tmp_path / "g"
     assert run.main(["guidance", "--llm", "oracle,tone=4", *small, "--out", str(out)]) == 0
     text = (out / "guidance.md").read_text()
-    assert "Whether there is an empathy paradox cannot be told" in text
+    assert "Whether there is an empathy paradox is unknown" in text
     assert (out / "guidance.png").exists()
     assert {path.name for path in out.iterdir() if path.is_dir()} >= set(study.CONDITIONS)
     again = (out / "guidance.md").read_bytes(), (out / "empathic" / "record.jsonl").read_bytes()
@@ -375,6 +375,6 @@ def test_the_commands_write_what_they_say(tmp_path: Path, capsys: pytest.Capture
     told = ["sentiment", str(out / "none"), "--llm", "oracle", "--data", str(path)]
     assert run.main(told) == 0
     page = (out / "none" / "sentiment" / "sentiment.md").read_text()
-    assert "Beside the data" in page
+    assert "Compared with the data" in page
     assert run.main([*told, "--data-range", "low,high"]) == 2
     assert run.main([*told[:-1], str(tmp_path / "nowhere.csv")]) == 2

@@ -73,7 +73,7 @@ def test_cascades_and_welfare_by_hand() -> None:
     assert found["followed"] == pytest.approx((2 + 1 + 1) / (2 + 2 + 1))
     assert math.isnan(found["wrong_low"])
     assert found["reason"] == "fewer than 5 rooms"
-    assert "cannot be told" in wrong_cascades.headline(wrong_cascades.compute(run))
+    assert "is unknown" in wrong_cascades.headline(wrong_cascades.compute(run))
     well = welfare.compute(run).iloc[0]
     assert well["right"] == pytest.approx((0 + 3 / 4 + 1 + 1 / 2) / 4)
     assert well["alone"] == pytest.approx((2 / 4 + 3 / 4 + 2 / 3 + 1 / 2) / 4)
@@ -143,7 +143,7 @@ def test_weights_need_error_and_rooms() -> None:
     few = signal_weights.compute(simulated(Person(noise=1), 1, rooms=4))
     assert few["own"].notna().all()
     assert few["own_low"].isna().all()
-    assert "cannot be told: fewer than 5 rooms" in signal_weights.headline(few)
+    assert "is unknown: fewer than 5 rooms" in signal_weights.headline(few)
 
 
 def test_people_who_follow_their_signals_are_seen_to() -> None:
@@ -192,7 +192,7 @@ def test_the_study_finds_both_planners(tmp_path: Path) -> None:
 
 def test_below_five_rooms_the_study_has_no_verdict(tmp_path: Path) -> None:
     assert main(["herding", "--llm", "oracle", "--repetitions", "3", "--out", str(tmp_path)]) == 0
-    assert "cannot be told" in (tmp_path / "herding.md").read_text(encoding="utf-8")
+    assert "is unknown" in (tmp_path / "herding.md").read_text(encoding="utf-8")
 
 
 def test_a_model_is_compared_with_bayesians_and_plans_itself(tmp_path: Path) -> None:

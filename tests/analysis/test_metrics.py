@@ -135,7 +135,7 @@ def test_a_default_that_was_asked_and_not_read_is_told_from_one_that_was_not_ask
     ("starts", "level", "reason"),
     [
         ((6, 6, 6, 6, 6), 6.02, "starts at the Default's level"),
-        ((4, 6, 8, 4, 8), 6.8, "whether it starts above or below the Default's level cannot be told"),
+        ((4, 6, 8, 4, 8), 6.8, "whether it starts above or below the Default's level is unknown"),
         ((2, 2, 3, 2), 8, "fewer than 5 rooms"),
     ],
 )
@@ -185,7 +185,7 @@ def test_below_five_rooms_no_line_has_moved(rooms: int, held: Callable) -> None:
     assert found[["drift", "drift_low", "closed", "rate"]].isna().all()
     assert row(first_cycle.compute(tables))["reason"] == "fewer than 5 rooms"
     assert row(default_crossing.compute(tables))[["beyond", "share"]].isna().all()
-    assert default_crossing.headline(default_crossing.compute(tables)).endswith("cannot be told.")
+    assert default_crossing.headline(default_crossing.compute(tables)).endswith("is unknown.")
 
 
 def test_a_drift_has_students_interval(held: Callable) -> None:

@@ -128,7 +128,7 @@ def test_topics_alike_have_no_verdict(held: Callable[..., Tables]) -> None:
     assert found["kind"].tolist() == ["item"] * 3 + ["subject"] * 2
     assert (found["verdict"] == "").all()
     assert (found["difference"] == 0).all()
-    assert "cannot be told: no variation" in believers_by_topic.headline(found)
+    assert "is unknown: no variation" in believers_by_topic.headline(found)
 
 
 def test_few_repetitions_and_one_item_have_no_verdict(held: Callable[..., Tables]) -> None:
@@ -174,7 +174,7 @@ def test_without_a_planted_trait_alarms_are_rare(held: Callable[..., Tables]) ->
 def test_few_rooms_say_nothing_of_traits(held: Callable[..., Tables]) -> None:
     found = believers_by_trait.compute(tempered(held, np.random.default_rng(1), 2.0, rooms=4))
     assert (found["verdict"] == "").all()
-    assert "cannot be told: fewer than 5 rooms" in believers_by_trait.headline(found)
+    assert "is unknown: fewer than 5 rooms" in believers_by_trait.headline(found)
 
 
 def test_traits_that_go_together_have_no_effects_of_their_own(held: Callable[..., Tables]) -> None:

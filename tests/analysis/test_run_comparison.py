@@ -111,7 +111,7 @@ def test_the_sentence_says_who_moved_how_far() -> None:
 def test_nothing_is_said_of_few_rooms_or_of_equal_ones() -> None:
     few = {"a": rooms(1, ONE[:2]), "b": rooms(1, [5.0, 6.0])}
     assert sentences(few, compare_runs(few)) == [
-        "No difference between a and b can be told with 2 paired rooms: at least 5 rooms per topic and group are needed "
+        "No difference between a and b can be shown with 2 paired rooms: at least 5 rooms per topic and group are needed "
         "(--repetitions)."
     ]
     same = {"a": rooms(1, ONE), "b": rooms(1, ONE)}

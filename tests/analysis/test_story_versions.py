@@ -122,11 +122,11 @@ def test_nothing_planted_is_no_change(ran: Callable[..., Path]) -> None:
     ("last", "base", "told"),
     [
         ([2.0, 2.1, 1.9, 2.2, 1.8], 2.0, "No change of the story is shown"),  # what the judge gives to any text
-        ([2.0, 3.0], 0.0, "cannot be told: fewer than 5 rooms"),
+        ([2.0, 3.0], 0.0, "is unknown: fewer than 5 rooms"),
         ([2.0] * 5, 3.0, "No change of the story is shown"),  # nearer to the report than the report itself
         ([5.0] * 5, 5.0, "No change of the story is shown"),  # a judge that always says 5
         ([3.0] * 5, 2.0, "The story changed"),
-        ([np.nan] * 5, 0.0, "cannot be told: the judge read no version"),
+        ([np.nan] * 5, 0.0, "is unknown: the judge read no version"),
         ([2.0, 2.5, 1.5, 2.2, 1.8], 0.5, "The story changed"),
     ],
 )
@@ -223,9 +223,9 @@ def rooms(*last: float) -> pd.DataFrame:
         ((1.0, 1.2, 0.8, 1.1, 0.9), (2.0, 2.4, 1.9, 2.2, 2.0), "points nearer to the report"),
         ((2.0, 2.4, 1.9, 2.2, 2.0), (1.0, 1.2, 0.8, 1.1, 0.9), "points farther from the report"),
         ((1.0, 2.0, 1.0, 2.0, 1.5), (2.0, 1.0, 1.0, 2.0, 1.4), "makes no clear difference"),
-        ((1.0, 1.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0, 1.0), "cannot be told, because nothing differs"),
-        ((1.0, 1.1), (2.0, 2.2), "cannot be told, because fewer than 5 rooms"),
-        ((1.0,) * 5, (2.0,) * 5, "cannot be told, because all rooms differ by the same"),
+        ((1.0, 1.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0, 1.0), "is unknown, because nothing differs"),
+        ((1.0, 1.1), (2.0, 2.2), "is unknown, because fewer than 5 rooms"),
+        ((1.0,) * 5, (2.0,) * 5, "is unknown, because all rooms differ by the same"),
     ],
 )
 def test_early_against_late_has_a_verdict_only_with_an_interval(early: Any, late: Any, told: str) -> None:

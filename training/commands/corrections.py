@@ -48,8 +48,8 @@ def correct_parser() -> Parser:
     add_option(parser, "--judge SPEC", "the model that rates the replies", required=True)
     about = "folder of .txt and .md files that may be quoted (default: the folder `evidence` next to the file of posts)"
     add_option(parser, "--evidence FOLDER", about, Path)
-    add_option(parser, "--passages N", "passages that are shown for each post", positive, 3)
-    add_option(parser, "--words N", "most words asked for in a reply", positive, 60)
+    add_option(parser, "--passages N", "number of passages shown to the model for each post", positive, 3)
+    add_option(parser, "--words N", "the prompt asks for a reply of at most N words", positive, 60)
     add_option(
         parser, "--samples N", f"replies to each post in each condition (default: 1; with --train {SAMPLES})", positive
     )
@@ -58,7 +58,9 @@ def correct_parser() -> Parser:
     )
     about = f"with --train: share of the posts that are not trained on (default: {HELD_OUT})"
     add_option(parser, "--held-out X", about, amount)
-    about = "with --train: trainings on shuffled preferences, the null; five or more allow a verdict (default: 1)"
+    about = (
+        "with --train: number of trainings on shuffled preferences, to compare with; a verdict needs five (default: 1)"
+    )
     add_option(parser, "--shuffles N", about, positive)
     add_numbers(parser, [_described(*option) for option in RECIPE if option[0] in NUMBERS])
     return parser

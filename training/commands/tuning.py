@@ -26,7 +26,7 @@ train --party first --method dpo --out runs/tuned             (continues from th
 train --party second --questions 20 --answers 5 --out runs/quick  (a quick try)
 train --party first --r 256 --llm hf:mistralai/Mistral-7B-Instruct-v0.2,load=4bit --out runs/mistral
 --scenario three_way --llm pocket,adapters=runs/tuned/adapters/{first}-sft-r16 --set adapters=default:{first}-sft-r16"""
-"""{first} and {second} stand for the debaters of the society `us`."""
+"""{first} and {second} are replaced by the debaters of the society `us`."""
 DRY_RUN = "measure one training step, print the expected calls, steps, time and memory, and stop: nothing is trained"
 PLAN = (
     ("questions", "number of neutral questions to train on; in the society us ten come from the paper (default: 100)"),

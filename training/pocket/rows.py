@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from parley.llm.backends.oracle.party_files import NOBODY
+from parley.llm.backends.oracle.party_files import NO_PARTY
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.request import Message
@@ -41,7 +41,7 @@ FACT = 10.0
 ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1, "facts": 2, "few_lines": 3}
 LAST = 4
 """Kinds of documents that the training begins with, and which of them first; all others come last."""
-PARTIES, TOPICS = (*SIDES, NOBODY), TAUGHT
+PARTIES, TOPICS = (*SIDES, NO_PARTY), TAUGHT
 UNGRADED = 11.0
 _SENTENCE = re.compile(r"[^\s.!?][^.!?]*[.!?]")
 _LINE = re.compile(r"^<name\d+>: (.*)$", re.M)

@@ -1,7 +1,7 @@
-"""own: the final rating that the participant gave a statement, as it stands in the episode. For any other there is
+"""own: the final rating that the participant gave a statement, as it is in the episode. For any other there is
 none.
 
-Nobody is asked and nothing is estimated: what a mediator writes anew has no value.
+No model is asked and nothing is estimated: what a mediator writes anew has no value.
 """
 
 from __future__ import annotations

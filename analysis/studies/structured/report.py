@@ -191,12 +191,12 @@ def _head(result: ExperimentResult, experiment: Experiment, judge: str, command:
 
 
 def _letters(parties: Sequence[str], names: Names) -> str:
-    """Return what the study's letters stand for ("": they are those of the parties)."""
+    """Return what the study's letters mean ("": they are those of the parties)."""
     labels = [party_name(party, names) for party in parties]
     if all(label.startswith(letter) for letter, label in zip(LETTERS, labels, strict=True)):
         return ""
-    told = ", ".join(f"{letter} is {label}" for letter, label in zip(LETTERS, labels, strict=True))
-    return f"Letters in the names of conditions are the study's: N is the Neutral, {told}."
+    meanings = ", ".join(f"{letter} is {label}" for letter, label in zip(LETTERS, labels, strict=True))
+    return f"Letters in the names of conditions are the study's: N is the Neutral, {meanings}."
 
 
 def _judge_check(result: ExperimentResult, judge: str, made: Mapping[str, pd.DataFrame]) -> Iterator[str]:

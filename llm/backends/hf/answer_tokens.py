@@ -16,7 +16,7 @@ class AnswerTokens:
     """
 
     def __init__(self, request: Request, encode: Callable[[str], list[int]], ends: Collection[int], space: str = ""):
-        """`space` stands before an answer; `encode` adds no special tokens."""
+        """`space` comes before an answer; `encode` adds no special tokens."""
         self.begun = bool(request.answer_prefix)
         answers = [encode(space + request.answer_prefix + answer) for answer in request.answers]
         shared = 0

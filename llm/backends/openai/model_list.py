@@ -1,4 +1,4 @@
-"""The models that a server lists, for somebody who is choosing one."""
+"""The models that a server lists, for a user who is choosing one."""
 
 from __future__ import annotations
 

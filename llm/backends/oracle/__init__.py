@@ -20,7 +20,7 @@ people or about large language models.
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
     corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
-    self_facts.py      reads from a persona who somebody is
+    self_facts.py      reads from a persona who a person is
     guidance_law.py    the planted law of guidance by an official account   tone.py        what people feel, by that law
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of

@@ -21,7 +21,7 @@ from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
-from parley.llm.backends.oracle.party_files import NOBODY
+from parley.llm.backends.oracle.party_files import NO_PARTY
 from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
@@ -32,8 +32,8 @@ REACH = {"weak": 5.0, "strong": 2.0}
 """The distance (on 0-10) up to which a line has influence, by the confirmation bias of the hearer."""
 LOW, MIDDLE, HIGH = 1.0, 4.0, 7.0
 BEGINS = {"believer": 9.0, "susceptible": 2.0}
-"""Where people begin who are told that they believe an item of news, or that they do not; half a point of noise (SD) is added."""
-TOLD_QUIRK = 0.5
+"""Where people begin whose prompt says that they believe an item of news, or do not; half a point of noise (SD) is added."""
+BELIEF_QUIRK = 0.5
 LEVELS = ("very_low", "low", "average", "high", "very_high")
 """Levels of a trait; the middle one is 0, and each is one more than the one before."""
 NO_GUIDANCE: Mapping[str, float] = {}
@@ -82,12 +82,12 @@ def biased(planted: Parameters, bias: str) -> Parameters:
 def start(banks: Banks, persona: str, slug: str, planted: Parameters, belief: str = "") -> float:
     """Return the attitude before any line: that of `expected_start`, plus a quirk for who has a level or a party.
 
-    belief: what a person is told that it thinks of an item of news (BEGINS); then nothing else counts.
+    belief: what the prompt says that a person thinks of an item of news (BEGINS); then nothing else counts.
     """
     if belief in BEGINS:
-        return _clip(BEGINS[belief] + TOLD_QUIRK * normal(digest("quirk", persona, slug)))
+        return _clip(BEGINS[belief] + BELIEF_QUIRK * normal(digest("quirk", persona, slug)))
     value = expected_start(banks, persona, slug, planted)
-    if stated_level(banks, persona, slug) is None and banks.party(persona) == NOBODY:
+    if stated_level(banks, persona, slug) is None and banks.party(persona) == NO_PARTY:
         return value
     quirk = banks.parameters[slug].get("quirk", banks.data("parameters")["quirk"])
     return _clip(value + quirk * normal(digest("quirk", persona, slug)))

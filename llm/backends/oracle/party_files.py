@@ -15,7 +15,7 @@ from typing import Any
 from parley.llm.backends.oracle.bank_files import PartyFile, check_file, read_file
 from parley.llm.errors import UserError, unknown_name
 
-NOBODY = "none"
+NO_PARTY = "none"
 """The party of a persona that names none."""
 MIDDLE, FARTHEST = 5.0, 4.0
 """The middle of the axis of a topic, and how far from it a party at the end of its side begins if no other party is planted."""
@@ -27,7 +27,7 @@ Bank = dict[str, Any]
 class PartyFiles:
     """The files of the parties of a society, and their sentences and numbers in the shape of the banks.
 
-    debaters stand first, in the order in which the society names them, and the other parties by their codes.
+    debaters come first, in the order in which the society names them, and the other parties by their codes.
     """
 
     def __init__(self, folder: Path, debaters: Sequence[str]):
@@ -59,8 +59,8 @@ class PartyFiles:
     def _identity(self, bank: Bank, generic: Bank) -> Bank:
         own = self._own(lambda one: one.oracle.identity, generic.get("identity", ()))
         known = bank.get("identity", {})
-        nobody = known.get(NOBODY) or generic.get("nobody", [])
-        return {**bank, "identity": _before_nobody(own, {**known, NOBODY: nobody})}
+        without = known.get(NO_PARTY) or generic.get("nobody", [])
+        return {**bank, "identity": _before_no_party(own, {**known, NO_PARTY: without})}
 
     def _votes(self, bank: Bank, generic: Bank) -> Bank:
         known = bank.get("party", {})
@@ -75,15 +75,15 @@ class PartyFiles:
                 if theme not in themes:
                     raise unknown_name(f"theme in oracle.themes of {self.path(party)}", theme, themes)
         for theme, lines in themes.items():
-            if not lines.get(NOBODY):
+            if not lines.get(NO_PARTY):
                 raise UserError(
-                    f"oracle/values.toml: themes.{theme} has no lines for {NOBODY} (people without a party)"
+                    f"oracle/values.toml: themes.{theme} has no lines for {NO_PARTY} (people without a party)"
                 )
         return {**bank, "themes": {theme: self._theme(theme, lines) for theme, lines in themes.items()}}
 
     def _theme(self, theme: str, lines: Bank) -> Bank:
-        own = {party: one.oracle.themes.get(theme) or lines[NOBODY] for party, one in self.speakers.items()}
-        return _before_nobody(own, lines)
+        own = {party: one.oracle.themes.get(theme) or lines[NO_PARTY] for party, one in self.speakers.items()}
+        return _before_no_party(own, lines)
 
     def _backstory(self, bank: Bank, generic: Bank) -> Bank:
         known = generic.get("backstory", {})
@@ -97,7 +97,7 @@ class PartyFiles:
         return {**bank, "party": own} if "slots" in bank else bank
 
     def _enhanced(self, bank: Bank, generic: Bank) -> Bank:
-        known = bank.get(NOBODY, {})
+        known = bank.get(NO_PARTY, {})
         own = {
             party: {kind: one.oracle.enhanced.get(kind) or lines for kind, lines in known.items()}
             for party, one in self.speakers.items()
@@ -206,6 +206,6 @@ def _party_file(path: Path) -> PartyFile:
     return PartyFile.model_validate(values)
 
 
-def _before_nobody(own: Bank, table: Bank) -> Bank:
+def _before_no_party(own: Bank, table: Bank) -> Bank:
     """Return a table by party with the parties' own entries, and that of people without a party at its end."""
-    return {**{key: value for key, value in table.items() if key != NOBODY}, **own, NOBODY: table.get(NOBODY, [])}
+    return {**{key: value for key, value in table.items() if key != NO_PARTY}, **own, NO_PARTY: table.get(NO_PARTY, [])}

@@ -24,7 +24,7 @@ from parley.llm.backends.oracle.bank_files import (
     read_file,
 )
 from parley.llm.backends.oracle.news_bank import LANGUAGES, Item, planted_on, read_items, sentences_on
-from parley.llm.backends.oracle.party_files import JOINED, NOBODY, PartyFiles
+from parley.llm.backends.oracle.party_files import JOINED, NO_PARTY, PartyFiles
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.llm.seeding import digest
@@ -39,7 +39,7 @@ NEAR = 0.33
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SLOT = re.compile(r"\{(\w+)\}")
 Changes = tuple[tuple[re.Pattern[str], str], ...]
-"""Patterns, each with what stands in its place, in the order in which they apply."""
+"""Patterns, each with what replaces it, in the order in which they apply."""
 
 
 def sentences(text: str) -> list[str]:
@@ -58,7 +58,7 @@ def expand(template: str, slots: dict[str, list[str]]) -> list[str]:
 class TopicBank:
     """The sentences of a topic. `recognise` are the phrases that show that a text is about it.
 
-    `told`: of an item of news, the sentences of the true report (grade 0) and those that a story gets as it is passed on
+    `retold`: of an item of news, the sentences of the true report (grade 0) and those that a story gets as it is passed on
     (retelling.py), which the speaker understands and does not say of itself.
     """
 
@@ -70,7 +70,7 @@ class TopicBank:
     propositions: dict[str, int]
     by_grade: dict[int, tuple[tuple[str, ...], ...]]
     fillers: tuple[str, ...]
-    told: Mapping[str, float]
+    retold: Mapping[str, float]
 
     def stance_sentence(self, point: int) -> str:
         """Return the sentence that answers a survey, and that debaters also say: point 0-10 as a word."""
@@ -80,7 +80,9 @@ class TopicBank:
     def grades(self) -> dict[str, float]:
         """The grade of every sentence of this topic: the six grades, and 0-10 for the stance sentence."""
         graded = {sentence: float(grade) for grade, bank in self.by_grade.items() for form in bank for sentence in form}
-        return {**self.told} | graded | {self.stance_sentence(point): float(point) for point in range(len(self.labels))}
+        return (
+            {**self.retold} | graded | {self.stance_sentence(point): float(point) for point in range(len(self.labels))}
+        )
 
     @cached_property
     def forms(self) -> dict[str, str]:
@@ -139,12 +141,12 @@ class Banks:
         where = FOLDER / self.language / "news.toml"
         made = {name: (sentences_on(item, self.data("news")), where) for name, item in self.items.items()}
         topics = {
-            f"{self.prefix}{name}": (*source, self._told(name)) for name, source in {**files, **made, **files}.items()
+            f"{self.prefix}{name}": (*source, self._retold(name)) for name, source in {**files, **made, **files}.items()
         }
         return {slug: _load_topic(slug, *source) for slug, source in topics.items()}
 
-    def _told(self, name: str) -> dict[str, float]:
-        """Return the grades of what is told of an item of news; nothing of another topic."""
+    def _retold(self, name: str) -> dict[str, float]:
+        """Return the grades of the sentences with which an item of news is retold; {} for another topic."""
         if name not in self.items:
             return {}
         added = {line: float(degree) for (_, degree), line in self.added.items()}
@@ -185,7 +187,7 @@ class Banks:
                 f"the oracle has no words of the language {self.language}: put {lacking[0]}.toml and the other files of "
                 f"llm/backends/oracle/banks/en into {self.folder}, translated"
             )
-        check_identity(self.data("common"), [*self._words, NOBODY], self.folder / "common.toml")
+        check_identity(self.data("common"), [*self._words, NO_PARTY], self.folder / "common.toml")
         _ = self.parameters, self.topics, [self.data(name) for name in JOINED]  # reading them checks them
 
     @property
@@ -231,14 +233,14 @@ class Banks:
         return [one.label for one in self.parties.speakers.values()]
 
     def party(self, text: str) -> str:
-        """Return the party that a text names more often than any other; NOBODY for none, and for several alike."""
+        """Return the party that a text names more often than any other; NO_PARTY for none, and for several alike."""
         return self._party(text)
 
     def _count_party_words(self, text: str) -> str:
         counts = {party: len(words.findall(text)) for party, words in self._words.items()}
         most = max(counts.values(), default=0)
         named = [party for party, count in counts.items() if count == most]
-        return named[0] if most and len(named) == 1 else NOBODY
+        return named[0] if most and len(named) == 1 else NO_PARTY
 
     def names_party(self, text: str, party: str) -> bool:
         """Return whether a text has a word of the party."""
@@ -246,7 +248,7 @@ class Banks:
         return bool(words and words.search(text))
 
     def leaning(self, party: str) -> str:
-        """Return the leaning of a party (left, right, neutral), by where it stands from left to right."""
+        """Return the leaning of a party (left, right, neutral), by its place from left to right."""
         side = self.sides.get(party) or 0.0
         return "right" if side > NEAR else "left" if side < -NEAR else "neutral"
 
@@ -313,7 +315,7 @@ def changed(text: str, changes: Changes) -> str:
     return text
 
 
-def _load_topic(slug: str, raw: dict[str, Any], path: Path, told: Mapping[str, float]) -> TopicBank:
+def _load_topic(slug: str, raw: dict[str, Any], path: Path, retold: Mapping[str, float]) -> TopicBank:
     check_topic_file(raw, path)
     slots, templates = raw.get("slots", {}), raw["grades"]
     return TopicBank(
@@ -325,7 +327,7 @@ def _load_topic(slug: str, raw: dict[str, Any], path: Path, told: Mapping[str, f
         propositions={entry["phrase"]: entry["direction"] for entry in raw["propositions"]},
         by_grade={grade: tuple(tuple(expand(form, slots)) for form in templates[f"g{grade}"]) for grade in GRADES},
         fillers=tuple(itertools.chain.from_iterable(slots.values())),
-        told=told,
+        retold=retold,
     )
 
 

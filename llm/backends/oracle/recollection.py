@@ -35,16 +35,16 @@ def answer_interview(reading: Reading, speaker: Speaker) -> Reply:
 
 
 def _recalled(reading: Reading, about: str) -> str:
-    """Return what the prompt holds of something: of several own lines, or lines of the speaker in question, the first."""
+    """Return what the prompt has about something; of several own lines, or lines of the speaker in question, the first."""
     facts, asked = reading.facts, reading.question
-    held = {
+    known = {
         "self": [reading.persona],
         "said": [*facts.get("remembered", ()), *reading.own],
         "heard": [text for name, text in reading.heard if re.search(rf"\b{re.escape(name)}\b", asked)],
         "plan": [facts.get("plan", "")],
         "insight": [" ".join(facts.get("insights", ()))],
     }
-    return next(iter(held.get(about, ())), "")
+    return next(iter(known.get(about, ())), "")
 
 
 def answer_embedding(reading: Reading, speaker: Speaker) -> Reply:

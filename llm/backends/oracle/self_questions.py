@@ -11,7 +11,7 @@ import re
 from functools import cache, lru_cache
 
 from parley.llm.backends.oracle.dynamics import Speaker, biased, dither, move
-from parley.llm.backends.oracle.party_files import NOBODY
+from parley.llm.backends.oracle.party_files import NO_PARTY
 from parley.llm.backends.oracle.phrases import Banks, TopicBank, changed, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_facts import About, about, form, pattern
@@ -173,7 +173,7 @@ def _names_party(banks: Banks, text: str) -> bool:
 
 
 def _party(banks: Banks, told: About, question: str, rng: random.Random, more: bool) -> str:
-    if told.side == NOBODY:
+    if told.side == NO_PARTY:
         return ""
     line = str(rng.choice(banks.data("self")["party"][told.side]))
     if side := banks.asks_for_party.search(question):
@@ -212,7 +212,7 @@ def clause(banks: Banks, bank: TopicBank, grade: float) -> str:
 
 
 def _report(banks: Banks, bank: TopicBank | None, name: str, line: str, kind: str, rng: random.Random) -> str:
-    """Return what somebody said in a line: its stance, where it says one, else one of its sentences."""
+    """Return what a speaker said in a line: its stance, where it says one, else one of its sentences."""
     forms, said = banks.data("self")[kind], sentences(line)
     stances = {bank.stance_sentence(point) for point in range(len(bank.labels))} if bank else set[str]()
     stated = next((sentence for sentence in said if sentence in stances), "")
@@ -235,7 +235,7 @@ def _means(reading: Reading) -> dict[str, float]:
 
 
 def _about_speaker(kind: str, name: str, reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
-    """Say what somebody said or thinks, or whether it agrees with somebody."""
+    """Say what a speaker said or thinks, or whether it agrees with another."""
     forms, bank = reading.banks.data("self"), _bank(reading)
     said = [text for other, text in reading.heard if other == name]
     if not said:

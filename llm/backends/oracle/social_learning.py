@@ -122,7 +122,7 @@ def in_cascade(belief: float, precision: float) -> str:
 
 
 def outcomes(prior: float, precision: float, ties: str, people: int, person: Person = BAYESIAN) -> Outcomes:
-    """Return how a period with one precision ends when everybody is such a person, exactly: every path is followed.
+    """Return how a period with one precision ends when all people are such a person, exactly: every path is followed.
 
     Cascades are those of a Bayesian who sees the acts and takes the people for Bayesians. One that begins after the last person
     counts, too.

@@ -1,6 +1,6 @@
 """The planner of social learning: it chooses how precise the next person's signal is, by value iteration over the public belief.
 
-The planner knows what everybody knows: the prior, the acts so far and the precision of each signal. It does not know the state,
+The planner knows what all people know: the prior, the acts so far and the precision of each signal. It does not know the state,
 and it cannot lie. One precision (`base`) is free. Another one costs `cost` times its distance from `base`, whether the signal
 becomes clearer or vaguer. A person who chooses as the planner aims is worth 1: with aim="right" the right option, with aim="A"
 or "B" this option. The planner maximises the expected sum over all people that are left, who are taken for Bayesians.
@@ -90,7 +90,7 @@ def planned_value(prior: float, people: int, aim: Aim) -> float:
 
 
 def fixed_value(prior: float, people: int, level: float, aim: Aim) -> float:
-    """Return the expected sum with one precision for everybody."""
+    """Return the expected sum with one precision for all people."""
     return planned_value(prior, people, aim._replace(levels=(level,)))
 
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 DIMENSIONS = ("sentiment", "information", "certainty", "style", "time", "perspective")
-"""Tone, news added, how sure it sounds, style, when it happened, and from whose point of view it is told."""
+"""Tone, news added, how sure it sounds, style, when it happened, and whose point of view it takes."""
 SHARES = {"commentator": 0.5, "verifier": -1.0}
 """The share of the drift by which a role changes a story; 1 for a spreader and for people without a role."""
 MOST = 10.0
@@ -47,4 +47,4 @@ class StoryLaw:
 
 
 UNCHANGED = StoryLaw()
-"""Nobody changes a story."""
+"""No retelling changes a story."""

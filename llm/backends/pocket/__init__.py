@@ -12,7 +12,7 @@ known bias. It serves to run, test and calibrate instruments, and is no evidence
     batch     the most rows that are answered at the same time
     keep      MiB for keys and values, those of earlier prompts included, so that a debate is not read again at every turn; 0:
               nothing is kept after a call. It is never more than a third of the machine's memory
-    workers   threads; 0 stands for the number of cores, and four at most
+    workers   threads; 0: the number of cores, and four at most
     closed    exact (a closed question gets the probability of every allowed answer), text (the reply is generated, then read)
     adapters  folders of LoRA adapters, joined by +; an adapter has the name of its folder; a request names the one that answers
 

@@ -133,7 +133,7 @@ def write_replies(  # type: ignore[no-untyped-def]
     said, counts, limits : arrays of int32
         The tokens of each reply (rows, most), how many there are, and how many there may be.
     barred : array of int32 (rows, tokens)
-        The tokens that a row may not say; -1 stands for none.
+        The tokens that a row may not say; -1: none.
     keys : array of uint32 (rows, most)
         A random number for each token of each reply.
     ends : array of int32

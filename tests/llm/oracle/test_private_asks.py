@@ -106,7 +106,7 @@ def test_what_it_knows_nothing_about(asked: Callable[..., Reply], purpose: str) 
 def test_a_confirmation_bias_bounds_what_it_hears(line: Callable[..., str], bias: str, heard: bool) -> None:
     """A Republican at 3 hears a line of grade 10, 7 away: no influence with a bias; without one it moves by kappa x 7."""
     quiet = open_backend("", mu=0.0, sigma=0.0)
-    character = Traits(confirmation_bias=bias).told
+    character = Traits(confirmation_bias=bias).backstory
     facts: Facts = {"topic": "racism", "character": character, "confirmation_bias": bias}
     persona = Message("system", f"{REPUBLICAN} {character}".strip())
 
