@@ -84,7 +84,7 @@ def _dimension(table: pd.DataFrame) -> str:
     units = unit_means(versions[versions["round"] == versions["round"].max()], DIMENSIONS)
     known = [units[name].dropna().to_numpy(dtype=float) for name in DIMENSIONS]
     if max(map(len, known)) < FEWEST:
-        return f"Which dimensions changed cannot be told: {too_few()}."
+        return f"Which dimensions changed is unknown: {too_few()}."
     means, p = [float(one.mean()) if len(one) else np.nan for one in known], [p_of_mean(one) for one in known]
     corrected = holm(np.array(p))
     moved = [

@@ -43,7 +43,7 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(found: pd.DataFrame) -> str:
     last = found.groupby(["topic", "group"], sort=False).tail(1)
     if last["change"].isna().all():
-        return "Whether opinions within rooms came closer together cannot be told: no room has two agents rated at both surveys."
+        return "Whether opinions within rooms came closer together is unknown: no room has two agents rated at both surveys."
     rose, fell, uncertain = count_signs(last, "change")
     if last["change_low"].isna().all() and last["change"].abs().max() > 0:
         return "Whether opinions within rooms came closer together is unknown: there are too few rooms."

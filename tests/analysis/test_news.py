@@ -184,11 +184,11 @@ def test_traits_that_go_together_have_no_effects_of_their_own(held: Callable[...
     found = believers_by_trait.compute(twins)
     assert found["effect"].isna().all()
     assert (found["verdict"] == "").all()
-    assert "cannot be told: traits go together" in believers_by_trait.headline(found)
+    assert "is unknown: traits go together" in believers_by_trait.headline(found)
     few = replace(
         tables, agents=tables.agents.assign(persona=[f"p{number % 4}" for number in range(len(tables.agents))])
     )
-    assert "cannot be told: fewer than 5 personas" in believers_by_trait.headline(believers_by_trait.compute(few))
+    assert "is unknown: fewer than 5 personas" in believers_by_trait.headline(believers_by_trait.compute(few))
 
 
 def test_believers_are_seeded_and_all_are_told(ran: Callable[..., Path]) -> None:

@@ -53,7 +53,7 @@ def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None
     assert unequal["change"].to_list()[1] == pytest.approx(8 - 8)
     assert "did not detectably spread" in polarisation.headline(unequal)
     unread = unequal.assign(change=np.nan, change_low=np.nan, change_high=np.nan)
-    assert "cannot be told: no room has two agents rated" in polarisation.headline(unread)
+    assert "is unknown: no room has two agents rated" in polarisation.headline(unread)
 
 
 def test_means_are_over_rooms_and_every_gap_has_a_reason(held: Callable) -> None:

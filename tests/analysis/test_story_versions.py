@@ -149,7 +149,7 @@ def test_two_rooms_have_no_verdict_on_dimensions() -> None:
     """Few rooms cannot show that a dimension stayed, nor can replies that no one could read."""
     for last in ([2.0, 3.0], [np.nan] * 6):
         rows = [(f"r{number}", 1, 1, 0, "spreader", value) for number, value in enumerate(last)]
-        assert sentences(made_up(rows))[-1] == "Which dimensions changed cannot be told: fewer than 5 rooms."
+        assert sentences(made_up(rows))[-1] == "Which dimensions changed is unknown: fewer than 5 rooms."
 
 
 def test_counts_of_missing_versions_leave_the_report_out(tmp_path: Path) -> None:
