@@ -7,6 +7,7 @@ reply that cannot be read without guessing is None with a reason, and then nothi
 from __future__ import annotations
 
 import re
+from functools import cache
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -59,6 +60,7 @@ def offered_acts(allowed: Sequence[Act], feed: Sequence[ShownPost]) -> tuple[Act
     return tuple([act for act in allowed if act in UNTARGETED or targets_of(act, feed)])
 
 
+@cache
 def act_words(language: Language = ENGLISH) -> Mapping[str, str]:
     """Return the word of each act in a language.
 

@@ -56,7 +56,7 @@ class Language(NamedTuple):
 
     def data(self, name: str) -> Mapping[str, Any]:
         """Return a data file of the language, such as `scales`. Errors: UserError if it is missing or broken."""
-        return _read(self.folder / f"{name}.toml")
+        return _read(self.folder, name)
 
     def join(self, parts: Sequence[str]) -> str:
         """Return a list of parts as text.
@@ -81,8 +81,8 @@ class Language(NamedTuple):
 
 
 @cache
-def _read(path: Path) -> dict[str, Any]:
-    return read_toml(path)
+def _read(folder: Path, name: str) -> dict[str, Any]:
+    return read_toml(folder / f"{name}.toml")
 
 
 def language_codes() -> list[str]:

@@ -69,16 +69,15 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
         if herding_report.decides(tables):
             return herding_report.write_herding_report(tables, run, run / SUMMARY, prices)
         write_tables(tables, run / "tables")
-        measured = metrics(more)
+        measured = {name: metric for name, metric in metrics(more).items() if applies(metric, tables)}
         results = {name: metric.compute(tables) for name, metric in measured.items()}
-        for name, metric in measured.items():
-            if applies(metric, tables):
-                write_table(results[name], run / "tables" / name)
+        for name, found in results.items():
+            write_table(found, run / "tables" / name)
         points = results["trajectory"]
         figure = plots.write_figures(tables, points, run / "figures", caption(tables, points))
         if has_network(tables):
             save(network_figure(tables, run_note(tables)), run / "figures" / NETWORK)
-        if len(results["contagion"]):
+        if len(results.get("contagion", ())):
             save(plots.contagion_figure(tables, results["contagion"]), run / "figures" / "contagion")
         write_transcript(tables, run / "transcript.md")
         write_summary(tables, results, run / SUMMARY, figure, prices, measured)

@@ -18,6 +18,9 @@ TEXTS = ("party", "emotion")
 """Columns of `by` that are texts; all others are whole numbers."""
 
 
+NONE = pd.DataFrame(dtype=float)
+
+
 class RoomMeasurement(NamedTuple):
     """A number, or None and the reason why it is missing."""
 
@@ -60,12 +63,14 @@ class Room:
 def rooms(tables: Tables) -> Iterator[Room]:
     """Yield every debating room, by topic and group, in seating order, with its ratings of the run's main question."""
     ratings = tables.attitudes[tables.attitudes["probe"] == tables.header.scenario["probe"]]
-    by_room = dict(iter(ratings.groupby("room", sort=False)))
+    wide = ratings.pivot(index=["room", "agent"], columns="round", values="attitude")
+    by_room = {name: part.droplevel("room") for name, part in wide.groupby(level="room", sort=False)}
+    surveys = ratings.groupby("room", sort=False)["round"].unique()
     seated = tables.agents[(tables.agents["group"] != REFERENCE) & (tables.agents["agent"] != 0)]  # 0: a mediator
     for (topic, group, name), people in seated.groupby(["topic", "group", "room"], sort=False):
-        wide = by_room.get(name, ratings.iloc[:0]).pivot(index="agent", columns="round", values="attitude")
         parties = people.set_index("agent")["party"]
-        yield Room(topic, group, name, wide.reindex(parties.index).sort_index(axis=1), parties)
+        attitudes = by_room.get(name, NONE).reindex(index=parties.index, columns=sorted(surveys.get(name, ())))
+        yield Room(topic, group, name, attitudes, parties)
 
 
 def room_means(
