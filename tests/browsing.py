@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -47,10 +47,11 @@ class Server:
     ):
         """errors: a file for what it writes to the terminal's error stream."""
         command = [sys.executable, str(RUN), "--scenario", "three_way", "--llm", "oracle", "--ui", "--port", port]
-        self.process = subprocess.Popen(
-            command, cwd=home, stdout=subprocess.PIPE, stderr=errors.open("w") if errors else None, text=True,
-            env={**os.environ, **(environment or {})},
-        )  # fmt: skip
+        with errors.open("w") if errors else nullcontext() as stderr:
+            self.process = subprocess.Popen(
+                command, cwd=home, stdout=subprocess.PIPE, stderr=stderr, text=True,
+                env={**os.environ, **(environment or {})},
+            )  # fmt: skip
         assert self.process.stdout is not None
         found = re.search(r"http://127.0.0.1:(\d+)/", self.process.stdout.readline())
         assert found
@@ -58,12 +59,12 @@ class Server:
 
     def kill(self) -> None:
         """End it in the middle of whatever it does."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait(20)
+        self.process.kill()
+        self.process.communicate(timeout=20)
 
     def end(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.communicate(timeout=20)
 
 
 class Visit:
