@@ -7,8 +7,8 @@ reply that cannot be read without guessing is None with a reason, and then nothi
 from __future__ import annotations
 
 import re
-from functools import cache
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from parley.agents.act_names import ACTS, UNTARGETED, Act
