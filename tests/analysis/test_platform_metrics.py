@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,15 @@ import pandas as pd
 import pytest
 from data_checks import check_each
 
+from parley.analysis.bootstrap import mean_interval
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics.herd_effect import effects, headline
 from parley.analysis.metrics.recommender_effect import control
 from parley.analysis.metrics.recommender_effect import headline as parted
 from parley.analysis.metrics.spread import levels, measure, nearness
+from parley.analysis.metrics.tree_shape import chance_shape
+from parley.analysis.metrics.tree_shape import measure as shape_of
 from parley.analysis.tables import Tables, tables
 from parley.llm.backends.oracle.act_law import CONSTANTS
 from parley.model.debate import DebateModel
@@ -202,6 +206,43 @@ def test_a_round_before_any_post_is_missing_with_its_reason() -> None:
     found = metrics()["spread"].compute(record([*people(), nothing, *post(2, 1, 2)]))
     assert "scale: no post yet; largest: no post yet; depth: no post yet" in found["reason"].to_list()[0]
     assert found["scale"].to_list()[1] == 1
+
+
+def test_the_mean_shape_of_random_trees_by_hand() -> None:
+    """Sharers in rounds 1, 2, 3 are a chain (depth 3) with probability 1/6, deep 2 with 4/6, and 1 with 1/6: 2 on average."""
+    assert chance_shape([1, 2, 3], np.random.default_rng(1), 20_000).depth == pytest.approx(2, abs=0.02)
+    assert chance_shape([4, 4], np.random.default_rng(1)) == (1, 2)
+
+
+def grown(number: int, rule: str) -> Medium:
+    """Six posts of agent 0, each shared by three people in each of four rounds, who have it by a rule."""
+    rng = np.random.default_rng([number, len(rule)])
+    rows = [(post, round_, 3 * round_ + place) for post in range(6) for round_ in range(1, 5) for place in range(3)]
+    done = pd.DataFrame(rows, columns=["target", "round", "agent"]).assign(act="repost")
+    before = [3 * round_ for _, round_, _ in rows]  # the first of a round
+    chosen = {"author": [0] * len(rows), "latest": [place - 1 if place > 3 else 0 for place in before],
+              "random": [int(rng.choice([0, *range(3, place)])) for place in before]}[rule]  # fmt: skip
+    shown = done.rename(columns={"target": "iteration"}).assign(carrier=chosen)
+    posts = pd.DataFrame({"round": 0, "author": 0, "seeded": 0}, index=range(6))
+    return Medium(SimpleNamespace(name=f"{rule} {number}"), posts, done, shown, 0)  # type: ignore[arg-type]
+
+
+def test_chains_are_deeper_than_random_trees_broadcasts_broader_and_random_trees_neither() -> None:
+    """Of 24 intervals over 10 rooms whose posts come through anyone, 95% include 0: at most 4 do not."""
+    for rule, depth, breadth in (("latest", 1, -1), ("author", -1, 1)):
+        found = shape_of(grown(1, rule))
+        assert np.sign([found["depth_more"].value, found["breadth_more"].value]).tolist() == [depth, breadth]
+    wrong = 0
+    for number in range(24):
+        rooms = [shape_of(grown(10 * number + room, "random"))["depth_more"].value for room in range(10)]
+        low, high = mean_interval(np.array(rooms))
+        wrong += not low <= 0 <= high
+    assert wrong <= 4
+
+
+def test_posts_that_no_one_shares_after_another_have_no_shape() -> None:
+    found = shape_of(medium(post(1, 1, 1), seen(2, 2, (1,), (1,)), act(2, 2, 2, "repost", 1)))
+    assert (found["trees"].value, found["depth_more"]) == (0, (None, "no post was shared by one person after another"))
 
 
 def rated(room: str, first: int, before: list[float], after: list[float | None]) -> list[Event]:

@@ -1,0 +1,97 @@
+"""Are trees of shared posts deeper or broader than random trees of the same size?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import Floats
+from parley.analysis.metrics._posts import Medium, media
+from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.metrics.spread import levels
+from parley.analysis.tables import Tables
+from parley.llm.seeding import derive
+
+ORDER, DRAWS = 21, 200
+TITLE = "Shape of trees of shared posts"
+NOTE = (
+    "Large trees are deeper and broader than small ones, so trees are compared with random ones of the same size (Juul and "
+    "Ugander 2021). A tree counts if a person shared its post in a later round than another person. A random tree has the same "
+    "people, who share in the same rounds; each has the post from the author or from a person who shared it in an earlier "
+    f"round, all with the same probability. More depth and more breadth are those of the tree minus the mean of {DRAWS} random "
+    "trees; both are 0 on average if it is chance through whom a post comes. Where later sharers do not follow the author, "
+    "depth is above that of random trees although no one persuades anyone; where most have the post from the author, breadth "
+    "is. Numbers are means over the trees of a room, then over rooms."
+)
+LABELS = {
+    "rooms": "rooms", "trees": "trees", "depth": "depth", "depth_more": "more than random trees", "breadth": "breadth",
+    "breadth_more": "more than random trees", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "acts"
+MEASURES = ("trees", "depth", "depth_more", "breadth", "breadth_more")
+TOO_SMALL = "no post was shared by one person after another"
+
+
+class Shape(NamedTuple):
+    """The depth and the breadth of a tree."""
+
+    depth: float
+    breadth: float
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic and group: rooms, missing (acts), trees (number in a room), the MEASURES with intervals, reason."""
+    return room_means(_rows(tables), MEASURES, by=())
+
+
+def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
+    for medium in media(tables):
+        yield {**medium.room.keys, "missing": medium.unread, **measure(medium)}
+
+
+def measure(medium: Medium) -> dict[str, RoomMeasurement]:
+    """Return the measures of a room at its end."""
+    found = []
+    for post, part in medium.shares.groupby("target"):
+        if part["round"].nunique() > 1:
+            author = int(medium.posts.at[post, "author"])
+            carriers = dict(zip(part["agent"], part["carrier"], strict=True))
+            rng = np.random.default_rng(derive(int(post), "tree_shape", medium.room.name))
+            found.append((shape(author, carriers), chance_shape(sorted(part["round"]), rng)))
+    count = {"trees": RoomMeasurement(float(len(found)))}
+    if not found:
+        return count | dict.fromkeys(MEASURES[1:], RoomMeasurement(None, TOO_SMALL))
+    real, chance = np.array(found, dtype=float).mean(axis=0)
+    values = (real[0], real[0] - chance[0], real[1], real[1] - chance[1])
+    return count | dict(zip(MEASURES[1:], [RoomMeasurement(float(value)) for value in values], strict=True))
+
+
+def shape(author: int, carriers: Mapping[int, int]) -> Shape:
+    """Return the shape of a tree. carriers: from whom each sharer has the post.
+
+    >>> shape(7, {1: 7, 2: 1, 3: 1})
+    Shape(depth=2.0, breadth=2.0)
+    """
+    people: Counter[int] = levels(author, carriers)
+    return Shape(float(max(people)), float(max(people.values())))
+
+
+def chance_shape(rounds: Sequence[int], rng: np.random.Generator, draws: int = DRAWS) -> Shape:
+    """Return the mean shape of trees whose people have the post from anyone who had it in an earlier round.
+
+    rounds: in which round each sharer shared, in ascending order.
+
+    >>> chance_shape([1, 1, 1], np.random.default_rng(1))
+    Shape(depth=1.0, breadth=3.0)
+    """
+    earlier = np.searchsorted(rounds, rounds) + 1  # the author, and who shared before
+    depths = np.zeros((draws, len(rounds) + 1), dtype=np.int64)
+    every = np.arange(draws)
+    for place, count in enumerate(earlier, 1):
+        depths[:, place] = depths[every, rng.integers(count, size=draws)] + 1
+    breadths: Floats = np.max([np.sum(depths == level, axis=1) for level in range(len(rounds) + 1)], axis=0)
+    return Shape(float(np.max(depths, axis=1).mean()), float(breadths.mean()))
