@@ -15,6 +15,7 @@ from parley.analysis.tables import Tables, rating_value
 
 MIDDLE = 5.0
 """Middle of the axis of attitudes."""
+AGENT = ["room", "agent", "probe"]
 SHARES = frozenset({"repost", "quote"})
 MEASURES = {
     "variance": "variance of attitudes (points squared)",
@@ -25,40 +26,50 @@ MEASURES = {
 """What each measure is; `probe NAME` is the mean answer to the further question NAME, on its own scale."""
 
 
-def room_values(tables: Tables, first: int) -> pd.DataFrame:
-    """Return one row per room (the index) and a column per measure, NaN where a room has no number.
-
-    Ratings are those after the last round; acts those from round `first` on that could be read. Variance needs two ratings.
-    """
-    return pd.DataFrame(dict(_columns(tables, first)))
-
-
-def _columns(tables: Tables, first: int) -> Iterator[tuple[str, pd.Series]]:
-    ratings = rating_value(tables).attitudes
-    rated = ratings[(ratings["group"] != REFERENCE) & (ratings["round"] == ratings["round"].max())]
-    if not rated.empty and rated["round"].iloc[0] >= first:
-        yield "variance", rated.groupby("room")["attitude"].var()
-        yield "extremity", (rated["attitude"] - MIDDLE).abs().groupby(rated["room"]).mean()
-    further = tables.probes[(tables.probes["probe"] != FORECAST) & (tables.probes["group"] != REFERENCE)]
-    for probe, answers in further[further["round"] == further["round"].max()].groupby("probe", sort=False):
-        yield f"probe {probe}", answers.groupby("room")["rating"].mean()
-    acts = tables.acts[(tables.acts["round"] >= first) & tables.acts["act"].notna()]
-    if not acts.empty:
-        yield "active", (acts["act"] != "nothing").groupby(acts["room"]).mean()
-        yield "shares", acts["act"].isin(SHARES).groupby(acts["room"]).mean()
-
-
 def paired_values(without: Tables, with_: Tables, first: int, rooms: Collection[str]) -> dict[str, pd.DataFrame]:
     """Return by measure a frame with a row per room and two columns, without and with; rooms without one of them are left out.
 
-    rooms: those that an intervention reached (none: all).
+    Ratings are those after the last round of the agents that have one in both runs; acts are those from round `first` on that
+    could be read. Variance needs two ratings. rooms: those that an intervention reached (none: all).
     """
-    before, after = room_values(without, first), room_values(with_, first)
+    branches = (without, with_)
+    attitudes = _common(*[_last(rating_value(tables).attitudes, "attitude") for tables in branches])
+    further = _common(*[_last(tables.probes[tables.probes["probe"] != FORECAST], "rating") for tables in branches])
+    before, after = (
+        dict(_columns(*parts, first))
+        for parts in zip(attitudes, further, [tables.acts for tables in branches], strict=True)
+    )
     paired = {}
     for measure in [name for name in before if name in after]:
         pair = pd.DataFrame({"without": before[measure], "with": after[measure]}).dropna()
-        paired[str(measure)] = pair[pair.index.isin(rooms)] if rooms else pair
+        paired[measure] = pair[pair.index.isin(rooms)] if rooms else pair
     return paired
+
+
+def _last(ratings: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Return the ratings after the last round that could be read, without those of the Default."""
+    last = ratings[(ratings["group"] != REFERENCE) & (ratings["round"] == ratings["round"].max())]
+    return last.dropna(subset=value).set_index(AGENT)[["round", value]]
+
+
+def _common(one: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the ratings of agents who have one in both."""
+    return one[one.index.isin(other.index)], other[other.index.isin(one.index)]
+
+
+def _columns(
+    attitudes: pd.DataFrame, further: pd.DataFrame, acts: pd.DataFrame, first: int
+) -> Iterator[tuple[str, pd.Series]]:
+    """Yield each measure with its value in each room."""
+    if len(attitudes) and attitudes["round"].iloc[0] >= first:
+        yield "variance", attitudes["attitude"].groupby(level="room").var()
+        yield "extremity", (attitudes["attitude"] - MIDDLE).abs().groupby(level="room").mean()
+    for probe, answers in further.groupby(level="probe", sort=False):
+        yield f"probe {probe}", answers["rating"].groupby(level="room").mean()
+    acts = acts[(acts["round"] >= first) & acts["act"].notna()]
+    if not acts.empty:
+        yield "active", (acts["act"] != "nothing").groupby(acts["room"]).mean()
+        yield "shares", acts["act"].isin(SHARES).groupby(acts["room"]).mean()
 
 
 def describe(measure: str) -> str:

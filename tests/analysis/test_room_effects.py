@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 from parley.analysis.studies.intervention import InterventionResult, intervention
-from parley.analysis.studies.room_effects import room_values
+from parley.analysis.studies.room_effects import paired_values
 from parley.analysis.tables import Tables, tables
 from parley.llm.backends import open_spec
 from parley.model.debate import DebateModel
@@ -46,14 +47,25 @@ def effects(result: InterventionResult, contrast: str = "with - without") -> pd.
 def test_values_of_a_room_by_hand() -> None:
     """Variance and distance from the middle after the last round, shares of acts from the first intervention on."""
     found = tables_of(load_preset("hurricane", SMALL | {"llm": "oracle"}))
-    values = room_values(found, 3)
-    room = values.index[0]
+    values = {measure: pair["with"] for measure, pair in paired_values(found, found, 3, ()).items()}
+    room = values["variance"].index[0]
     last = found.attitudes[(found.attitudes["room"] == room) & (found.attitudes["round"] == 3)]["expected"]
     acts = found.acts[(found.acts["room"] == room) & (found.acts["round"] == 3)]["act"]
-    assert values.loc[room, "variance"] == pytest.approx(last.var(ddof=1))
-    assert values.loc[room, "extremity"] == pytest.approx((last - 5).abs().mean())
-    assert values.loc[room, "active"] == pytest.approx((acts != "nothing").mean())
-    assert values.loc[room, "shares"] == pytest.approx((acts == "repost").mean())
+    assert values["variance"][room] == pytest.approx(last.var(ddof=1))
+    assert values["extremity"][room] == pytest.approx((last - 5).abs().mean())
+    assert values["active"][room] == pytest.approx((acts != "nothing").mean())
+    assert values["shares"][room] == pytest.approx((acts == "repost").mean())
+
+
+def test_only_agents_with_a_rating_in_both_branches_are_compared() -> None:
+    """A rating that is missing in one branch is left out of the other too, so that nothing differs where nothing changed."""
+    found = tables_of(load_preset("hurricane", SMALL | {"llm": "oracle"}))
+    unread = (found.probes["round"] == 3) & (found.probes["agent"] % 3 == 0)
+    fewer = replace(found, probes=found.probes.assign(rating=found.probes["rating"].mask(unread)))
+    pair = paired_values(found, fewer, 3, ())["probe mobility"]
+    assert pair["without"].equals(pair["with"].rename("without"))
+    whole = paired_values(found, found, 3, ())["probe mobility"]
+    assert not whole["without"].equals(pair["without"])
 
 
 def test_a_payment_relieves_by_what_was_planted_and_an_empty_message_by_nothing() -> None:
