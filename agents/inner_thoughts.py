@@ -110,6 +110,8 @@ class InnerThoughts:
 
     def _stated(self, instruction: str, probe: str = "") -> str:
         """Return an instruction after the sentences that remind the agent of its last answers; see `_chained`."""
+        if not self.style.chain:
+            return instruction
         states = " ".join([state.sentence for state in self._chained(probe)])
         return f"{states}\n\n{instruction}" if states else instruction
 
