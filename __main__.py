@@ -252,6 +252,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.guidance",
             "compare official statements: none, empty, with facts, with empathy",
         ),
+        "distributions": (
+            "analysis.commands.distributions",
+            "compare a model's answers to a survey with those of groups of people",
+        ),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
             "analysis.commands.personalised",

@@ -18,6 +18,7 @@ PURPOSES: Mapping[str, str] = {
     "speech": "an utterance: a reply, a statement, a post, a story, an opinion or critique for the mediator (`form` says which)",
     "survey": "a rating on a scale, of the topic or of a statement",
     "questionnaire": "a closed question about oneself",
+    "poll": "a closed question of a survey, asked of a member of a group",
     "interview": "a question in free words",
     "summary": "what was said so far, in a line for each speaker",
     "bdi": "a private note: belief, desire and intention",
@@ -104,6 +105,8 @@ class Facts(TypedDict, total=False):
     state: Mapping[
         str, float
     ]  # last answers of which an agent is reminded, by construct, as a share of the scale (0 to 1)
+    choices: Sequence[str]  # what can be chosen in a survey, in the order of the allowed answers
+    group: str  # whose member answers a survey; empty for no group
     position: str  # a survey's answer to the issue, agreement with which is asked
     count: int  # how many insights or questions
     line: str  # a line to be weighed

@@ -115,6 +115,8 @@ RULES = (
     Rule(r"^run\.py correct .*--train", why=TORCH, how="parse"),
     Rule(r"^run\.py correct posts\.toml", why=HERE, how="parse"),
     Rule(r"^run\.py correct "),
+    Rule(r"^run\.py distributions planted", "--questions 6"),
+    Rule(r"^run\.py distributions ", why=HERE, how="parse"),
     Rule(r"^run\.py calibrate .*pocket", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives episodes", why=LONG, how="parse"),
     Rule(r"--data cascades\.csv", why=HERE, how="parse"),

@@ -47,6 +47,7 @@ ASKING = {
     "arguments": SMALL,
     "bets": SMALL,
     "correct": "--judge oracle",
+    "distributions": "planted --questions 2",
     "refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",
     "herding": SMALL,
     "personalised": SMALL,

@@ -22,6 +22,7 @@ people or about large language models.
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
     self_facts.py      reads from a persona who a person is
     guidance_law.py    the planted law of guidance by an official account   tone.py        what people feel, by that law
+    survey_law.py      the planted shares of answers to closed questions    polls.py       answers by that law
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
 the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`); herd and homophily are those of acts
@@ -33,8 +34,9 @@ invents a quotation. tone, empathic_tone, factual_tone, empathic_attitude and fa
 (`--llm oracle,tone=4,empathic_tone=-1`). by_trait is how much more influence others have on a person for each step of a trait
 (`--llm oracle,by_trait=openness:0.3`; steps from very_low, -2, to very_high, 2). drift is by how many points a story changes with
 each retelling (`drift=0.5`, or by dimension, `drift=sentiment:1+certainty:0.5`), and heed how far a line from outside stops that
-(retelling.py). events is how many points news moves how it fares (circumstances.py). society is whose banks it has, and a run
-sets it.
+(retelling.py). events is how many points news moves how it fares (circumstances.py). group_effect is how much naming a group
+changes the answers to a survey, and peaked how uneven these answers are (survey_law.py). society is whose banks it has, and a
+run sets it.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ from parley.llm.backends.oracle.guidance_law import GuidanceLaw
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.backends.oracle.social_learning import Person
 from parley.llm.backends.oracle.story_law import DIMENSIONS, StoryLaw
+from parley.llm.backends.oracle.survey_law import SurveyLaw
 from parley.llm.errors import UserError, unknown_name
 
 
@@ -86,6 +89,8 @@ def open_backend(
     empathic_attitude: float = 0.0,
     factual_attitude: float = 0.0,
     events: float = EVENTS,
+    group_effect: float = 1.0,
+    peaked: float = 1.0,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -105,6 +110,8 @@ def open_backend(
     emotions.check()
     guidance = GuidanceLaw(tone, empathic_tone, factual_tone, empathic_attitude, factual_attitude)
     guidance.check()
+    survey = SurveyLaw(group_effect, peaked)
+    survey.check()
     planted = {name: value for name, value in changes.items() if value is not None}
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
@@ -120,6 +127,7 @@ def open_backend(
         story=_story_law(drift, heed),
         guidance=guidance,
         events=events,
+        survey=survey,
     )
 
 

@@ -13,6 +13,7 @@ from parley.llm.backends.oracle import (
     herding,
     judging,
     mediation,
+    polls,
     recollection,
     speech,
     stance,
@@ -27,6 +28,7 @@ from parley.llm.backends.oracle.guidance_law import UNMOVED
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.backends.oracle.social_learning import BAYESIAN
 from parley.llm.backends.oracle.story_law import UNCHANGED
+from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Reply, Request, Usage
 
@@ -53,7 +55,8 @@ class Oracle(Speaker):
         story = {} if self.story == UNCHANGED else {"story": asdict(self.story)}
         guidance = {} if self.guidance == UNMOVED else {"guidance": self.guidance._asdict()}
         events = {} if self.events == EVENTS else {"events": self.events}
-        return identity | acts | chooser | emotions | law | traits | story | guidance | events
+        survey = {} if self.survey == PLANTED_SURVEY else {"survey": self.survey._asdict()}
+        return identity | acts | chooser | emotions | law | traits | story | guidance | events | survey
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""
@@ -78,6 +81,7 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "correction": corrections.answer_correction,
     "survey": circumstances.answer_survey,
     "questionnaire": surveys.answer_questionnaire,
+    "poll": polls.answer_poll,
     "interview": recollection.answer_interview,
     "bdi": stance.answer_note,
     "latent": stance.answer_note,

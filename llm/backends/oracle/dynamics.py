@@ -26,6 +26,7 @@ from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, senten
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
 from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw
+from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY, SurveyLaw
 from parley.llm.seeding import digest
 
 REACH = {"weak": 5.0, "strong": 2.0}
@@ -366,7 +367,7 @@ class Speaker:
     feelings spread (emotion_law.py), and `corrections` how it quotes in its replies to false claims. `story` is how it changes a
     story that it passes on (story_law.py), and `by_trait` how much more influence others have on a person for each step of a
     trait (receptive). `guidance` is how statements of an official account move it (guidance_law.py). `events` is how many points
-    news moves how it fares (circumstances.py).
+    news moves how it fares (circumstances.py). `survey` is how groups answer closed questions (survey_law.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -384,6 +385,7 @@ class Speaker:
         story: StoryLaw = UNCHANGED,
         guidance: GuidanceLaw = UNMOVED,
         events: float = EVENTS,
+        survey: SurveyLaw = PLANTED_SURVEY,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -397,6 +399,7 @@ class Speaker:
         self.story = story
         self.guidance = guidance
         self.events = events
+        self.survey = survey
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""

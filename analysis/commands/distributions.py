@@ -1,0 +1,88 @@
+"""The command `run.py distributions`: compare a model's distributions of answers with those of groups of people."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.model import cli
+from parley.model.arguments import model_from_args, shared_budget
+from parley.model.cli import Parser, add_option, positive
+from parley.model.progress import bar
+
+if TYPE_CHECKING:
+    from parley.analysis.distributions.asking import DistributionStudy
+
+EXAMPLES = """distributions planted --llm oracle
+distributions survey.csv --llm openai:gpt-4o-mini --ask persona
+distributions global_opinions.csv --llm pocket --groups Kenya,Germany --questions 50"""
+
+
+def distributions_parser() -> Parser:
+    """Return the options of `run.py distributions`."""
+    parser = Parser(
+        "distributions",
+        "Ask a model the questions of a survey as a member of each group, and compare its distributions of answers with those "
+        "of the group: scores with ceilings and nulls, and what naming the group changes (docs/distributions.md).",
+        EXAMPLES,
+        *cli.asking("runs/distributions-<time>"),
+        cli.dry_run("print the number of questions, groups and calls, and stop: no model is called"),
+    )
+    about = (
+        "the survey: a .csv or .jsonl file of Parley's form, of GlobalOpinionQA or of SimBench; the folder of a wave of "
+        "OpinionQA; or planted, an invented survey whose truth the oracle knows"
+    )
+    add_option(parser, "FILE", about)
+    about = "how a group is named: prefix (a sentence before the question) or persona (a system message)"
+    add_option(parser, "--ask WAY", about, default="prefix", choices=("prefix", "persona"))
+    add_option(parser, "--groups A[,B]", "only these groups (default: all)", default="")
+    add_option(parser, "--questions N", "only N questions, drawn with the seed (default: all)", positive)
+    about = "replies counted for each question if the model gives no probabilities"
+    add_option(parser, "--samples N", about, positive, 20)
+    add_option(parser, "--language CODE", "language of the prompts around the question", default="en")
+    return parser
+
+
+def distributions(words: Sequence[str]) -> int:
+    """Run `run.py distributions`."""
+    options = distributions_parser().parse_args(words)
+    study = study_from_args(options)
+    table = study.table
+    groups, most = len({row.group.name for row in table.rows}), study.calls * study.samples
+    asked = f"{len(table.questions):,} questions, {groups:,} groups"
+    planned = f"{asked}: {study.calls:,} calls, or {most:,} if the model gives no probabilities"
+    if options.dry_run:
+        print(planned)
+        return 0
+    from parley.analysis.distributions.report import write_distributions
+    from parley.analysis.journaled_calls import CallDesk, check_manifest
+    from parley.model.scenario_run import lock_folder
+
+    folder = results_folder(options, "distributions")
+    spending = shared_budget(options, folder, study.llm)
+    print_paths(folder=folder, calls=planned)
+    with lock_folder(folder):
+        check_manifest(folder / "distributions.json", study.to_dict(), "set of answers")
+        desk = CallDesk(folder, bar, options.keep_going, spending)
+        answers = study.ask(desk)
+        print(desk.tally.line)
+        print_paths(report=write_distributions(study, answers, folder), figure=folder / "distributions.png")
+    return 0
+
+
+def study_from_args(options: argparse.Namespace) -> DistributionStudy:
+    """Return what is asked. Errors: UserError on a file, a group or a language that is not there."""
+    from parley.agents.language import load_language
+    from parley.analysis.distributions.asking import DistributionStudy
+    from parley.analysis.distributions.planted import PLANTED, planted_survey
+    from parley.analysis.distributions.published import read_survey
+    from parley.llm.backends import check_spec
+
+    llm = model_from_args(options)
+    check_spec(llm)
+    table = planted_survey() if options.file == PLANTED else read_survey(Path(options.file))
+    chosen = table.select(split_names(options.groups), options.questions, options.seed)
+    return DistributionStudy(chosen, llm, load_language(options.language), options.ask, options.samples, options.seed)

@@ -1,0 +1,265 @@
+"""The report of `run.py distributions`: scores beside ceilings and nulls, what naming a group does, and the figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from parley.analysis import disclaimers
+from parley.analysis.bootstrap import too_few
+from parley.analysis.distributions.asking import SAMPLED, DistributionStudy, StudyAnswers
+from parley.analysis.distributions.measures import (
+    CONDITIONS,
+    KNOWN,
+    NAMED,
+    OTHER,
+    SECOND,
+    TVD,
+    UNIFORM,
+    UNNAMED,
+    compare_naming,
+    measure,
+    score_conditions,
+    score_entropies,
+    score_groups,
+)
+from parley.analysis.distributions.planted import PLANTED
+from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
+from parley.analysis.formatting import Column, cell, count_phrase, count_table, estimate, format_estimate
+from parley.analysis.report import Report
+from parley.llm.backends import split_spec
+
+READING = (
+    "The score is 100 (1 - d / u): d is the mean distance (total variation) between the answers of the model and of people, u "
+    "the mean distance of even shares from people. So even shares score 0 by definition, equal shares score 100, and a score "
+    "below 0 is worse than even shares. `similarity` is 1 minus the Jensen-Shannon distance (base 2). The Wasserstein distance "
+    "is a share of the scale's length, for questions whose options have an order. The unit is the question: groups of a "
+    "question are averaged first. Brackets hold 95% intervals over questions (none below five questions)."
+)
+SCORES: Mapping[str, Column] = {
+    "answers": lambda row: CONDITIONS[row["condition"]], "questions": "questions", "rows": "rows", "score": estimate("score", 1),
+    "similarity": estimate("similarity"), "Wasserstein": estimate("wasserstein", 3),
+}  # fmt: skip
+PARTS: Mapping[str, Column] = {
+    "questions": "questions", "rows": "rows", "group named": estimate(NAMED, 1), "no group": estimate(UNNAMED, 1),
+    "second sample": estimate(SECOND, 1), "similarity": estimate("similarity"),
+    "similarity, no group": estimate("similarity_unnamed"),
+}  # fmt: skip
+NAMING: Mapping[str, tuple[str, str, str, str]] = {
+    "steerability": (
+        "Naming the group brings the answers nearer to that group",
+        "Naming the group takes the answers farther from that group",
+        "Naming the group shows no clear effect on the distance from that group",
+        "Naming the group does not change the distance from that group in any question",
+    ),
+    "own_group": (
+        "The answers for a group fit that group better than the answers for other groups do",
+        "The answers for a group fit that group worse than the answers for other groups do",
+        "The answers for a group fit that group no clearly better than the answers for other groups do",
+        "The answers for a group fit that group exactly as well as the answers for other groups do",
+    ),
+}
+"""What is said of a difference: above 0, below 0, not clear, and 0 in every question."""
+MOST = 20
+"""Groups that the figure shows."""
+
+
+def write_distributions(study: DistributionStudy, answers: StudyAnswers, folder: Path) -> Path:
+    """Write distributions.md, its tables (answers, scores, naming, entropy, groups) and the figure; return the page's path."""
+    rows = measure(study, answers)
+    scores, naming, entropies, groups = (
+        score_conditions(rows),
+        compare_naming(rows),
+        score_entropies(rows),
+        score_groups(rows),
+    )
+    report = Report(folder, "distributions", "Answers of a model and of groups of people")
+    harmless = {name: rows[name].map(cell) for name in ("group", "text")}
+    report.data(
+        answers=rows.assign(**harmless), scores=scores, naming=naming, entropy=entropies,
+        groups=groups.assign(part=groups["part"].map(cell)),
+    )  # fmt: skip
+    report.add(_asked(study, rows), READING)
+    report.disclaim_models(study.llm)
+    report.note(_planted_note(study))
+    _add_missing(report, study, answers)
+    report.section("In short", "\n".join(f"- {line}" for line in findings(scores, naming, rows)))
+    report.figure(
+        draw(scores, entropies, groups, study.llm), "distributions", "Scores by condition, by entropy and by group"
+    )
+    report.section("Scores")
+    report.table(scores, SCORES)
+    report.section("What naming the group does", "Differences in total variation (0 to 1), within questions.")
+    report.table(naming, {"measure": "measure", "questions": "questions", "value": estimate("value", 3)})
+    report.lines([
+        "- steerability: distance from the group without its name, minus the distance with its name",
+        "- own_group: distance of the other groups' answers from the group, minus that of its own: steerability minus its null",
+        "- moved: distance between the answers with and without the group's name",
+        "- moved_beyond: the same, minus the distance when the replies are dealt anew to the two (0 for exact probabilities)",
+    ])  # fmt: skip
+    about = "How divided people are: the entropy of their shares, from 0 (all agree) to 1 (even shares)."
+    report.section("By how divided people are", about)
+    report.table(entropies, {"entropy": "part", **PARTS})
+    report.section(
+        "By group",
+        "The columns without a group say whose answers the model gives by default. Intervals are not corrected for the number "
+        "of groups.",
+    )
+    report.table(groups, {"group": "part", **PARTS})
+    report.add("`answers.csv` has the shares of people and of the model for every question and group.")
+    return report.write()
+
+
+def _asked(study: DistributionStudy, rows: pd.DataFrame) -> str:
+    questions, groups = rows["question"].nunique(), rows["group"].nunique()
+    how = "a sentence before the question" if study.way == "prefix" else "a persona in the system message"
+    sampled = int((rows["way"] == SAMPLED).sum())
+    told = "The model gave exact probabilities."
+    if sampled:
+        told = (
+            f"For {sampled:,} of {len(rows):,} rows the model gave no probabilities, so up to {study.samples} replies were "
+            "counted. Few replies lie farther from people by chance, which the second ceiling takes into account."
+        )
+    asked = f"{study.llm} answered {count_phrase(questions, 'question')} for {count_phrase(groups, 'group')} ({study.table.form})"
+    return f"{asked}. The group was named by {how}, and each question was also asked without a group. {told}"
+
+
+def _planted_note(study: DistributionStudy) -> str | None:
+    if study.table.form != PLANTED or split_spec(study.llm)[0] == "oracle":
+        return None
+    return "The people of this survey are invented, by the law of the oracle: the scores of another model mean nothing."
+
+
+def _add_missing(report: Report, study: DistributionStudy, answers: StudyAnswers) -> None:
+    given = [*answers.named, *answers.unnamed.values()]
+    lost = [reason for answer in given for reason, count in answer.lost for _ in range(count)]
+    empty = sum(answer.shares is None for answer in given)
+    if lost:
+        total = len(lost) + sum(answer.replies for answer in given)
+        report.missing(len(lost), total, "replies could not be read", count_table(lost))
+        report.missing(empty, len(given), "questions have no answer, and are left out", "")
+    if study.table.skipped:
+        listed = ", ".join(f"{reason} {count}" for reason, count in study.table.skipped.items())
+        report.add(f"Of the file, {count_phrase(sum(study.table.skipped.values()), 'row')} were left out ({listed}).")
+
+
+def findings(scores: pd.DataFrame, naming: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
+    """Return what came out as sentences: the score beside its ceilings, then what naming the group does."""
+    by_name = scores.set_index("condition")
+    own, second, known = (by_name.loc[name] for name in (NAMED, SECOND, KNOWN))
+    lines = [_score_line(own, rows)]
+    if pd.isna(second["score"]):
+        reason = (
+            "the file does not say how many people were asked (n)"
+            if rows["n"].isna().all()
+            else "where n is known, people chose every option equally often"
+        )
+        lines.append(f"What a second sample of people would score is unknown: {reason}.")
+    else:
+        partly = "" if second["rows"] == len(rows) else f" ({second['rows']:,} of {len(rows):,} rows, those with n)"
+        lines.append(
+            f"A second sample of as many people would score {second['score']:.1f}{partly}, and a model that knows their shares "
+            f"{known['score']:.1f}."
+        )
+    return [*lines, *(_naming_line(row, rows) for row in naming.to_dict("records") if row["measure"] in NAMING)]
+
+
+def _score_line(row: pd.Series, rows: pd.DataFrame) -> str:
+    if pd.isna(row["score"]):
+        reason = "people chose every option equally often" if row["rows"] else "no question has an answer"
+        return f"The score is unknown: {reason}."
+    shown = format_estimate(row["score"], row["score_low"], row["score_high"], 1)
+    over = count_phrase(int(row["questions"]), "question")
+    if np.allclose((rows[f"{TVD}_{NAMED}"] - rows[f"{TVD}_{UNIFORM}"]).dropna(), 0.0):
+        return f"The score is {shown} over {over}: in each of them exactly that of even shares."
+    if pd.isna(row["score_low"]):
+        return f"The score is {shown} over {over}; no interval, so no verdict. Even shares score 0."
+    side = "above" if row["score_low"] > 0 else "below" if row["score_high"] < 0 else "not clearly apart from"
+    return f"The score is {shown} over {over}: {side} that of even shares, which is 0."
+
+
+def _naming_line(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
+    nearer, farther, unclear, unchanged = NAMING[str(row["measure"])]
+    if not row["questions"]:
+        one_group = row["measure"] == "own_group" and rows.groupby("question")["group"].nunique().max() < 2
+        reason = "no question has two groups" if one_group else "no question has the answers that are needed"
+        return f"{_subject(str(row['measure']))} is unknown: {reason}."
+    shown, over = (
+        format_estimate(row["value"], row["value_low"], row["value_high"], 3),
+        count_phrase(row["questions"], "question"),
+    )
+    if row["value"] == 0 and pd.isna(row["value_low"]) and row["questions"] >= 5:
+        return f"{unchanged} ({over})."
+    if pd.isna(row["value_low"]):
+        return f"{_subject(str(row['measure']))} is unknown: {too_few('question')}; the difference is {shown} ({over})."
+    verdict = nearer if row["value_low"] > 0 else farther if row["value_high"] < 0 else unclear
+    return f"{verdict}: by {shown} of total variation ({over})."
+
+
+def _subject(measure: str) -> str:
+    if measure == "steerability":
+        return "Whether naming the group brings the answers nearer to it"
+    return "Whether the answers for a group fit that group best"
+
+
+def draw(scores: pd.DataFrame, entropies: pd.DataFrame, groups: pd.DataFrame, llm: str) -> Figure:
+    """Draw the scores by condition, by entropy and by group, with bars for 95% intervals over questions."""
+    shown = _extremes(groups)
+    note = (
+        f"{disclaimers.spec_label(llm)}. Bars: 95% intervals over questions; 0: even shares; 100: the shares of people"
+    )
+    few = f"; {len(shown)} of {len(groups)} groups" if len(shown) < len(groups) else ""
+    with new_figure(7.0, 2.4 + 0.11 * len(shown), f"{note}{few}") as drawn:
+        left, middle, right = drawn.subplots(1, 3)
+        order = [name for name in (KNOWN, SECOND, NAMED, UNNAMED, OTHER) if name in set(scores["condition"])]
+        part = scores.set_index("condition").loc[order[::-1]].reset_index()
+        look: Any = {"fmt": "o", "color": OTHERS[0]["color"], "markersize": 3.5, "elinewidth": 0.8}
+        left.errorbar(part["score"], range(len(part)), xerr=error_bars(part, "score"), **look)
+        words = {
+            KNOWN: "shares known", SECOND: "second sample", NAMED: "group named", UNNAMED: "no group", OTHER: "other groups",
+        }  # fmt: skip
+        left.set_yticks(range(len(part)), [words[name] for name in part["condition"]], fontsize=7)
+        left.set_title("All questions")
+        _draw_parts(middle, entropies.iloc[::-1], "How divided people are (entropy)")
+        _draw_parts(right, shown.iloc[::-1], "Groups")
+        for axis in (left, middle, right):
+            axis.axvline(0, color="#999999", linewidth=0.6)
+            axis.set_xlabel("Score")
+            axis.margins(y=0.15)
+        add_legend(drawn, [middle, right], 3)
+    return drawn
+
+
+def _extremes(groups: pd.DataFrame) -> pd.DataFrame:
+    """Return the groups, the highest score first; of many only the highest and the lowest."""
+    ordered = groups.sort_values(NAMED, ascending=False, kind="stable", na_position="last")
+    if len(ordered) <= MOST:
+        return ordered
+    return pd.concat([ordered.head(MOST // 2), ordered.tail(MOST // 2)])
+
+
+def _draw_parts(axis: Axes, parts: pd.DataFrame, title: str) -> None:
+    labels: Sequence[tuple[str, str]] = (
+        (NAMED, "group named"),
+        (UNNAMED, "no group"),
+        (SECOND, "second sample of people"),
+    )
+    for number, (condition, label) in enumerate(labels):
+        if parts[condition].isna().all():
+            continue
+        places = np.arange(len(parts)) + 0.18 * (1 - number)
+        look: Any = {"fmt": OTHERS[number]["markers"][0], "color": OTHERS[number]["color"], "markersize": 3.5}
+        bars = error_bars(parts, condition)
+        axis.errorbar(parts[condition], places, xerr=bars, elinewidth=0.8, label=label, **look)
+    axis.set_yticks(range(len(parts)), [_short(name) for name in parts["part"]], fontsize=6)
+    axis.set_title(title)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 26 else f"…{name[-25:]}"

@@ -1,0 +1,19 @@
+"""Answers to closed questions of a survey, as a member of a group, by the law of survey_law.py."""
+
+from __future__ import annotations
+
+from parley.llm.backends.oracle.dynamics import Speaker
+from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.stance import unknown
+from parley.llm.request import Reply, set_choice
+
+
+def answer_poll(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer with an option, and the exact share of each option in the group that the prompt names."""
+    facts, answers = reading.facts, reading.request.answers
+    choices = facts.get("choices", ())
+    if not answers or len(answers) != len(choices) or "question" not in facts:
+        return unknown(reading)
+    reply = Reply(None)
+    set_choice(reply, reading.request, speaker.survey.shares(facts["question"], choices, facts.get("group", "")))
+    return reply

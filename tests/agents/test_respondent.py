@@ -1,0 +1,48 @@
+"""A respondent: what it is sent in each way and language, and what is read of its reply."""
+
+from __future__ import annotations
+
+from data_checks import check_each
+
+from parley.agents.language import load_language
+from parley.agents.respondent import WAYS, Group, Respondent, read_option
+from parley.llm.request import Reply
+
+OPTIONS = ("A great deal", "Not much", "Nothing")
+
+
+def test_the_group_is_named_in_the_way_that_was_chosen() -> None:
+    """A prefix is part of the question, a persona a system message; without a group neither is sent."""
+    for code, country in (("en", "Germany"), ("de", "Deutschland")):
+        language = load_language(code)
+        for way in WAYS:
+            respondent = Respondent(language, way)
+            for group, words in (
+                (Group("Germany", country=True), country),
+                (Group("farmers"), "farmers"),
+                (Group("x", "You are x."), "You are x."),
+            ):
+                request = respondent.compose("How much?", OPTIONS, group, 1)
+                assert [message.role for message in request.messages] == ["system", "user"][
+                    -2 if way == "persona" else -1 :
+                ]
+                assert words in request.messages[0].content
+                assert "C. Nothing" in request.messages[-1].content
+            alone = respondent.compose("How much?", OPTIONS, None, 1)
+            assert len(alone.messages) == 1
+            assert alone.messages[0].content.startswith("How much?")
+            assert alone.answers == ("A", "B", "C")
+
+
+@check_each(
+    ("text", "place"),
+    [
+        ("A", 0), ("b.", 1), ("(C)", None), ("The answer is B", 1), ("not much", 1), ("B. Not much", 1), ("C) Nothing.", 2),
+        ("A or B", None), ("", None), ("D", None), ("A great deal", 0), ("B. Nothing", None),
+    ],
+)  # fmt: skip
+def test_a_reply_is_read_without_guessing(text: str, place: int | None) -> None:
+    """A letter, an option, or both if they belong together; anything else is missing with a reason."""
+    choice = read_option(Reply(text), OPTIONS)
+    assert choice.place == place
+    assert (choice.reason is None) == (place is not None)
