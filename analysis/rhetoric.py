@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import Floats, interval, mean_interval
+from parley.analysis.bootstrap import Floats, interval, mean_interval, why_no_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, seat_title
 from parley.analysis.human.rooms import each_turn
@@ -44,9 +44,21 @@ SHARES: Mapping[str, Column] = {
     "party": "party", "appeal": "appeal", "utterances": "utterances", "missing": "missing",
     "rooms": "rooms", "share": estimate("share"),
 }  # fmt: skip
+NOT_APART = "the appeals do not vary apart within readers"
+MOST_ALIKE = 1e8
+"""Condition number of the appeals from which their effects cannot be separated."""
 STEPS: Mapping[str, Column] = {
     "appeal": "appeal", "steps with": "with", "without": "without", "mean with": "mean_with", "mean without": "mean_without",
     "difference": estimate("difference"),
+}  # fmt: skip
+BETWEEN = (
+    "How much farther the same reader moves after one appeal than after another one, in points, with the effects of all three "
+    "estimated together (least squares within readers, intervals over rooms). Here an appeal does not look weak because it "
+    "replaces a strong one, and longer utterances with several appeals do not look strong."
+)
+PAIRS: Mapping[str, Column] = {
+    "appeal": "appeal", "compared with": "other", "steps": "steps", "rooms": "rooms", "difference": estimate("difference"),
+    "reason": lambda row: row["reason"] or DASH,
 }  # fmt: skip
 TYPES = {"room": "object", "iteration": "int64", "agent": "int64", "toward": "float64"}
 COLUMNS = list(TYPES)
@@ -98,6 +110,37 @@ def effects(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def appeal_contrasts(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
+    """One row per pair of appeals: appeal, other, steps, rooms, difference (points toward the speaker), its ends, reason.
+
+    Steps and appeals are centred within each hearer; one least-squares fit has all three appeals.
+    """
+    joined = moved.merge(tags[["room", "iteration", *APPEALS]], on=["room", "iteration"], how="inner").dropna()
+    values, rooms = joined[[*APPEALS, "toward"]].astype(float), joined["room"].to_numpy()
+    centred = (values - values.groupby([joined["room"], joined["agent"]]).transform("mean")).to_numpy()
+    terms = (centred[:, :3, None] * centred[:, None, :]).reshape(len(centred), 12)
+    sums: Floats = pd.DataFrame(terms).groupby(rooms, sort=False).sum().to_numpy(dtype=float)
+    rows = []
+    for first, second in ((0, 1), (0, 2), (1, 2)):
+        pair = partial(_contrast, first=first, second=second)
+        difference = float(pair(sums[None])[0]) if len(sums) else np.nan
+        ends = interval(sums, pair) if np.isfinite(difference) else (np.nan, np.nan)
+        why = NOT_APART if np.isnan(difference) else why_no_interval(sums) if np.isnan(ends[0]) else ""
+        names = list(APPEALS)
+        rows.append((names[first], names[second], len(joined), len(sums), difference, *ends, why))
+    columns = ["appeal", "other", "steps", "rooms", "difference", "difference_low", "difference_high", "reason"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _contrast(drawn: Floats, first: int, second: int) -> Floats:
+    """(drawn,): the difference of two coefficients; NaN where the appeals cannot be told apart."""
+    total = drawn.sum(axis=1).reshape(-1, 3, 4)
+    known = np.linalg.cond(total[:, :, :3]) < MOST_ALIKE
+    squares = np.where(known[:, None, None], total[:, :, :3], np.eye(3))
+    effects = np.linalg.solve(squares, total[:, :, 3:])[:, :, 0]
+    return np.where(known, effects[:, first] - effects[:, second], np.nan)
+
+
 def _sums(known: pd.DataFrame, appeal: str) -> Floats:
     """(rooms, 4): sum and number of steps with the appeal, and without."""
     made, moves = known[appeal] == 1, known["toward"]
@@ -113,11 +156,12 @@ def _difference(drawn: Floats) -> Floats:
 
 
 def write_rhetoric(tags: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
-    """Write rhetoric.md, its tables (shares, steps) and the figure; return the path of the first."""
-    parts, steps = shares(tags), effects(tags, hearer_moves(tables))
+    """Write rhetoric.md, its tables (shares, steps, pairs) and the figure; return the path of the first."""
+    moved = hearer_moves(tables)
+    parts, steps, pairs = shares(tags), effects(tags, moved), appeal_contrasts(tags, moved)
     shown = parts.assign(party=[seat_title(party, tables.names) for party in parts["party"]])
     report = Report(folder, "rhetoric", "Appeals to reason, emotion and character")
-    report.data(shares=parts, steps=steps)
+    report.data(shares=parts, steps=steps, pairs=pairs)
     report.add(
         f"{spec} tagged {count_phrase(len(tags), 'utterance')}, with a separate question for each appeal. "
         "Brackets hold 95% intervals over rooms."
@@ -136,6 +180,8 @@ def write_rhetoric(tags: pd.DataFrame, tables: Tables, folder: Path, spec: str) 
     if steps[["with", "without"]].to_numpy().any():
         report.add(f"{TOWARD} {CAUTION} A dash ({DASH}) means that no turn had this appeal.")
         report.table(steps, STEPS)
+        report.add(BETWEEN)
+        report.table(pairs, PAIRS)
     else:
         report.add(
             "This run has no survey after each turn, so movement after an appeal is unknown: run the "

@@ -169,7 +169,7 @@ def persuasiontrace(path: Path) -> Source:
         {"condition": np.select([talks[flag] for flag in flags[:3]], names, "given claim"), "group": talks.index,
          "person": "", "before": talks["initial_belief"], "after": talks["final_belief"], "partner": np.nan,
          "side": np.where(talks["persuader_supports"], 1.0, -1.0),
-         "turns": [_parse_turns(text, path) for text in talks["belief_after_each_turn"]]}
+         "turns": [parse_turns(text, path) for text in talks["belief_after_each_turn"]]}
     )  # fmt: skip
     people["turns"], doubted = _believed_turns(people)
     notes = (
@@ -249,7 +249,7 @@ def _believed_turns(people: pd.DataFrame) -> tuple[pd.Series, int]:
     return turns, doubted
 
 
-def _parse_turns(text: object, path: Path) -> tuple[float, ...]:
+def parse_turns(text: object, path: Path) -> tuple[float, ...]:
     """Parse `0.7590;0.2190`; an empty cell has no turns."""
     if pd.isna(text):
         return ()

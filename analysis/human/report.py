@@ -14,12 +14,12 @@ from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers, formatting
 from parley.analysis.figures import new_figure
-from parley.analysis.formatting import DASH, Column, count_phrase, estimate, format_estimate, format_number, number
+from parley.analysis.formatting import DASH, count_phrase, format_estimate, format_number
 from parley.analysis.human import readers
-from parley.analysis.human.fidelity import fidelity
 from parley.analysis.human.measures import TITLES, measure_source, traces
 from parley.analysis.human.readers import ALL, Published, Source, complete
 from parley.analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
+from parley.analysis.human.turn_sections import add_turn_sections
 from parley.analysis.judge_quality import against_truth, warning
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables
@@ -43,12 +43,6 @@ STILL = (
 )
 WHERE = "The other side is the opponent's or persuader's; in a run, it is where the mean of the others lies before."
 SPREAD = "Mean SD (n - 1) over groups of two or more, before and after, and a paired t-test of the change."
-STEPS = (
-    "A step is the change of an opinion from one turn to the next, toward the other side. Distance is that between "
-    "the steps of the run and of the people (Wasserstein, 0-1). Compare it with the distance between random halves "
-    "of the people, and with that of someone who never moves. The score is 1 for the people's own distribution, and "
-    "0 for no nearer than never moving. Intervals of a distance lie too high."
-)
 WAY = (
     "How far people have moved toward the other side since before, on average; `last` is the opinion after the debate."
 )
@@ -90,7 +84,7 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     ):
         report.section(title, *notes, _measure_table(measured, labels, keys))
     if len(each_turn(tables)):
-        report.section("From turn to turn", STEPS, _step_table(fidelity(private[-1], people)))
+        add_turn_sections(report, private[-1], people, data)
     if known:
         about = f"{readers.DEBATE_ORIGIN}. The values are as published, not computed here."
         report.section("Compared with published values", about, _published_table(measured, known, labels[RUN]))
@@ -134,18 +128,6 @@ def _cell(row: pd.Series) -> str:
         return f"{value}, p={row['p']:.3f}"
     p = "p<.001" if row["p"] < 0.001 else f"p={row['p']:.3f}"
     return value if pd.isna(row["statistic"]) else f"{value}, t({row['df']:.0f})={row['statistic']:.2f}, {p}"
-
-
-def _step_table(steps: pd.DataFrame) -> str:
-    columns: Mapping[str, Column] = {
-        "people": lambda row: f"{row['people']}: {row['condition']}", "talks": "talks", "steps": "steps",
-        "rooms of the run": "rooms", "distance": estimate("distance", 3), "score": estimate("score", 3),
-        "halves of the people": number("halves", 3), "never moving": number("still", 3),
-        "reason if missing": lambda row: row["reason"] or DASH,
-    }  # fmt: skip
-    if steps.empty:
-        return "The human data have no opinions after single turns, so the turns cannot be compared."
-    return formatting.frame_table(steps, columns)
 
 
 def _published_table(measured: pd.DataFrame, known: Sequence[Published], run: str) -> str:

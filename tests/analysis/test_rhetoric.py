@@ -15,7 +15,7 @@ from parley.analysis.rhetoric import APPEALS, RUBRIC, effects, hearer_moves, sha
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.judging import appeal_of
+from parley.llm.backends.oracle.belief_network import appeal_of
 from parley.llm.backends.oracle.phrases import banks, sentences
 from parley.llm.request import Reply
 from parley.model.events import Ended, Rated, Seated, Utterance

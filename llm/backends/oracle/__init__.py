@@ -16,6 +16,7 @@ people or about large language models.
     act_law.py         the planted law of acts on a social medium          acts.py        acts by that law
     retelling.py       versions of a story, and how far they are from the report, by the law of story_law.py
     self_questions.py  who it is, what it heard, what changed its mind
+    belief_network.py  the planted law of a Bayesian hearer, whom appeals move
     emotion_law.py     the planted law by which feelings spread           emotions.py    feelings by that law
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
     corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
@@ -35,8 +36,10 @@ invents a quotation. tone, empathic_tone, factual_tone, empathic_attitude and fa
 (`--llm oracle,by_trait=openness:0.3`; steps from very_low, -2, to very_high, 2). drift is by how many points a story changes with
 each retelling (`drift=0.5`, or by dimension, `drift=sentiment:1+certainty:0.5`), and heed how far a line from outside stops that
 (retelling.py). events is how many points news moves how it fares (circumstances.py). group_effect is how much naming a group
-changes the answers to a survey, and peaked how uneven these answers are (survey_law.py). society is whose banks it has, and a
-run sets it.
+changes the answers to a survey, and peaked how uneven these answers are (survey_law.py). logos, pathos and ethos make it a
+Bayesian hearer with these weights of the three appeals, and report is the noise of what it reports (`--llm
+oracle,logos=1,report=0.3`; belief_network.py); then kappa, mu, sigma and epsilon have no effect. society is whose banks it has,
+and a run sets it.
 """
 
 from __future__ import annotations
@@ -45,6 +48,7 @@ import math
 
 from parley.llm.backends.oracle.act_law import CONSTANTS, HERD, HOMOPHILY, ActLaw
 from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.belief_network import BeliefNetwork
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.dynamics import EVENTS
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
@@ -91,6 +95,10 @@ def open_backend(
     events: float = EVENTS,
     group_effect: float = 1.0,
     peaked: float = 1.0,
+    logos: float | None = None,
+    pathos: float | None = None,
+    ethos: float | None = None,
+    report: float = 0.0,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -128,7 +136,19 @@ def open_backend(
         guidance=guidance,
         events=events,
         survey=survey,
+        network=_network(logos, pathos, ethos, report),
     )
+
+
+def _network(logos: float | None, pathos: float | None, ethos: float | None, report: float) -> BeliefNetwork | None:
+    """Return the network if an appeal has a weight; the others weigh 0. Errors: UserError."""
+    if (logos, pathos, ethos) == (None, None, None):
+        if report:
+            raise UserError("oracle: report is the noise of a Bayesian hearer: write oracle,logos=1,report=0.3")
+        return None
+    network = BeliefNetwork(logos or 0.0, pathos or 0.0, ethos or 0.0, report)
+    network.check()
+    return network
 
 
 def _story_law(drift: str, heed: float) -> StoryLaw:

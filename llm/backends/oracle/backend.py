@@ -56,7 +56,8 @@ class Oracle(Speaker):
         guidance = {} if self.guidance == UNMOVED else {"guidance": self.guidance._asdict()}
         events = {} if self.events == EVENTS else {"events": self.events}
         survey = {} if self.survey == PLANTED_SURVEY else {"survey": self.survey._asdict()}
-        return identity | acts | chooser | emotions | law | traits | story | guidance | events | survey
+        network = {"network": self.network._asdict()} if self.network else {}
+        return identity | acts | chooser | emotions | law | traits | story | guidance | events | survey | network
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""

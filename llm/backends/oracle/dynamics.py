@@ -18,6 +18,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
+from parley.llm.backends.oracle.belief_network import BeliefNetwork
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
@@ -368,6 +369,7 @@ class Speaker:
     story that it passes on (story_law.py), and `by_trait` how much more influence others have on a person for each step of a
     trait (receptive). `guidance` is how statements of an official account move it (guidance_law.py). `events` is how many points
     news moves how it fares (circumstances.py). `survey` is how groups answer closed questions (survey_law.py).
+    With a `network` the attitude follows from it alone (belief_network.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -386,6 +388,7 @@ class Speaker:
         guidance: GuidanceLaw = UNMOVED,
         events: float = EVENTS,
         survey: SurveyLaw = PLANTED_SURVEY,
+        network: BeliefNetwork | None = None,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -400,6 +403,7 @@ class Speaker:
         self.guidance = guidance
         self.events = events
         self.survey = survey
+        self.network = network
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""
@@ -411,9 +415,23 @@ class Speaker:
             raise ValueError("the reading has no topic")
         parameters = biased(self.parameters[reading.topic], reading.bias)
         facts = reading.facts
+        if self.network:
+            return self._network_attitude(reading, self.network)
         if self.by_trait:
             parameters = receptive(parameters, self.by_trait, facts.get("traits", {}))
         known = reading.banks, reading.persona, reading.topic, reading.heard, parameters, facts.get("belief", "")
         guided = {text: self.guidance.attitude_shift(style) for text, style in facts.get("guidance", {}).items()}
         value, unread = attitude(*known, guided)
         return value, unread + reading.unheard
+
+    def _network_attitude(self, reading: Reading, network: BeliefNetwork) -> tuple[float, int]:
+        banks, persona, slug, heard = (
+            reading.banks,
+            reading.persona,
+            str(reading.topic),
+            [text for _, text in reading.heard],
+        )
+        before = start(banks, persona, slug, self.parameters[slug], reading.facts.get("belief", ""))
+        value, unread = network.belief(banks, slug, before, heard)
+        noise = network.report * normal(digest("report", persona, slug, *heard)) if network.report else 0.0
+        return _clip(value + noise), unread + reading.unheard

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from parley.llm.backends.oracle.belief_network import appeal_of
 from parley.llm.backends.oracle.dynamics import Habit, Speaker, agreement, read, shown
 from parley.llm.backends.oracle.guidance_law import NEUTRAL
 from parley.llm.backends.oracle.mediation import habits, verdict
@@ -25,11 +26,10 @@ from parley.llm.backends.oracle.surveys import (
 )
 from parley.llm.backends.oracle.tone import said_tone
 from parley.llm.request import Reply
-from parley.llm.seeding import digest, stream
+from parley.llm.seeding import stream
 
 NO, YES = "Not aligned", "Aligned"
 LEANINGS = ("right", "left", "neutral")
-APPEALS = ("logos", "pathos", "ethos")
 ABSENT, PRESENT = "Absent", "Present"
 
 
@@ -76,11 +76,6 @@ def judge_appeal(reading: Reading, speaker: Speaker) -> Reply:
     appeals = {appeal_of(bank.forms[sentence]) for bank in known for sentence in parts if sentence in bank.forms}
     present = float(reading.facts.get("appeal") in appeals)
     return Reply(PRESENT if present else ABSENT, answers={ABSENT: 1 - present, PRESENT: present})
-
-
-def appeal_of(form: str) -> str:
-    """Return the appeal of a form of sentence."""
-    return APPEALS[digest("appeal", form)[0] % len(APPEALS)]
 
 
 def judge_deviation(reading: Reading, speaker: Speaker) -> Reply:
