@@ -261,6 +261,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.personalised",
             "describe the opponent as a person or an AI, with or without traits",
         ),
+        "arena": ("analysis.commands.arena", "compare messages in pairs before a panel, and rewrite them"),
+        "rehearse": ("analysis.commands.rehearse", "try candidate messages on a simulated audience, and send the best"),
         "prior-beliefs": (
             "analysis.commands.prior_beliefs",
             "let agents argue for and against their own belief before a judge",

@@ -39,6 +39,12 @@ PURPOSES: Mapping[str, str] = {
     "statement": "a mediator's draft, or its revision",
     "ranking": "how a member would rank candidate statements",
     "critique": "the critique that a representative writes for a participant",
+    "message": "a message with an aim, perhaps by a piece of advice",
+    "advice": "pieces of advice on how to write a message with an aim",
+    "rewriting": "a message written anew, to be more persuasive or in other words (`form` says which)",
+    # people who are to be persuaded
+    "persuasion": "which of two messages with the same aim does more to persuade?",
+    "persuasiveness": "how persuasive a message is",
     # judges
     "alignment": "does an answer fit a person of some leaning?",
     "appeal": "is an appeal (logos, pathos, ethos) made in a statement?",
@@ -96,6 +102,7 @@ class Facts(TypedDict, total=False):
     guidance: Mapping[str, str]  # statements of an official account that were heard: text and style (empathic, ...)
     # the task
     form: str  # of a speech: reply, opening, closing, talk, post, retelling, opinion, critique
+    # of a message that is written anew: persuasive, paraphrase
     side: str  # argued in a speech: for, against
     claim: str  # what is argued or judged
     question: str  # the question itself, without the words around it
@@ -150,6 +157,8 @@ class Facts(TypedDict, total=False):
     draft: str  # a reply whose claims are to be replaced
     quality: str  # refutation, evidence, politeness, factuality
     language: str  # the code of the language of the reply
+    # the material of a writer of messages; their aim is the claim
+    advice: str  # what the message is to follow
     # the material of a writer
     name: str
     party: str

@@ -48,6 +48,8 @@ ASKING = {
     "bets": SMALL,
     "correct": "--judge oracle",
     "distributions": "planted --questions 2",
+    "arena": "--topic racism --panel 3 --write 3",
+    "rehearse": "--topic racism --audience 3",
     "refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",
     "herding": SMALL,
     "personalised": SMALL,

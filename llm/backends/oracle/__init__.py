@@ -22,6 +22,7 @@ people or about large language models.
     corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
     self_facts.py      reads from a persona who a person is
+    persuasion.py      reads, rates and writes messages with an aim, by the law of persuasion_law.py
     guidance_law.py    the planted law of guidance by an official account   tone.py        what people feel, by that law
     survey_law.py      the planted shares of answers to closed questions    polls.py       answers by that law
 
@@ -38,7 +39,8 @@ each retelling (`drift=0.5`, or by dimension, `drift=sentiment:1+certainty:0.5`)
 (retelling.py). events is how many points news moves how it fares (circumstances.py). group_effect is how much naming a group
 changes the answers to a survey, and peaked how uneven these answers are (survey_law.py). logos, pathos and ethos make it a
 Bayesian hearer with these weights of the three appeals, and report is the noise of what it reports (`--llm
-oracle,logos=1,report=0.3`; belief_network.py); then kappa, mu, sigma and epsilon have no effect. society is whose banks it has,
+oracle,logos=1,report=0.3`; belief_network.py); then kappa, mu, sigma and epsilon have no effect. taste, place, longer, gain and
+advice say which of two messages persuades it (`--llm oracle,taste=0,place=1`; persuasion_law.py). society is whose banks it has,
 and a run sets it.
 """
 
@@ -53,6 +55,7 @@ from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.dynamics import EVENTS
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
 from parley.llm.backends.oracle.guidance_law import GuidanceLaw
+from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.backends.oracle.social_learning import Person
 from parley.llm.backends.oracle.story_law import DIMENSIONS, StoryLaw
@@ -99,6 +102,11 @@ def open_backend(
     pathos: float | None = None,
     ethos: float | None = None,
     report: float = 0.0,
+    taste: float = READER.taste,
+    place: float = READER.place,
+    longer: float = READER.longer,
+    gain: float = READER.gain,
+    advice: float = READER.advice,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -120,6 +128,8 @@ def open_backend(
     guidance.check()
     survey = SurveyLaw(group_effect, peaked)
     survey.check()
+    persuasion = PersuasionLaw(taste, place, longer, gain, advice)
+    persuasion.check()
     planted = {name: value for name, value in changes.items() if value is not None}
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
@@ -137,6 +147,7 @@ def open_backend(
         events=events,
         survey=survey,
         network=_network(logos, pathos, ethos, report),
+        persuasion=persuasion,
     )
 
 

@@ -13,6 +13,7 @@ from parley.llm.backends.oracle import (
     herding,
     judging,
     mediation,
+    persuasion,
     polls,
     recollection,
     speech,
@@ -25,6 +26,7 @@ from parley.llm.backends.oracle.correction_law import USUAL
 from parley.llm.backends.oracle.dynamics import EVENTS, Speaker
 from parley.llm.backends.oracle.emotion_law import CALM
 from parley.llm.backends.oracle.guidance_law import UNMOVED
+from parley.llm.backends.oracle.persuasion_law import READER
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.backends.oracle.social_learning import BAYESIAN
 from parley.llm.backends.oracle.story_law import UNCHANGED
@@ -57,7 +59,10 @@ class Oracle(Speaker):
         events = {} if self.events == EVENTS else {"events": self.events}
         survey = {} if self.survey == PLANTED_SURVEY else {"survey": self.survey._asdict()}
         network = {"network": self.network._asdict()} if self.network else {}
-        return identity | acts | chooser | emotions | law | traits | story | guidance | events | survey | network
+        reader = {} if self.persuasion == READER else {"persuasion": self.persuasion._asdict()}
+        return (
+            identity | acts | chooser | emotions | law | traits | story | guidance | events | survey | network | reader
+        )
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""
@@ -100,6 +105,11 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "statement": mediation.answer_statement,
     "ranking": mediation.answer_ranking,
     "critique": mediation.answer_critique,
+    "message": persuasion.write_message,
+    "advice": persuasion.write_advice,
+    "rewriting": persuasion.rewrite_message,
+    "persuasion": persuasion.answer_persuasion,
+    "persuasiveness": persuasion.answer_persuasiveness,
     "alignment": judging.judge_alignment,
     "appeal": judging.judge_appeal,
     "deviation": judging.judge_deviation,

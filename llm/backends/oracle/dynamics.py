@@ -23,6 +23,7 @@ from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
 from parley.llm.backends.oracle.party_files import NO_PARTY
+from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
@@ -370,6 +371,7 @@ class Speaker:
     trait (receptive). `guidance` is how statements of an official account move it (guidance_law.py). `events` is how many points
     news moves how it fares (circumstances.py). `survey` is how groups answer closed questions (survey_law.py).
     With a `network` the attitude follows from it alone (belief_network.py).
+    `persuasion` is how strong messages are for it (persuasion_law.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -389,6 +391,7 @@ class Speaker:
         events: float = EVENTS,
         survey: SurveyLaw = PLANTED_SURVEY,
         network: BeliefNetwork | None = None,
+        persuasion: PersuasionLaw = READER,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -404,6 +407,7 @@ class Speaker:
         self.events = events
         self.survey = survey
         self.network = network
+        self.persuasion = persuasion
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""

@@ -73,6 +73,8 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     yield ("sentiment", f"{folder}/three_way")
     yield ("deviation", f"{folder}/news_evolution")
     yield ("ablation", f"{folder}/days")
+    yield ("arena", "--topic", "racism", "--panel", "2", "--write", "2", "--rewrite", "--out", f"{folder}/arena")
+    yield ("rehearse", "--topic", "racism", "--audience", "2", "--out", f"{folder}/rehearse")
     yield ("validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
     yield ("audit-probe", "--repeats", "2", "--personas", "simple", "--out", f"{folder}/audited")
     yield ("correct", "--judge", "oracle", "--out", f"{folder}/corrected")

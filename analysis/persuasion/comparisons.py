@@ -1,0 +1,171 @@
+"""Comparisons of messages in pairs: who is asked what, and what the answers say about pairs, places and lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, combinations, zip_longest
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.persona import Persona, all_personas, parties, persona_set
+from parley.agents.persuasion import Reader, read_choice
+from parley.agents.society import DEFAULT
+from parley.analysis.bootstrap import Floats
+from parley.analysis.studies.paired_conditions import mean_row
+from parley.llm.driver import Conversation, ask_all
+from parley.llm.errors import UserError
+from parley.llm.seeding import derive, stream
+
+COLUMNS = ["member", "party", "first", "second", "share", "reason"]
+EVEN = 0.5
+
+
+class Match(NamedTuple):
+    """A reader and two messages by their ids, which it compares in both orders."""
+
+    reader: Reader
+    a: str
+    b: str
+
+
+def draw_people(personas: str, number: int, seed: int, skip: int = 0) -> list[Persona]:
+    """Return people of a set, in turns from each party but the Default, drawn by a seed. skip: leave out the first so many.
+
+    Errors: UserError if the set has fewer.
+    """
+    folder = persona_set(personas)
+    by_party = []
+    for party in parties(folder):
+        people = [person for person in all_personas(party, folder) if not person.variant]
+        by_party.append([] if party == DEFAULT else stream(seed, "panel", party).sample(people, len(people)))
+    drawn = [person for person in chain.from_iterable(zip_longest(*by_party)) if person is not None]
+    if len(drawn) < skip + number:
+        raise UserError(
+            f"the set of personas {personas} has {len(drawn)} people, and {skip + number} are needed: "
+            f"name another set with --personas, or ask fewer people"
+        )
+    return drawn[skip : skip + number]
+
+
+def member_name(person: Persona) -> str:
+    """Return the name of a person in tables: its id, after its party where the id alone does not say it."""
+    return person.id if person.id.startswith(person.party) else f"{person.party}:{person.id}"
+
+
+def draw_matches(readers: Sequence[Reader], ids: Sequence[str], pairs: int, seed: int) -> list[Match]:
+    """Return the matches of each reader: all pairs of messages, or `pairs` of them drawn anew for each reader (0: all)."""
+    every = list(combinations(ids, 2))
+    matches = []
+    for reader in readers:
+        few = 0 < pairs < len(every)
+        chosen = stream(seed, "pairs", member_name(reader.person)).sample(every, pairs) if few else every
+        matches += [Match(reader, *pair) for pair in chosen]
+    return matches
+
+
+def compare(
+    match: Match, texts: Mapping[str, str], aim: str, seed: int
+) -> Conversation[list[tuple[float | None, str]]]:
+    """Ask for both orders, a first and then b first: the probability that the first message is chosen, or None and why."""
+    orders = (match.a, match.b), (match.b, match.a)
+    person = match.reader.person
+    seeds = [derive(seed, "arena", person.party, person.id, *order) for order in orders]
+    asked = [
+        match.reader.compose_choice(aim, texts[first], texts[second], own)
+        for (first, second), own in zip(orders, seeds, strict=True)
+    ]
+    read = [read_choice(reply) for reply in (yield from ask_all(asked))]
+    return [(reading.value, reading.reason or "") for reading in read]
+
+
+def comparison_table(matches: Sequence[Match], answers: Sequence[Sequence[tuple[float | None, str]]]) -> pd.DataFrame:
+    """Return two rows per match: COLUMNS; share: probability that the message shown first is chosen (NaN: missing)."""
+    rows = [
+        (member_name(person), person.party, *order, *answer)
+        for (reader, a, b), both in zip(matches, answers, strict=True)
+        for person in [reader.person]
+        for order, answer in zip(((a, b), (b, a)), both, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"share": "float64"})
+
+
+def pair_values(table: pd.DataFrame, ids: Sequence[str], both: bool = True) -> pd.DataFrame:
+    """Return one row per person and pair: member, a, b, value, decided.
+
+    value: mean over its comparisons of the share that prefers a. With `both`, it is NaN unless both orders are known, because
+    one order alone would count the place of a message as its strength. decided: whether the order decided (each order has
+    another winner). a comes before b in ids.
+    """
+    place = {name: number for number, name in enumerate(ids)}
+    ahead = table["first"].map(place) < table["second"].map(place)
+    a, b = table["first"].where(ahead, table["second"]), table["second"].where(ahead, table["first"])
+    toward = table["share"].where(ahead, 1 - table["share"])
+    rows = table.assign(a=a, b=b, one=toward.where(ahead), other=toward.where(~ahead), toward=toward)
+    means = rows.groupby(["member", "a", "b"], sort=False)[["one", "other", "toward"]].mean().reset_index()
+    value = (means["one"] + means["other"]) / 2 if both else means["toward"]
+    decided = (means["one"] - EVEN) * (means["other"] - EVEN) < 0
+    return means[["member", "a", "b"]].assign(value=value, decided=decided)
+
+
+def place_row(table: pd.DataFrame, ids: Sequence[str]) -> dict[str, float]:
+    """Return how much more often the message shown first is chosen, as a share above one half, with its interval over people.
+
+    Only pairs that a person compared in both orders count, because in them each message is first once: without an effect of the
+    place the number is 0. decided: share of these pairs in which the order decided. ties: share of them that are even.
+    """
+    pairs = pair_values(table, ids).dropna(subset=["value"])
+    place = {name: number for number, name in enumerate(ids)}
+    ahead = table["first"].map(place) < table["second"].map(place)
+    keys = table.assign(
+        a=table["first"].where(ahead, table["second"]), b=table["second"].where(ahead, table["first"])
+    ).merge(pairs[["member", "a", "b"]], on=["member", "a", "b"])
+    people = (keys["share"] - EVEN).groupby(keys["member"]).mean().to_numpy(dtype=float)
+    shares = {name: float(values.mean()) if len(values) else np.nan
+              for name, values in (("decided", pairs["decided"]), ("ties", pairs["value"] == EVEN))}  # fmt: skip
+    return {"people": len(people), **mean_row(people, "place"), **shares}
+
+
+def length_row(pairs: pd.DataFrame, texts: Mapping[str, str]) -> dict[str, float]:
+    """Return how much more often the longer message of a pair is preferred, as a share above one half, with its interval over
+    people. Pairs of equal length (in words) and missing ones are left out.
+    """
+    words = {name: len(text.split()) for name, text in texts.items()}
+    longer = np.sign(pairs["a"].map(words) - pairs["b"].map(words))
+    known = pairs["value"].notna() & (longer != 0)
+    gains = (longer * (pairs["value"] - EVEN))[known].groupby(pairs["member"][known]).mean()
+    return {"people": len(gains), **mean_row(gains.to_numpy(dtype=float), "longer")}
+
+
+def agreement_table(panel: pd.DataFrame, votes: pd.DataFrame) -> pd.DataFrame:
+    """Return how well the panel, and other people, predict the votes of each person: one row per measure.
+
+    panel, votes: of `pair_values`. panel: share of a person's votes that fall on the message which the panel prefers in that
+    pair; people: the same for the majority of all other people (the ceiling); difference: panel minus people, over people with
+    both. An even majority, and a tied vote, count half. Columns: measure, people, estimate, low, high. Chance is one half.
+    """
+    known = votes.dropna(subset=["value"])
+    side = panel.groupby(["a", "b"])["value"].mean()
+    keys = pd.MultiIndex.from_frame(known[["a", "b"]])
+    sums = known.groupby(["a", "b"])["value"].agg(["sum", "count"]).reindex(keys)
+    others = (sums["count"] - 1).to_numpy(dtype=float)
+    rest = np.where(others > 0, (sums["sum"].to_numpy() - known["value"].to_numpy()) / np.maximum(others, 1), np.nan)
+    vote = known["value"].to_numpy(dtype=float)
+    both = pd.DataFrame({
+        "panel": _agreement(vote, side.reindex(keys).to_numpy(dtype=float)), "people": _agreement(vote, rest),
+    })  # fmt: skip
+    by = known["member"].to_numpy()
+    shared = both[both.notna().all(axis=1)].groupby(by[both.notna().all(axis=1)]).mean()
+    measures = {name: both[name].groupby(by).mean().dropna() for name in both}
+    measures["panel minus people"] = shared["panel"] - shared["people"]
+    rows = [
+        {"measure": name, "people": len(values), **mean_row(values.to_numpy(dtype=float))}
+        for name, values in measures.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _agreement(vote: Floats, majority: Floats) -> Floats:
+    """Return 1 where a vote and a majority are on one side, 0 where not, one half where either is even; NaN without majority."""
+    return np.where(np.isnan(majority), np.nan, (1 + np.sign(vote - EVEN) * np.sign(majority - EVEN)) / 2)

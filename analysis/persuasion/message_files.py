@@ -1,0 +1,109 @@
+"""The user's files: messages, votes of people on pairs of them, and problems in which a message is needed.
+
+Each is a table with commas (CSV), or one JSON object a line (.jsonl):
+
+    messages   message; may have id (default: m1, m2, ...) and aim (what it is meant to achieve; one aim for all messages)
+    votes      voter, first, second (ids of messages, in the order in which they were shown), choice (first, second or tie; empty
+               for a vote that is missing)
+    problems   aim; may have id (default: p1, p2, ...) and situation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from parley.agents.corrector import one_line
+from parley.agents.persuasion import Aim
+from parley.llm.errors import UserError, unknown_name
+
+FEWEST_MESSAGES = 2
+SHARES = {"first": 1.0, "second": 0.0, "tie": 0.5}
+
+
+class MessageSet(NamedTuple):
+    """Messages by id, and their aim ("" if the file does not say it)."""
+
+    texts: dict[str, str]
+    aim: str = ""
+
+
+def read_messages(path: Path) -> MessageSet:
+    """Return the messages of a file. Errors: UserError for a file that does not fit the schema."""
+    table = _read_table(path, ["message"])
+    ids = _ids(table, path, "m")
+    aims = sorted(set(table["aim"]) - {""}) if "aim" in table else []
+    if len(aims) > 1:
+        raise UserError(
+            f"{path} has {len(aims)} aims: compare only messages with the same aim, each aim in its own file"
+        )
+    if empty := [name for name, text in zip(ids, table["message"], strict=True) if not text]:
+        raise UserError(f"{path}: the message {empty[0]} is empty: write it, or leave out the row")
+    if len(ids) < FEWEST_MESSAGES:
+        raise UserError(f"{path} has {len(ids)} message: give at least {FEWEST_MESSAGES}")
+    return MessageSet(dict(zip(ids, table["message"], strict=True)), aims[0] if aims else "")
+
+
+def read_votes(path: Path, ids: Sequence[str]) -> pd.DataFrame:
+    """Return one row per vote: member (the voter), first, second, share (1, 0.5, 0; NaN: missing), reason.
+
+    ids: the messages. Errors: UserError for a file that does not fit, and for a message that is not one of them.
+    """
+    table = _read_table(path, ["voter", "first", "second", "choice"])
+    for row in table.itertuples():
+        where = f"{path}, row {int(row.Index) + 1}"
+        for name in (str(row.first), str(row.second)):
+            if name not in ids:
+                raise UserError(f"{where}: {unknown_name('message', name, ids)}")
+        if row.first == row.second:
+            raise UserError(f"{where} compares the message {row.first} with itself: leave out the row")
+        if row.choice and row.choice not in SHARES:
+            raise UserError(f"{where}: choice must be {', '.join(SHARES)}, or empty if it is missing, not {row.choice}")
+        if not row.voter:
+            raise UserError(f"{where} has no voter: name the person, because votes of one person belong together")
+    share = table["choice"].map(SHARES).astype("float64")
+    reason = table["choice"].map(lambda choice: "" if choice else "missing")
+    return pd.DataFrame(
+        {"member": table["voter"], "first": table["first"], "second": table["second"], "share": share, "reason": reason}
+    )
+
+
+def read_problems(path: Path) -> dict[str, Aim]:
+    """Return problems by id. Errors: UserError for a file that does not fit the schema."""
+    table = _read_table(path, ["aim"])
+    ids = _ids(table, path, "p")
+    if empty := [name for name, aim in zip(ids, table["aim"], strict=True) if not aim]:
+        raise UserError(f"{path}: the aim of {empty[0]} is empty: write what the message is to achieve")
+    situations = table["situation"] if "situation" in table else [""] * len(table)
+    return {name: Aim(aim, text) for name, aim, text in zip(ids, table["aim"], situations, strict=True)}
+
+
+def _read_table(path: Path, needed: Sequence[str]) -> pd.DataFrame:
+    """Return a file as texts on one line each; an empty cell is "". Errors: UserError."""
+    try:
+        if path.suffix == ".jsonl":
+            table = pd.read_json(path, lines=True, dtype=False)
+        else:
+            table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        form = (
+            "JSON lines"
+            if path.suffix == ".jsonl"
+            else "a table with commas (put texts with commas into quotation marks)"
+        )
+        raise UserError(f"cannot read {path} as {form}: {one_line(str(error))}") from error
+    if lacking := [name for name in needed if name not in table.columns]:
+        raise UserError(f"{path} lacks the column {lacking[0]}: it needs {', '.join(needed)} (docs/arena.md)")
+    if table.empty:
+        raise UserError(f"{path} has no rows: give at least one below the header")
+    return table.map(lambda value: "" if value is None or value != value else one_line(str(value)))
+
+
+def _ids(table: pd.DataFrame, path: Path, letter: str) -> list[str]:
+    ids = list(table["id"]) if "id" in table else [f"{letter}{number}" for number in range(1, len(table) + 1)]
+    if wrong := [name for name in ids if not name or ids.count(name) > 1]:
+        raise UserError(f"{path}: the id {wrong[0]!r} is empty or comes twice: give every row its own")
+    return ids

@@ -1,0 +1,133 @@
+"""Messages written anew, each compared blind with its original: what a persuasive rewriting gains, beside two nulls.
+
+The gain is the share of comparisons in which the new message is preferred, minus one half. A paraphrase (the same in other words)
+and a copy (the same text) are the nulls: they gain 0 where readers go by what a message says. Both orders are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+
+from parley.agents.persuasion import PARAPHRASE, PERSUASIVE, Reader, Writer, read_message
+from parley.agents.speech import Speech
+from parley.analysis.bootstrap import FEWEST, NONE, Floats, is_even
+from parley.analysis.persuasion.comparisons import EVEN, Match
+from parley.analysis.studies.paired_conditions import mean_row
+from parley.llm.driver import Conversation, ask
+from parley.llm.seeding import derive
+
+COPY = "copy"
+FORMS = (PERSUASIVE, PARAPHRASE, COPY)
+BEYOND = "beyond a paraphrase"
+NULL_LIMIT = FEWEST + 1
+"""Messages that a gain at equal length needs."""
+
+
+class Rewriting(NamedTuple):
+    """A message written anew, by the id of its original. text: None with a reason if the model did not write it."""
+
+    message: str
+    form: str
+    text: str | None
+    reason: str = ""
+
+    @property
+    def id(self) -> str:
+        """The name of the new message: m1/persuasive."""
+        return f"{self.message}/{self.form}"
+
+
+def rewrite(writer: Writer, aim: str, message: str, text: str, form: str, seed: int) -> Conversation[Rewriting]:
+    """Ask for one rewriting; a copy is not asked for."""
+    if form == COPY:
+        return Rewriting(message, form, text)
+    request = writer.compose_rewriting(aim, text, form, derive(seed, "rewriting", message, form))
+    written: Speech = read_message((yield from ask(request)))
+    return Rewriting(message, form, written.text, written.reason or "")
+
+
+def rewriting_matches(readers: Sequence[Reader], rewritings: Sequence[Rewriting]) -> list[Match]:
+    """Return the matches of every reader with every original and its rewriting that was written."""
+    return [Match(reader, one.message, one.id) for reader in readers for one in rewritings if one.text is not None]
+
+
+def gain_table(pairs: pd.DataFrame, texts: Mapping[str, str], rewritings: Sequence[Rewriting]) -> pd.DataFrame:
+    """Return one row per rewriting: message, form, gain (mean over people, -0.5 to 0.5; NaN: missing), words (of the original),
+    new_words, reason.
+
+    pairs: of `pair_values`, with the originals before the rewritings.
+    """
+    gains = (EVEN - pairs["value"]).groupby(pairs["b"]).mean()
+    rows = [
+        (one.message, one.form, gains.get(one.id, np.nan), _words(texts[one.message]),
+         np.nan if one.text is None else _words(one.text), one.reason)
+        for one in rewritings
+    ]  # fmt: skip
+    columns = ["message", "form", "gain", "words", "new_words", "reason"]
+    return pd.DataFrame(rows, columns=columns).astype({"gain": "float64", "new_words": "float64"})
+
+
+def summary_table(gains: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per form, and one for BEYOND (persuasive minus paraphrase, within messages).
+
+    messages; missing; gain with low and high over messages (for claims about other messages), and people_low and people_high
+    over people (for claims about other people); longer: mean of log2 of new words per word; level with level_low and level_high:
+    the gain at equal length, by a straight line over messages.
+    """
+    wide = gains.pivot(index="message", columns="form", values="gain").reindex(columns=list(FORMS))
+    by_person = (EVEN - pairs["value"]).groupby([pairs["member"], pairs["b"].str.rpartition("/")[2]]).mean().unstack()
+    by_person = by_person.reindex(columns=list(FORMS))
+    for frame in (wide, by_person):
+        frame[BEYOND] = frame[PERSUASIVE] - frame[PARAPHRASE]
+    rows = []
+    for form in (*FORMS, BEYOND):
+        values, people = (frame[form].dropna().to_numpy(dtype=float) for frame in (wide, by_person))
+        over_people = {f"people_{end}": mean_row(people)[end] for end in ("low", "high")}
+        part = gains[(gains["form"] == form) & gains["gain"].notna()]
+        longer = np.log2(part["new_words"] / part["words"]).to_numpy(dtype=float)
+        counts = {"form": form, "messages": len(values), "missing": len(wide) - len(values)}
+        mean = float(longer.mean()) if len(longer) else np.nan
+        level = equal_length(values if form == BEYOND else part["gain"].to_numpy(dtype=float), longer)
+        rows.append({**counts, **mean_row(values, "gain"), **over_people, "longer": mean, **level})
+    return pd.DataFrame(rows)
+
+
+def equal_length(gains: Floats, longer: Floats) -> dict[str, float]:
+    """Return the gain of rewritings as long as their originals, by least squares over messages; NaN where lengths do not vary.
+
+    >>> equal_length(np.array([0.1, 0.2, 0.3]), np.array([0.0, 1.0, 2.0]))["level"]
+    nan
+    """
+    level, (low, high) = np.nan, NONE
+    if len(gains) == len(longer) >= NULL_LIMIT and not is_even(longer):
+        fit = sm.OLS(gains, sm.add_constant(longer)).fit()
+        level = float(fit.params[0])
+        low, high = NONE if is_even(np.asarray(fit.resid)) else fit.conf_int()[0]
+    return {"level": level, "level_low": float(low), "level_high": float(high)}
+
+
+def verdict(summary: pd.DataFrame) -> str:
+    """Return whether rewriting makes messages more persuasive than saying them in other words does; the unit is the message."""
+    row = summary.set_index("form").loc[BEYOND]
+    if np.isnan(row["low"]):
+        reason = f"fewer than {FEWEST} messages have a gain" if row["messages"] < FEWEST else "the gains do not vary"
+        return f"Whether rewriting makes a message more persuasive is unknown: {reason}."
+    if row["low"] <= 0 <= row["high"]:
+        return (
+            "Persuasive rewritings cannot be distinguished from paraphrases: the interval of the difference contains 0."
+        )
+    word = "more" if row["gain"] > 0 else "less"
+    ends = sorted(100 * abs(row[name]) for name in ("low", "high"))
+    return (
+        f"Rewriting makes a message {word} persuasive: the panel prefers a persuasive rewriting to the original "
+        f"{100 * abs(row['gain']):.1f} ({ends[0]:.1f} to {ends[1]:.1f}) percentage points {word} often than a paraphrase."
+    )
+
+
+def _words(text: str) -> int:
+    return len(text.split())

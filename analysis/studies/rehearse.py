@@ -1,0 +1,247 @@
+"""Rehearse a message: ask for advice, write candidates, try them on a simulated audience, and send the one that it rates best.
+
+Counterpart of Explore-Generate-Simulate (Improving Interpersonal Communication by Simulating Audiences with Language Models,
+2023). The choice is then rated by other personas, who had no part in it, because the best of many ratings is too high by chance
+(docs/arena.md). The unit is the problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.language import Language, load_language
+from parley.agents.persuasion import Aim, Reader, Writer, read_advice, read_message, read_persuasiveness
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_table, estimate, number
+from parley.analysis.journaled_calls import CallDesk, check_manifest
+from parley.analysis.persuasion.comparisons import draw_people, member_name
+from parley.analysis.report import Report
+from parley.analysis.studies.paired_conditions import mean_row
+from parley.llm.backends import identity_spec
+from parley.llm.driver import Conversation, ask, ask_all
+from parley.llm.seeding import derive
+from parley.model.scenario_run import lock_folder
+
+NO_ADVICE = "none"
+AUDIENCE, OTHERS = "audience", "others"
+CANDIDATES = ["problem", "candidate", "way", "advice", "text", "reason"]
+RATINGS = ["problem", "candidate", "group", "member", "party", "rating", "reason"]
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What is rehearsed before whom. problems: aims by id. pieces: of advice in each way. plain: candidates without advice.
+
+    audience: personas that choose; as many others rate the choice.
+    """
+
+    problems: Mapping[str, Aim]
+    pieces: int = 2
+    plain: int = 2
+    personas: str = "voters"
+    audience: int = 15
+    words: int = 60
+    temperature: float = 1.0
+    seed: int = 0
+    language: str = "en"
+
+    @property
+    def spoken(self) -> Language:
+        """The language of the prompts."""
+        return load_language(self.language)
+
+    def readers(self) -> dict[str, list[Reader]]:
+        """Return the audience that chooses, and others that rate the choice: no one is in both."""
+        people = draw_people(self.personas, 2 * self.audience, self.seed)
+        readers = [Reader(person, self.spoken, temperature=self.temperature) for person in people]
+        return {AUDIENCE: readers[: self.audience], OTHERS: readers[self.audience :]}
+
+
+class Candidate(NamedTuple):
+    """A message for a problem. way: number of the way in which advice was asked for, from 1, or NO_ADVICE."""
+
+    problem: str
+    candidate: str
+    way: str
+    advice: str
+    text: str | None
+    reason: str
+
+
+def run_rehearsal(task: Rehearsal, audience: str, writer: str, desk: CallDesk) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return candidates (CANDIDATES) and ratings (RATINGS; NaN: missing). audience, writer: models.
+
+    Errors: UserError on a folder of another rehearsal; Unreadable.
+    """
+    with lock_folder(desk.folder):
+        models = {"audience": identity_spec(audience), "writer": identity_spec(writer)}
+        check_manifest(desk.folder / "rehearsal.json", models | asdict(task), "rehearsal")
+        asked = [explore_and_write(task, name, aim) for name, aim in task.problems.items()]
+        written = desk.ask(
+            asked, writer, "problems", lambda many: next((one.reason for one in many if one.reason), None)
+        )
+        candidates = [one for many in written for one in many]
+        open_ = [one for one in candidates if one.text is not None]
+        trials = [(one, group, reader) for group, many in task.readers().items() for reader in many for one in open_]
+        answers = desk.ask(
+            [_rate(task, *trial) for trial in trials], audience, "ratings", lambda answer: answer[1] or None
+        )
+    rows = [
+        (one.problem, one.candidate, group, member_name(reader.person), reader.person.party, *answer)
+        for (one, group, reader), answer in zip(trials, answers, strict=True)
+    ]
+    ratings = pd.DataFrame(rows, columns=RATINGS).astype({"rating": "float64"})
+    return pd.DataFrame(candidates, columns=CANDIDATES), ratings
+
+
+def explore_and_write(task: Rehearsal, problem: str, aim: Aim) -> Conversation[list[Candidate]]:
+    """Ask for advice in every way, then for one message by each piece of advice, and for `plain` ones without."""
+    writer, ways = Writer(task.spoken, task.words), task.spoken.entry("persuade_ways")
+    explored = yield from ask_all([
+        writer.compose_advice(aim, words, task.pieces, derive(task.seed, "advice", problem, place))
+        for place, words in enumerate(ways, 1)
+    ])  # fmt: skip
+    plans: list[tuple[str, str, str]] = [(f"none{place}", NO_ADVICE, "") for place in range(1, task.plain + 1)]
+    failed = []
+    for way, reply in enumerate(explored, 1):
+        pieces = read_advice(reply, task.pieces)
+        plans += [(f"way{way}.{place}", str(way), text) for place, text in enumerate(pieces, 1)]
+        reason = reply.failure.name if reply.failure else "no_advice"
+        for place in range(len(pieces) + 1, task.pieces + 1):
+            failed.append(Candidate(problem, f"way{way}.{place}", str(way), "", None, reason))
+    replies = yield from ask_all([
+        writer.compose_message(aim, derive(task.seed, "candidate", problem, name), text) for name, _, text in plans
+    ])  # fmt: skip
+    written = [
+        Candidate(problem, *plan, speech.text, speech.reason or "")
+        for plan, speech in zip(plans, map(read_message, replies), strict=True)
+    ]
+    return [*written, *failed]
+
+
+def _rate(task: Rehearsal, one: Candidate, group: str, reader: Reader) -> Conversation[tuple[float | None, str]]:
+    """Ask a reader how persuasive a candidate is; return the rating, or None and the reason."""
+    seed = derive(task.seed, "rating", one.problem, one.candidate, group, member_name(reader.person))
+    request = reader.compose_rating(task.problems[one.problem].text, one.text or "", seed)
+    read = read_persuasiveness((yield from ask(request)), task.spoken)
+    return read.value, read.reason or ""
+
+
+def choices(candidates: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per problem: the candidate that the audience rates best, and what the others say of it.
+
+    Columns: problem, chosen (id; "" without ratings), way, advice; promised (mean rating by the audience), sent (by the others),
+    random (mean of all candidates by advice: the expected rating of a random one, by the others), plain (those without advice),
+    best (highest mean of a candidate by the others); over_random, over_plain (sent minus these), advised (random minus plain),
+    shrinkage (promised minus sent). NaN where a mean is missing. Among candidates that are rated alike the first is chosen.
+    """
+    means = ratings.groupby(["problem", "candidate", "group"], sort=False)["rating"].mean().unstack()
+    means = means.reindex(columns=[AUDIENCE, OTHERS])
+    rows = []
+    for problem, part in candidates.groupby("problem", sort=False):
+        about = part.set_index("candidate").join(means.xs(problem) if problem in means.index else means.iloc[:0])
+        advised, plain = about[about["way"] != NO_ADVICE], about[about["way"] == NO_ADVICE]
+        known = advised[AUDIENCE].dropna()
+        chosen = str(known.idxmax()) if len(known) else ""
+        row = advised.loc[chosen] if chosen else pd.Series({AUDIENCE: np.nan, OTHERS: np.nan, "way": "", "advice": ""})
+        found = {"promised": row[AUDIENCE], "sent": row[OTHERS], "random": advised[OTHERS].mean(), "plain": plain[OTHERS].mean(),
+                 "best": advised[OTHERS].max()}  # fmt: skip
+        rows.append({"problem": problem, "chosen": chosen, "way": row["way"], "advice": row["advice"], **found})
+    table = pd.DataFrame(rows)
+    return table.assign(
+        over_random=table["sent"] - table["random"],
+        over_plain=table["sent"] - table["plain"],
+        advised=table["random"] - table["plain"],
+        shrinkage=table["promised"] - table["sent"],
+    )
+
+
+MEASURES: Mapping[str, str] = {
+    "over_random": "chosen minus a random candidate",
+    "over_plain": "chosen minus a message without advice",
+    "advised": "a random candidate minus a message without advice",
+    "shrinkage": "rating by the audience that chose minus rating by the others",
+}
+
+
+def gains(chosen: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per measure of MEASURES: measure, problems, missing, gain (points, 0-10) with its interval over problems."""
+    rows = []
+    for name, words in MEASURES.items():
+        values = chosen[name].dropna().to_numpy(dtype=float)
+        rows.append({
+            "measure": words, "problems": len(values), "missing": len(chosen) - len(values), **mean_row(values, "gain"),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def verdicts(table: pd.DataFrame) -> list[str]:
+    """Return what rehearsing gains, in a sentence for each of the first two measures; the unit is the problem."""
+    lines = []
+    for row in table.head(2).to_dict("records"):
+        about = "a candidate drawn at random" if "random" in row["measure"] else "a message without advice"
+        if np.isnan(row["low"]):
+            few = row["problems"] < FEWEST
+            reason = f"fewer than {FEWEST} problems" if few else "the gains do not vary"
+            lines.append(f"Whether the chosen message is rated higher than {about} is unknown: {reason}.")
+        elif row["low"] <= 0 <= row["high"]:
+            lines.append(f"The chosen message cannot be distinguished from {about}: the interval contains 0.")
+        else:
+            word = "higher" if row["gain"] > 0 else "lower"
+            lines.append(
+                f"Other people rate the chosen message {abs(row['gain']):.2f} points of 10 {word} than {about}."
+            )
+    return lines
+
+
+def write(task: Rehearsal, found: tuple[pd.DataFrame, pd.DataFrame], audience: str, writer: str, folder: Path) -> Path:
+    """Write rehearsal.md, its tables and its figure; return the path of the page."""
+    candidates, ratings = found
+    chosen = choices(candidates, ratings)
+    table = gains(chosen)
+    report = Report(folder, "rehearsal", "Messages rehearsed before an audience")
+    report.data(candidates=candidates, ratings=ratings, choices=chosen, gains=table)
+    report.add(
+        f"For each of {len(task.problems)} problems, {writer} gave advice in {len(task.spoken.entry('persuade_ways'))} ways "
+        f"and wrote a message by each piece of advice. {task.audience} personas of the set {task.personas}, played by "
+        f"{audience}, rated all messages from 0 to 10, and the best one was chosen. {task.audience} other personas then rated "
+        "all messages. Brackets are 95% confidence intervals over problems."
+    )
+    report.disclaim_models(*dict.fromkeys((audience, writer)))
+    _add_missing(report, candidates["reason"], candidates["text"].isna(), "messages are missing")
+    _add_missing(report, ratings["reason"], ratings["rating"].isna(), "ratings are missing")
+    report.section("What rehearsing gains", *verdicts(table))
+    if table["gain"].notna().any():
+        caption = "Ratings by people who had no part in the choice, intervals over problems"
+        figure = dot_plot(table, ["measure"], "gain", "gain (points of 0-10)", caption)
+        report.figure(figure, "gains", "What rehearsing gains")
+    report.table(table, GAINS)
+    report.section("The choices")
+    report.table(chosen, CHOICES)
+    texts = candidates.set_index(["problem", "candidate"])["text"]
+    rows = [
+        (name, task.problems[name].text, texts.get((name, one), ""))
+        for name, one in chosen[["problem", "chosen"]].to_numpy()
+    ]
+    report.table(rows, ["problem", "aim", "chosen message"])
+    return report.write()
+
+
+def _add_missing(report: Report, reasons: pd.Series, lost: pd.Series, what: str) -> None:
+    report.missing(int(lost.sum()), len(lost), what, count_table(reasons[lost]))
+
+
+GAINS: Mapping[str, Column] = {
+    "comparison": "measure", "problems": "problems", "missing": "missing", "points (0-10)": estimate("gain"),
+}  # fmt: skip
+CHOICES: Mapping[str, Column] = {
+    "problem": "problem", "chosen": "chosen", "advice": "advice", "promised": number("promised"), "by others": number("sent"),
+    "random candidate": number("random"), "without advice": number("plain"), "best for others": number("best"),
+}  # fmt: skip
