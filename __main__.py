@@ -211,6 +211,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "compare": ("analysis.commands.compare", "compare runs, or bias cards"),
         "audit-probe": ("analysis.commands.audit_probe", "measure variance and order effects of a survey question"),
         "validate": ("analysis.commands.validate", "check whether personas answer as their party would"),
+        "stereotypes": (
+            "analysis.commands.stereotypes",
+            "measure whether personas are individuals or stereotypes, and how they see the other group",
+        ),
         "calibrate": ("analysis.commands.calibrate", "check whether the analysis recovers a known bias"),
     },
     "Change a model's bias": {

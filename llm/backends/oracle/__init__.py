@@ -23,6 +23,7 @@ people or about large language models.
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
     self_facts.py      reads from a persona who a person is
     persuasion.py      reads, rates and writes messages with an aim, by the law of persuasion_law.py
+    perception.py      what it thinks that people of a party would answer, by a planted law
     guidance_law.py    the planted law of guidance by an official account   tone.py        what people feel, by that law
     survey_law.py      the planted shares of answers to closed questions    polls.py       answers by that law
 
@@ -40,8 +41,9 @@ each retelling (`drift=0.5`, or by dimension, `drift=sentiment:1+certainty:0.5`)
 changes the answers to a survey, and peaked how uneven these answers are (survey_law.py). logos, pathos and ethos make it a
 Bayesian hearer with these weights of the three appeals, and report is the noise of what it reports (`--llm
 oracle,logos=1,report=0.3`; belief_network.py); then kappa, mu, sigma and epsilon have no effect. taste, place, longer, gain and
-advice say which of two messages persuades it (`--llm oracle,taste=0,place=1`; persuasion_law.py). society is whose banks it has,
-and a run sets it.
+advice say which of two messages persuades it (`--llm oracle,taste=0,place=1`; persuasion_law.py). exaggeration is how far a
+person sees another party from its own, 1 being right (`--llm oracle,exaggeration=2`). society is whose banks it has, and a run
+sets it.
 """
 
 from __future__ import annotations
@@ -107,6 +109,7 @@ def open_backend(
     longer: float = READER.longer,
     gain: float = READER.gain,
     advice: float = READER.advice,
+    exaggeration: float = 1.0,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -116,9 +119,10 @@ def open_backend(
             "and set parameters as in oracle,kappa=0"
         )
     changes = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
-    if not (all(map(math.isfinite, (own, public, events))) and 0 <= noise < math.inf):
+    if not (all(map(math.isfinite, (own, public, events, exaggeration))) and 0 <= noise < math.inf):
         raise UserError(
-            "oracle: own, public, events and noise must be finite numbers, and noise at least 0, as in oracle,own=2,noise=1"
+            "oracle: own, public, events, exaggeration and noise must be finite numbers, and noise at "
+            "least 0, as in oracle,own=2,noise=1"
         )
     if not (0 <= quotes <= 1 and 0 <= fabricates <= 1):
         raise UserError("oracle: quotes and fabricates must be from 0 to 1, as in oracle,quotes=0")
@@ -148,6 +152,7 @@ def open_backend(
         survey=survey,
         network=_network(logos, pathos, ethos, report),
         persuasion=persuasion,
+        exaggeration=exaggeration,
     )
 
 

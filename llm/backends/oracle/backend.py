@@ -13,6 +13,7 @@ from parley.llm.backends.oracle import (
     herding,
     judging,
     mediation,
+    perception,
     persuasion,
     polls,
     recollection,
@@ -60,9 +61,9 @@ class Oracle(Speaker):
         survey = {} if self.survey == PLANTED_SURVEY else {"survey": self.survey._asdict()}
         network = {"network": self.network._asdict()} if self.network else {}
         reader = {} if self.persuasion == READER else {"persuasion": self.persuasion._asdict()}
-        return (
-            identity | acts | chooser | emotions | law | traits | story | guidance | events | survey | network | reader
-        )
+        perception = {} if self.exaggeration == 1 else {"exaggeration": self.exaggeration}
+        base = identity | acts | chooser | emotions | law | traits | story | guidance | events
+        return base | survey | network | reader | perception
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""
@@ -86,6 +87,7 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "check": speech.answer_check,
     "correction": corrections.answer_correction,
     "survey": circumstances.answer_survey,
+    "perception": perception.answer_perception,
     "questionnaire": surveys.answer_questionnaire,
     "poll": polls.answer_poll,
     "interview": recollection.answer_interview,

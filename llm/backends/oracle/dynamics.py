@@ -372,6 +372,7 @@ class Speaker:
     news moves how it fares (circumstances.py). `survey` is how groups answer closed questions (survey_law.py).
     With a `network` the attitude follows from it alone (belief_network.py).
     `persuasion` is how strong messages are for it (persuasion_law.py).
+    `exaggeration` is how far away it sees another party (perception.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -392,6 +393,7 @@ class Speaker:
         survey: SurveyLaw = PLANTED_SURVEY,
         network: BeliefNetwork | None = None,
         persuasion: PersuasionLaw = READER,
+        exaggeration: float = 1.0,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -408,6 +410,7 @@ class Speaker:
         self.survey = survey
         self.network = network
         self.persuasion = persuasion
+        self.exaggeration = exaggeration
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""

@@ -76,6 +76,7 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     yield ("arena", "--topic", "racism", "--panel", "2", "--write", "2", "--rewrite", "--out", f"{folder}/arena")
     yield ("rehearse", "--topic", "racism", "--audience", "2", "--out", f"{folder}/rehearse")
     yield ("validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
+    yield ("stereotypes", "--personas", "simple", "--topic", "racism", "--interview", "2", "--out", f"{folder}/seen")
     yield ("audit-probe", "--repeats", "2", "--personas", "simple", "--out", f"{folder}/audited")
     yield ("correct", "--judge", "oracle", "--out", f"{folder}/corrected")
     yield ("distributions", "planted", "--questions", "2", "--out", f"{folder}/polled")

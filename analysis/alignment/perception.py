@@ -1,0 +1,118 @@
+"""What members of a group think that people of their own and of another group would answer, against what these do answer.
+
+The gap of a perceiver is the mean over questions of `perceived - actual`, in points away from the other groups: positive where a
+group is seen as more extreme than it is. Out-group minus own-group gap is taken within each perceiver, so that errors of the
+actual averages, which both sides share, cancel between groups. The unit is the perceiver; below FEWEST of a group there is
+no interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import wasserstein_distance
+
+from parley.analysis.alignment.individuation import DRAWS, Measured, Sample, estimate_measure
+from parley.analysis.bootstrap import ALIKE, FEWEST, NO_VARIATION, Floats, is_even, means_interval, nanmean, too_few
+from parley.llm.seeding import derive
+
+OWN, OUT, DIFFERENCE = "own group", "out-group", "out-group minus own group"
+
+
+def wide(answers: pd.DataFrame, about: str = "") -> pd.DataFrame:
+    """Return answers about one group ("": one's own answers): index (group, person), a column per question."""
+    chosen = answers[answers["about"] == about]
+    return chosen.set_index(["group", "person", "question"])["answer"].unstack("question").sort_index()
+
+
+def perception_gaps(answers: pd.DataFrame, actual: pd.DataFrame) -> list[Measured]:
+    """Return the gaps for the own group, the out-group and their difference: means of the groups' means, in points; null 0.
+
+    answers: long, with about. actual: wide, the answers of the people of each group.
+    """
+    seen = {str(group): wide(answers, str(group)) for group in _targets(answers, actual)}
+    shifts = {group: _shift(frame, actual, group) for group, frame in seen.items()}
+    rows = pd.DataFrame(shifts)  # a row per perceiver, a column per target
+    own = pd.Series([row.get(index[0], np.nan) for index, row in rows.iterrows()], rows.index, dtype=float)
+    others = [[value for name, value in row.items() if name != index[0]] for index, row in rows.iterrows()]
+    out = pd.Series([float(np.mean(values)) if values else np.nan for values in others], rows.index, dtype=float)
+    return [_mean(name, values) for name, values in ((OWN, own), (OUT, out), (DIFFERENCE, out - own))]
+
+
+def perception_distances(answers: pd.DataFrame, actual: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Return a row per target and side (own group, out-group): Cohen's d with its interval, and Wasserstein's distance in points.
+
+    d: positive where the target is seen as more extreme. null_w: the distance of as many people drawn from the target itself;
+    p: the share of such draws that is at least as far. Both are means over questions.
+    """
+    rows = []
+    for target in _targets(answers, actual):
+        frame = wide(answers, target)[actual.columns]
+        inside = frame.index.get_level_values(0) == target
+        truth, signs = actual.loc[[target]].to_numpy(dtype=float), _signs(actual, target)
+        for side, part in ((OWN, frame[inside]), (OUT, frame[~inside])):
+            rows.append({"target": target, "seen by": side, **_distances(part, truth, signs, seed, (target, side))})
+    return pd.DataFrame(rows)
+
+
+def _targets(answers: pd.DataFrame, actual: pd.DataFrame) -> list[str]:
+    known = set(actual.index.get_level_values(0))
+    return [name for name in dict.fromkeys(answers["about"]) if name in known]
+
+
+def _signs(actual: pd.DataFrame, target: str) -> Floats:
+    """Return on which side of the other groups a group is, by question."""
+    means = actual.groupby(level=0).mean()
+    signs: Floats = np.sign(means.loc[target] - means.drop(index=target).mean()).to_numpy(dtype=float)
+    return signs
+
+
+def _shift(frame: pd.DataFrame, actual: pd.DataFrame, target: str) -> pd.Series:
+    """Return the gap of each perceiver; NaN without an answer."""
+    truth = actual.groupby(level=0).mean().loc[target]
+    return pd.Series(((frame[actual.columns] - truth) * _signs(actual, target)).mean(axis=1), frame.index)
+
+
+def _mean(name: str, values: pd.Series) -> Measured:
+    groups = [part.dropna().to_numpy(dtype=float) for _, part in values.groupby(level=0)]
+    size = sum(map(len, groups))
+    if not size or not all(map(len, groups)):
+        return Measured(name, people=size, null=0.0, reason=too_few("person") if size else "no perceptions")
+    value = float(np.mean([part.mean() for part in groups]))
+    if min(map(len, groups)) < FEWEST or all(map(is_even, groups)):
+        reason = too_few("person") if min(map(len, groups)) < FEWEST else NO_VARIATION
+        return Measured(name, value, people=size, null=0.0, reason=reason)
+    return Measured(name, value, *means_interval(groups), size, 0.0)
+
+
+def _distances(part: pd.DataFrame, truth: Floats, signs: Floats, seed: int, key: tuple[str, str]) -> dict[str, object]:
+    seen = Sample(part.to_numpy(dtype=float), np.zeros(len(part)))
+    parts = [seen, Sample(truth, np.zeros(len(truth)))]
+    effect = estimate_measure("d", parts, lambda both: _cohen(both, signs), 0.0)
+    found = {"people": len(part), "d": effect.value, "low": effect.low, "high": effect.high, "reason": effect.reason}
+    if not len(part):
+        return {**found, "w": math.nan, "null_w": math.nan, "p": math.nan}
+    rng = np.random.default_rng(derive(seed, "perception", *key))
+    drawn = [_wasserstein(truth[rng.integers(len(truth), size=len(part))], truth) for _ in range(DRAWS)]
+    value = _wasserstein(seen.values, truth)
+    p = (1 + sum(draw >= value for draw in drawn)) / (1 + DRAWS)
+    return {**found, "w": value, "null_w": float(np.mean(drawn)), "p": p}
+
+
+def _cohen(both: Sequence[Sample], signs: Floats) -> float:
+    """Return the mean over questions of the signed difference by the pooled standard deviation."""
+    (first, _), (second, _) = (part.variances() for part in both)
+    pooled = np.sqrt((first[0] + second[0]) / 2)
+    known = pooled > ALIKE
+    shift = signs * (nanmean(both[0].values) - nanmean(both[1].values))
+    return float(np.mean(shift[known] / pooled[known])) if known.any() else math.nan
+
+
+def _wasserstein(left: Floats, right: Floats) -> float:
+    pairs = [(left[:, place], right[:, place]) for place in range(left.shape[1])]
+    known = [(a[np.isfinite(a)], b[np.isfinite(b)]) for a, b in pairs]
+    values = [float(wasserstein_distance(a, b)) for a, b in known if len(a) and len(b)]
+    return float(np.mean(values)) if values else math.nan

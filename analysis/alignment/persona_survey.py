@@ -1,0 +1,148 @@
+"""A survey of personas: each answers the question of each topic for itself, and as people of each party would.
+
+The system message is the persona. With an interview, its turns come next. Every question is asked alone after them: no answer of
+the survey is in another's prompt. Where the model gives probabilities the answer is their mean, else the number in the reply.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from parley.agents.agent import SURVEY_TOKENS
+from parley.agents.life_interview import ATTEMPTS, Interview, interview_life, life_questions
+from parley.agents.persona import Persona, load_personas, parties, persona_set
+from parley.agents.society import DEFAULT, US, Society, load_society
+from parley.agents.topic import Probe, Topic, load_topic
+from parley.analysis.journaled_calls import check_manifest, run_journaled
+from parley.llm.backends import identity_spec, open_spec
+from parley.llm.budget import NO_LIMIT, Budget, Ledger
+from parley.llm.driver import Bar, Conversation, ask_all
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.purposes import Facts
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.seeding import derive
+from parley.model.scenario_run import lock_folder
+
+FRAME = "conversation"
+COLUMNS = ["group", "person", "question", "about", "answer", "reason"]
+
+
+@dataclass(frozen=True)
+class PersonaSurvey:
+    """Who is asked what. turns: questions of the interview before the survey; 0: no interview."""
+
+    personas: str
+    topics: tuple[str, ...]
+    turns: int = 0
+    seed: int = 0
+    society: str = US
+
+    def people(self) -> list[Persona]:
+        """Return the personas without a variant, by party. Errors: UserError with fewer than two parties."""
+        society = load_society(self.society)
+        folder = persona_set(society.qualified(self.personas))
+        named = [party for party in parties(folder) if party != DEFAULT and party in society.parties]
+        if len(named) < 2:
+            raise UserError(
+                f"the set {self.personas} has personas of fewer than two parties, so groups cannot be compared"
+            )
+        return [one for party in named for one in load_personas(party, folder)]
+
+
+def run_survey(
+    survey: PersonaSurvey, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT, ledger: Ledger | None = None
+) -> pd.DataFrame:
+    """Return one row per answer, also written to answers.csv: COLUMNS; about: the party asked about ("": oneself).
+
+    answer: an attitude from 0 to 10, NaN if missing. ledger: as for
+    `run_journaled`. Errors: UserError on a folder of another survey; BudgetSpent.
+    """
+    society, people = load_society(survey.society), survey.people()
+    topics = [load_topic(society.qualified(name)) for name in survey.topics]
+    with lock_folder(folder):
+        _check_folder(folder, survey, spec, people, topics, society)
+        asked = [_survey_person(one, topics, survey, society) for one in people]
+        parts = run_journaled(asked, open_spec(spec), folder, bar, f"personas {spec}", budget, ledger, _why)
+        table = pd.concat(parts, ignore_index=True)
+        table.to_csv(folder / "answers.csv", index=False)
+    return table
+
+
+def _why(table: pd.DataFrame) -> str | None:
+    """Return why nothing of a person could be read, or None."""
+    return None if table["answer"].notna().any() else str(table["reason"].iloc[0])
+
+
+def _survey_person(
+    person: Persona, topics: Sequence[Topic], survey: PersonaSurvey, society: Society
+) -> Conversation[pd.DataFrame]:
+    language, lived = society.language, Interview(())
+    if survey.turns:
+        lived = yield from interview_life(person, life_questions(language, survey.turns), language, survey.seed)
+    named = [party for party in society.parties if party != DEFAULT]
+    plan = [(topic, about) for topic in topics for about in ("", *named)]
+    if lived.reason:
+        rows = [(topic.slug, about, math.nan, f"interview ended at {lived.reason}") for topic, about in plan]
+    else:
+        chat = (Message("system", person.backstory), *lived.turns)
+        replies = yield from ask_all([_compose(chat, person, *each, survey.seed, society) for each in plan])
+        read = [_read(topic.probe("attitude"), reply) for (topic, _), reply in zip(plan, replies, strict=True)]
+        rows = [(topic.slug, about, *answer) for (topic, about), answer in zip(plan, read, strict=True)]
+    return pd.DataFrame([(person.party, person.name, *row) for row in rows], columns=COLUMNS)
+
+
+def _compose(
+    chat: tuple[Message, ...], person: Persona, topic: Topic, about: str, seed: int, society: Society
+) -> Request:
+    """Return the question of a topic, to the person itself, or on what people of the party `about` would answer."""
+    probe, facts = topic.probe("attitude"), Facts()
+    own = derive(seed, "persona survey", person.party, person.name, topic.slug, about)
+    asked = probe
+    if about:
+        text = society.language.prompt("perception").fill(who=society.parties[about].person, question=probe.question)
+        asked, facts = replace(probe, question=text), Facts(party=about)
+    messages = (*chat, Message("user", asked.ask(FRAME)))
+    more, kind = Facts(**{**probe.facts, **facts, "topic": topic.title}), "perception" if about else "survey"
+    return Request(messages, Sampling(1.0, SURVEY_TOKENS), own, probe.scale.answers, kind, probe.prefix, facts=more)
+
+
+def _read(probe: Probe, reply: Reply) -> tuple[float, str]:
+    """Return an attitude and "", or NaN and the reason."""
+    if reply.failure:
+        return math.nan, reply.failure.name
+    if reply.answers:
+        return probe.attitude(probe.scale.expected(reply.answers)), ""
+    reading = probe.read(reply.text)
+    return (math.nan, reading.reason or "empty") if reading.value is None else (probe.attitude(reading.value), "")
+
+
+def check_topics_of(society: Society, names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Return topics by name, all of `known` for none. Errors: UserError on an unknown name."""
+    for name in names:
+        if name not in known and not name.endswith(".toml"):
+            raise unknown_name(f"topic of {society.name}", name, known)
+    return tuple(names or known)
+
+
+def _check_folder(
+    folder: Path, survey: PersonaSurvey, spec: str, people: Sequence[Persona], topics: Sequence[Topic], society: Society
+) -> None:
+    texts = {"perception": society.language.prompt("perception").text}
+    if survey.turns:
+        texts |= {"interview": society.language.prompt("interview").text, "attempts": str(ATTEMPTS)}
+    about = {
+        "personas": survey.personas,
+        "model": identity_spec(spec),
+        "seed": survey.seed,
+        "society": survey.society,
+        "people": {one.id: one.backstory for one in people},
+        "questions": {topic.slug: topic.probe("attitude").ask(FRAME) for topic in topics},
+        "interview": list(life_questions(society.language, survey.turns)) if survey.turns else [],
+        "prompts": texts,
+    }
+    check_manifest(folder / "survey.json", about, "survey of personas")

@@ -1,0 +1,153 @@
+"""The report of `run.py stereotypes`: are personas individuals or stereotypes, and how do they see the other group?
+
+Answers of people, or of personas made elsewhere, are a table (CSV) with a header. One row is one answer:
+
+    person    who answers; the name of a persona where the persona was made after this person
+    group     the person's group, such as the code of a party
+    question  the name of a topic (racism)
+    answer    a number from 0 to 10 on the topic's axis, or on another scale (`ends`); empty if missing
+    about     may be left out: the group whose answer the person guesses; empty for the person's own answer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.alignment.individuation import Measured, individuation, spread_change
+from parley.analysis.alignment.perception import perception_distances, perception_gaps, wide
+from parley.analysis.disclaimers import spec_label
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_table, estimate, format_number, number
+from parley.analysis.report import Report
+from parley.llm.errors import UserError
+
+ENDS = (0.0, 10.0)
+NEEDED = ("person", "group", "question", "answer")
+PLAIN, INTERVIEW, PEOPLE = "personas", "personas after an interview", "people"
+CAPTION = (
+    "The unit is the person. Brackets are 95% intervals over people. `null` is the value without an effect; p is by permutation: "
+    "of groups for shares of groups, of personas within their group for individuation. Gaps are points (0-10) by which a group "
+    "is seen as more extreme than it answers. A group's answers are those of the people's file, if one is given, or of the "
+    "personas."
+)
+MEASURES: Mapping[str, Column] = {
+    "answers of": "source", "measure": "measure", "people": "people", "value": estimate("value"), "null": number("null"),
+    "p": number("p", 3), "why unknown": "reason",
+}  # fmt: skip
+DISTANCES: Mapping[str, Column] = {
+    "answers of": "source", "group": "target", "seen by": "seen by", "people": "people", "Cohen's d": number("d"),
+    "95% interval": lambda row: f"{format_number(row['low'])} to {format_number(row['high'])}",
+    "Wasserstein (points)": number("w"),
+    "by chance": number("null_w"), "p": number("p", 3), "why unknown": "reason",
+}  # fmt: skip
+
+
+def read_answers(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
+    """Return a user's answers: group, person, question, about, answer (0-10, NaN if missing), reason.
+
+    ends: lowest and highest value of the file's scale. Errors: UserError for a file that does not fit.
+    """
+    try:
+        table = pd.read_csv(path, dtype=dict.fromkeys((*NEEDED[:3], "about"), str), keep_default_na=True)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
+    if lacking := [name for name in NEEDED if name not in table.columns]:
+        raise UserError(f"{path} lacks the column {lacking[0]}: it needs {', '.join(NEEDED)}, and may have about")
+    if table.empty or table[list(NEEDED[:3])].isna().any(axis=None):
+        raise UserError(f"{path}: every row needs a person, a group and a question; there must be at least one row")
+    given = pd.to_numeric(table["answer"], errors="coerce").astype(float)
+    low, high = ends
+    if (bad := table["answer"].notna() & ~given.between(low, high)).any():
+        row = int(np.flatnonzero(bad)[0])
+        raise UserError(
+            f"{path}: row {row + 1} has the answer {table['answer'].iloc[row]}, which is no number from {low:g} to {high:g}: "
+            "correct it, or give the scale with --people-range"
+        )
+    about = table["about"].fillna("") if "about" in table.columns else ""
+    answers = table.assign(about=about, answer=10 * (given - low) / (high - low), reason="")
+    if (twice := answers.duplicated(["person", "group", "question", "about"])).any():
+        row = int(np.flatnonzero(twice)[0])
+        raise UserError(f"{path}: row {row + 1} repeats a person and a question: leave out the row")
+    return answers[["group", "person", "question", "about", "answer", "reason"]]
+
+
+def check_common(personas: pd.DataFrame, people: pd.DataFrame, path: Path) -> None:
+    """Check that personas and people share a question and two groups. Errors: UserError."""
+    for column, fewest in (("question", 1), ("group", 2)):
+        own, theirs = (sorted(set(frame.loc[frame["about"] == "", column])) for frame in (personas, people))
+        if len(set(own) & set(theirs)) < fewest:
+            raise UserError(
+                f"{path} and the personas share fewer than {fewest} of column {column}: the file has "
+                f"{', '.join(theirs[:5])}, the personas {', '.join(own[:5])}"
+            )
+
+
+def measure_all(answers: Mapping[str, pd.DataFrame], people: pd.DataFrame | None, seed: int) -> pd.DataFrame:
+    """Return all measures, one row each. answers: by PLAIN and INTERVIEW."""
+    theirs = None if people is None else wide(people)
+    rows: list[tuple[str, Measured]] = []
+    for source, table in answers.items():
+        own = wide(table)
+        rows += [(source, one) for one in individuation(own, theirs, seed)]
+        rows += [(source, _gap(one)) for one in _gaps(table, own if theirs is None else theirs)]
+    if people is not None and theirs is not None:
+        rows += [(PEOPLE, _gap(one)) for one in _gaps(people, theirs)]
+    if INTERVIEW in answers:
+        rows.append((INTERVIEW, spread_change(wide(answers[INTERVIEW]), wide(answers[PLAIN]))))
+    table = pd.DataFrame([{"source": source, **one._asdict()} for source, one in rows])
+    mine = table["measure"].str.endswith("people") & (table["source"] != PEOPLE)
+    return table[~mine | ~table.duplicated(["measure", "value"])].reset_index(drop=True)
+
+
+def _gaps(table: pd.DataFrame, actual: pd.DataFrame) -> list[Measured]:
+    shared = actual[[name for name in actual.columns if name in set(table["question"])]]
+    return perception_gaps(table, shared) if (table["about"] != "").any() else []
+
+
+def _gap(one: Measured) -> Measured:
+    return one._replace(measure=f"gap: {one.measure}")
+
+
+def write(
+    answers: Mapping[str, pd.DataFrame], people: pd.DataFrame | None, title: str, spec: str, seed: int, folder: Path
+) -> Path:
+    """Write stereotypes.md, its tables (measures, distances) and its figure; return the path of the page."""
+    measures = measure_all(answers, people, seed)
+    theirs = None if people is None else wide(people)
+    sources = {**answers, **({} if people is None else {PEOPLE: people})}
+    parts = [
+        perception_distances(
+            table,
+            wide(table) if theirs is None else theirs[[q for q in theirs.columns if q in set(table["question"])]],
+            seed,
+        ).assign(source=source)
+        for source, table in sources.items()
+        if (table["about"] != "").any()
+    ]
+    distances = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    report = Report(folder, "stereotypes", f"Individuals or stereotypes: {title}")
+    if spec:
+        report.disclaim_models(spec)
+    report.add(CAPTION)
+    for source, table in sources.items():
+        lost = table["answer"].isna()
+        report.missing(
+            int(lost.sum()), len(table), f"answers of {source} are missing", count_table(table.loc[lost, "reason"])
+        )
+    report.data(measures=measures, **({"distances": distances} if parts else {}))
+    report.section("Measures")
+    report.table(measures, MEASURES)
+    gaps = measures[measures["measure"].str.startswith("gap")]
+    if len(gaps) and gaps["value"].notna().any():
+        figure = dot_plot(
+            gaps, ["source", "measure"], "value", "Seen as more extreme (points)", spec_label(spec) if spec else title
+        )
+        report.figure(figure, "stereotypes", "How far groups are seen as more extreme than they are")
+    if parts:
+        report.section("How a group is seen, against how it answers")
+        report.table(distances, DISTANCES)
+    return report.write()

@@ -1,0 +1,92 @@
+"""The command `run.py stereotypes`: are personas individuals or stereotypes, and how do they see the other group?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, model_from_args, society_from_args
+from parley.model.cli import Parser, add_option, natural
+from parley.model.progress import bar
+
+
+def stereotypes_parser() -> Parser:
+    """Return the options of `run.py stereotypes`."""
+    parser = Parser(
+        "stereotypes",
+        "Ask every persona of a set what it thinks of each topic, and what people of each party would answer. Measure how "
+        "alike the personas of a group are, and how far they see the other group from where it is (docs/stereotypes.md).",
+        "stereotypes --llm oracle,exaggeration=2 --personas twins",
+        cli.society(),
+        cli.topic("all topics on which personas take a position", default=""),
+        *cli.asking("runs/stereotypes-<time>", "the model that plays the personas", "oracle"),
+    )
+    add_option(parser, "--personas SET", "the set of personas", default="voters")
+    about = (
+        "ask again after an interview of N questions about the persona's life, which stays in the prompt (at most 10)"
+    )
+    add_option(parser, "--interview N", about, natural, default=0)
+    add_option(
+        parser,
+        "--people FILE",
+        "answers of people to compare with, a CSV: person, group, question, answer[, about]",
+        Path,
+    )
+    add_option(
+        parser, "--people-range LOW,HIGH", "lowest and highest answer in the files (default: 0,10)", default="0,10"
+    )
+    add_option(
+        parser, "--answers FILE", "answers of personas made elsewhere, as for --people; no model is called", Path
+    )
+    return parser
+
+
+def stereotypes(words: Sequence[str]) -> int:
+    """Run `run.py stereotypes`."""
+    options = stereotypes_parser().parse_args(words)
+    from parley.agents.persona_generator import in_backstories
+    from parley.analysis.alignment import stereotypes as report
+    from parley.analysis.alignment.persona_survey import PersonaSurvey, check_topics_of, run_survey
+    from parley.llm.journal import shared_ledger
+    from parley.model.scenario_run import JOURNAL
+
+    ends = _range(options.people_range)
+    people = report.read_answers(options.people, ends) if options.people else None
+    society = society_from_args(options)
+    if options.answers:
+        if options.llm or options.interview:
+            raise UserError("--answers reads finished answers: leave out --llm and --interview")
+        answers, spec, title = {report.PLAIN: report.read_answers(options.answers, ends)}, "", options.answers.stem
+        folder = results_folder(options, "stereotypes")
+    else:
+        spec, title = model_from_args(options, "oracle"), options.personas
+        topics = check_topics_of(society, split_names(options.topic), in_backstories(society))
+        surveys = {report.PLAIN: PersonaSurvey(title, topics, 0, options.seed, society.name)}
+        if options.interview:
+            surveys[report.INTERVIEW] = PersonaSurvey(title, topics, options.interview, options.seed, society.name)
+        surveys[report.PLAIN].people()  # refuses before anything is asked
+        (budget,), folder = budgets_from_args(options, spec), results_folder(options, "stereotypes")
+        places = {report.PLAIN: folder / "plain", report.INTERVIEW: folder / "interview"}
+        ledger = shared_ledger(budget, [(places[source] / JOURNAL, budget) for source in surveys])
+        answers = {
+            source: run_survey(one, spec, places[source], bar, budget, ledger) for source, one in surveys.items()
+        }
+    if people is not None:
+        report.check_common(next(iter(answers.values())), people, options.people)
+    page = report.write(answers, people, title, spec, options.seed, folder)
+    print_paths(report=page, table=folder / "measures.csv")
+    return 0
+
+
+def _range(text: str) -> tuple[float, float]:
+    """Return LOW,HIGH as numbers. Errors: UserError."""
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low = high = 0.0
+    if not low < high:
+        raise UserError(f"--people-range must be LOW,HIGH with LOW below HIGH, such as 1,7, not {text}")
+    return low, high

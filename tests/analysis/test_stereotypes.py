@@ -1,0 +1,165 @@
+"""The survey of personas: planted views of the other party, interviews turn by turn, and answers of a user."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import run
+from parley.agents.language import load_language
+from parley.agents.life_interview import ATTEMPTS, answer_problem, interview_life, life_questions
+from parley.agents.persona import load_personas
+from parley.analysis.alignment import individuation as measures
+from parley.analysis.alignment.perception import DIFFERENCE, OUT, perception_distances, perception_gaps, wide
+from parley.analysis.alignment.persona_survey import PersonaSurvey, run_survey
+from parley.analysis.alignment.stereotypes import PLAIN, measure_all, read_answers, write
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import drive
+from parley.llm.errors import UserError
+from parley.llm.request import Message, Reply
+
+TOPICS = ("racism", "abortion", "climate_change")
+
+
+@pytest.fixture(autouse=True)
+def _few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Permute 99 times instead of 999, so that the tests are quick."""
+    monkeypatch.setattr(measures, "DRAWS", 99)
+    monkeypatch.setattr("parley.analysis.alignment.perception.DRAWS", 99)
+
+
+def quiet(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:
+    return contextlib.nullcontext(lambda done: None)
+
+
+def seen(spec: str, folder: Path) -> pd.DataFrame:
+    return run_survey(PersonaSurvey("twins", TOPICS), spec, folder, quiet)
+
+
+def test_planted_exaggeration_is_found_and_none_is_not(tmp_path: Path) -> None:
+    """A speaker that puts the other party half as far again is found by gap and d; one without is not; both repeat exactly."""
+    near, far = seen("oracle", tmp_path / "near"), seen("oracle,exaggeration=1.2", tmp_path / "far")
+    gaps = {
+        name: {one.measure: one for one in perception_gaps(table, wide(table))}
+        for name, table in (("n", near), ("f", far))
+    }
+    none, planted = (gaps[name][DIFFERENCE] for name in "nf")
+    assert none.low < 0 < none.high
+    assert planted.low > 0.4
+    assert none.people == 40
+    distances = perception_distances(far, wide(far)).set_index(["seen by", "target"])
+    assert (distances.loc[OUT, "low"] > 0).all()
+    assert (distances.loc[OUT, "p"] < 0.05).all()
+    pd.testing.assert_frame_equal(seen("oracle", tmp_path / "near"), near)
+
+
+def test_gap_by_hand() -> None:
+    """Group b answers 8, a 2. Seen by a at 10, b is 2 points too extreme; seen by b at 8, it is right."""
+    rows = [(group, f"{group}{n}", "q", "", value, "") for group, value in (("a", 2.0), ("b", 8.0)) for n in range(6)]
+    for group, about, value in (("a", "a", 2.0), ("a", "b", 10.0), ("b", "a", 0.0), ("b", "b", 8.0)):
+        rows += [(group, f"{group}{n}", "q", about, value + 0.1 * n - 0.25, "") for n in range(6)]
+    table = pd.DataFrame(rows, columns=["group", "person", "question", "about", "answer", "reason"])
+    own, out, difference = perception_gaps(table, wide(table))
+    assert [round(one.value, 6) for one in (own, out, difference)] == [0.0, 2.0, 2.0]
+    few = perception_gaps(table[table["person"].str[1].astype(int) < 3], wide(table))
+    assert few[1].reason == "fewer than 5 persons"
+    table.loc[table["about"] == "b", "answer"] = np.nan
+    unknown = perception_gaps(table, wide(table))[1]
+    assert np.isnan(unknown.value)
+    assert unknown.reason == "fewer than 5 persons"
+
+
+def test_interview_turn_by_turn() -> None:
+    """Each question is asked after all answers before it; a contradiction is asked again, and ends the interview if it stays."""
+    person, language = load_personas("republican")[0], load_language("en")
+    asked = []
+
+    def answer(request: object) -> str:
+        asked.append(request)
+        return f"Answer {len(asked)}."
+
+    (lived,) = drive([interview_life(person, life_questions(language, 3), language, 0)], Fake(answer))
+    assert [len(request.messages) for request in asked] == [2, 4, 6]
+    assert [message.content for message in asked[2].messages if message.role == "assistant"] == [
+        "Answer 1.",
+        "Answer 2.",
+    ]
+    assert lived.reason == ""
+    assert len(lived.turns) == 6
+    young = (Message("system", "You are Ann, 24, a nurse."),)
+    assert answer_problem(Reply("I am happily retired, and my garden is large."), young, language)
+    assert answer_problem(Reply("I like my work."), young, language) is None
+    (broken,) = drive([interview_life(person, life_questions(language, 3), language, 0)], Fake(lambda request: " "))
+    assert broken.reason == "question 1: empty"
+    assert broken.again == ATTEMPTS
+    assert len(life_questions(load_language("de"), 99)) == len(life_questions(language, 99))
+
+
+def test_command_with_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside people whose groups are half as far apart, the slope is about 2; people named as personas give an individuation."""
+    table = seen("oracle", tmp_path / "own")
+    own = table[table["about"] == ""].copy()
+    own["answer"] = 5 + (own["answer"] - 5) / 2 + np.random.default_rng(0).normal(0, 0.5, len(own))
+    own.drop(columns=["about", "reason"]).to_csv(tmp_path / "people.csv", index=False)
+    words = [
+        "stereotypes",
+        "--personas",
+        "twins",
+        "--topic",
+        ",".join(TOPICS),
+        "--people",
+        str(tmp_path / "people.csv"),
+    ]
+    assert run.main([*words, "--out", str(tmp_path / "a")]) == 0
+    found = pd.read_csv(tmp_path / "a/measures.csv").set_index("measure")
+    slope, like = found.loc["slope on groups (people: 1)"], found.loc["individuation: r with the own person"]
+    assert 1.7 < slope["low"] < 2 < slope["high"] < 2.3
+    assert like["low"] > 0
+    assert like["p"] < 0.05
+    assert "Individuals or stereotypes" in (tmp_path / "a/stereotypes.md").read_text(encoding="utf-8")
+    capsys.readouterr()
+    words = ["stereotypes", "--answers", str(tmp_path / "people.csv"), "--out", str(tmp_path / "b")]
+    assert run.main(words) == 0
+    assert not (tmp_path / "b/stereotypes.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("person,group,question\na,b,c\n", "lacks the column answer"),
+        ("person,group,question,answer\na,b,c,11\n", "no number from 0 to 10"),
+        ("person,group,question,answer\na,b,c,x\n", "no number from 0 to 10"),
+        ("person,group,question,answer\na,,c,1\n", "every row needs"),
+        ("person,group,question,answer\na,b,c,1\na,b,c,2\n", "repeats a person"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    """A file that does not fit is refused in one line; an empty answer is missing, not zero."""
+    (tmp_path / "people.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        read_answers(tmp_path / "people.csv")
+    (tmp_path / "holes.csv").write_text("person,group,question,answer\na,b,c,\na,b,d,7\n", encoding="utf-8")
+    assert read_answers(tmp_path / "holes.csv", (1, 7))["answer"].isna().tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("people", "lost"), [(1, ""), (8, "a"), (8, "b"), (8, "ab")])
+def test_few_people_and_missing_groups_are_unknown(people: int, lost: str, tmp_path: Path) -> None:
+    """One persona a group, a group without answers, or none at all: no number is made up, and each has its reason."""
+    rng = np.random.default_rng(people)
+    rows = [
+        (group, f"{group}{person}", f"q{question}", about, math.nan if group in lost else rng.uniform(0, 10), "")
+        for group in "ab" for person in range(people) for question in range(3) for about in ("", "a", "b")
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["group", "person", "question", "about", "answer", "reason"])
+    full = table.assign(answer=rng.uniform(0, 10, len(table)))
+    found = measure_all({PLAIN: table}, full, 0)
+    mine = found[(found["source"] == PLAIN) & ~found["measure"].str.endswith("people")]
+    assert mine[["value", "low"]].isna().all(axis=None) or (people == 1 and mine["low"].isna().all())
+    assert (mine["reason"] != "").all()
+    assert write({PLAIN: table}, full, "x", "oracle", 0, tmp_path).exists()
