@@ -20,6 +20,7 @@ PURPOSES: Mapping[str, str] = {
     "perception": "a rating as people of a party would give it (`party`)",
     "questionnaire": "a closed question about oneself",
     "poll": "a closed question of a survey, asked of a member of a group",
+    "respondent": "an answer to a survey, as a person of whom other answers are known",
     "interview": "a question in free words",
     "summary": "what was said so far, in a line for each speaker",
     "bdi": "a private note: belief, desire and intention",
@@ -129,6 +130,7 @@ class Facts(TypedDict, total=False):
     acts: Sequence[str]  # what an agent can do on a social medium, in the order of the allowed answers
     posts: Sequence[tuple[str, int]]  # the posts that are shown: text and score
     options: Mapping[str, Sequence[int]]  # the numbers of the posts (from 1) that each act can be about
+    stated: Sequence[tuple[str, str]]  # what a person answered to other questions of a survey: question, answer
     # people who choose one after another, and their planner
     prior: float  # P(A) before all of them
     history: Sequence[tuple[str, float]]  # the acts so far, each with the precision of that person's signal

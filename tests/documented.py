@@ -117,6 +117,8 @@ RULES = (
     Rule(r"^run\.py correct "),
     Rule(r"^run\.py distributions planted", "--questions 6"),
     Rule(r"^run\.py distributions ", why=HERE, how="parse"),
+    Rule(r"^run\.py (predict|elicit) (\S+\.csv|.*--train)", why=HERE, how="parse"),
+    Rule(r"^run\.py (predict|elicit) ", "--people 20"),
     Rule(r"^run\.py calibrate .*pocket", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives episodes", why=LONG, how="parse"),
     Rule(r"--data cascades\.csv", why=HERE, how="parse"),

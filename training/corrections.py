@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -24,9 +24,9 @@ from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream
 from parley.training.base_model import BaseModel, base_model
-from parley.training.tuning.dataset import Example, chat, digest_of, held_out_questions
-from parley.training.tuning.model_card import read_values, write_card
-from parley.training.tuning.pipeline import require_packages, training_folders, training_key
+from parley.training.tuning.adapter import make_adapter
+from parley.training.tuning.dataset import Example, chat, held_out_questions
+from parley.training.tuning.pipeline import require_packages
 from parley.training.tuning.recipe import DPO, Recipe
 
 BEFORE, TRAINED, SHUFFLED = "before", "trained", "shuffled"
@@ -159,27 +159,12 @@ class CorrectorTraining:
 
     def adapter(self, name: str, pairs: Sequence[PreferencePair], base: BaseModel, desk: CallDesk) -> Path:
         """Return the folder of an adapter, trained unless it is there."""
-        from parley.training.tuning.trainers import train, versions
-
         recipe = replace(self.recipe, party=f"corrector-{slug(name)}", method=DPO, seed=self.study.seed).filled(
             base.kind
         )
-        examples = self.examples(pairs)
-        out = self.folder / "adapters" / recipe.name
-        if out.exists():
-            _check_same(out, recipe, examples)
-            return out
-        with (
-            training_folders(out, training_key(recipe, examples, None)) as (part, work),
-            desk.bar(recipe.name, recipe.steps(len(examples))) as progress,
-        ):
-            result = train(recipe, base, examples, [], part, work, progress=progress)
-            data: dict[str, Any] = {
-                "pairs": len(pairs), "mean margin": round(fmean(pair.margin for pair in pairs), 3),
-                "judge": self.study.judge, "digest": digest_of(examples),
-            }  # fmt: skip
-            write_card(part, recipe, {**base.card_identity, **result.identity}, data, versions(), result, USE)
-        return out
+        margin = round(fmean(pair.margin for pair in pairs), 3)
+        data: dict[str, Any] = {"pairs": len(pairs), "mean margin": margin, "judge": self.study.judge}
+        return make_adapter(self.folder, recipe, base, self.examples(pairs), data, USE, desk.bar)
 
     def examples(self, pairs: Sequence[PreferencePair]) -> list[Example]:
         """Return {"prompt", "chosen", "rejected"} per pair, in an order drawn with the seed. The prompt is that of the reply."""
@@ -191,13 +176,3 @@ class CorrectorTraining:
             examples.append({"prompt": prompt, **answers})
         stream(self.study.seed, "order").shuffle(examples)
         return examples
-
-
-def _check_same(out: Path, recipe: Recipe, examples: Sequence[Example]) -> None:
-    """Errors: UserError when the adapter there was trained with another recipe or on other pairs."""
-    values = read_values(out)
-    other = [name for name, value in asdict(recipe).items() if values["recipe"].get(name) != value]
-    if values["data"].get("digest") != digest_of(examples):
-        other.append("set of pairs")
-    if other:
-        raise UserError(f"{out} was trained with another {', '.join(other)}: give another --out")

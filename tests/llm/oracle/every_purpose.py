@@ -80,6 +80,7 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     yield ("audit-probe", "--repeats", "2", "--personas", "simple", "--out", f"{folder}/audited")
     yield ("correct", "--judge", "oracle", "--out", f"{folder}/corrected")
     yield ("distributions", "planted", "--questions", "2", "--out", f"{folder}/polled")
+    yield ("predict", "planted", "--people", "10", "--out", f"{folder}/predicted")
     yield ("personas", "--party", "democrat", "--out", f"{folder}/voters")
     yield ("personas", "--set", "enhanced", "--party", "republican", "--out", f"{folder}/enhanced")
     argued = ("--for", "It is unfair to many people.", "--against", "The law is the same for everybody.")

@@ -1,0 +1,162 @@
+"""A survey as a table: people, questions with two answers, and who gave which answer.
+
+docs/survey_prediction.md has the schema of the two files, the answers (wide or long) and the questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from parley.agents.known_person import KnownPerson, SurveyItem
+from parley.agents.language import ENGLISH, Language
+from parley.llm.errors import UserError
+from parley.llm.seeding import digest, stream
+
+Floats = NDArray[np.float64]
+PERSON, WEIGHT, QUESTION, ANSWER = "person", "weight", "question", "answer"
+ITEM_COLUMNS = ("question", "text", "yes", "no")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Answers of people to questions.
+
+    values: (people, questions), 1 for the first answer of the question, 0 for the second, NaN for none. facts: what else is known
+    of each person, by name. weights: of each person. truth: the probability of 1 that was planted, where it is known.
+    """
+
+    name: str
+    people: tuple[str, ...]
+    items: tuple[SurveyItem, ...]
+    values: Floats
+    facts: tuple[tuple[tuple[str, str], ...], ...]
+    weights: Floats
+    language: Language = ENGLISH
+    truth: Floats | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies people, questions, answers, facts and weights."""
+        parts = (self.people, self.items, self.facts, self.values.tobytes(), self.weights.tobytes(), self.language.code)
+        return digest(*map(repr, parts)).hex()
+
+    def answered(self, person: int) -> list[int]:
+        """Return the numbers of the questions that a person answered."""
+        return [int(item) for item in np.flatnonzero(np.isfinite(self.values[person]))]
+
+    def respondent(self, person: int, known: Sequence[int]) -> KnownPerson:
+        """Return what a model is shown of a person: the facts, and the answers to the questions `known`, in their order."""
+        stated = tuple((self.items[item], int(self.values[person, item])) for item in sorted(known))
+        return KnownPerson(self.facts[person], stated)
+
+    def drawn(self, count: int, seed: int) -> Survey:
+        """Return the survey of at most `count` people, drawn with the seed."""
+        if count >= len(self.people):
+            return self
+        kept = sorted(stream(seed, "people of a survey").sample(range(len(self.people)), count))
+        people, facts = tuple(self.people[n] for n in kept), tuple(self.facts[n] for n in kept)
+        truth = None if self.truth is None else self.truth[kept]
+        return replace(
+            self, people=people, facts=facts, values=self.values[kept], weights=self.weights[kept], truth=truth
+        )
+
+
+def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) -> Survey:
+    """Read a survey from a table of answers (wide or long) and a table of questions.
+
+    Errors: UserError for a file or column that is missing, a person or question that is there twice, an answer that is neither
+    of the two of its question, and a weight that is no positive number.
+    """
+    items = read_items(questions)
+    table = _read(answers, (PERSON,))
+    facts = table
+    if {QUESTION, ANSWER} <= set(table.columns):
+        facts, table = _spread(table, answers)
+    if twice := list(table[PERSON][table[PERSON].duplicated()]):
+        raise UserError(
+            f"{answers}: person {twice[0]} has two rows: give each person one, or use columns question, answer"
+        )
+    shown = [item for item in items if item.name in table.columns]
+    if not shown:
+        raise UserError(f"{answers} has no column named like a question of {questions} ({items[0].name}, ...)")
+    values = np.array([[_value(cell, item, answers) for cell in table[item.name]] for item in shown]).T.reshape(
+        -1, len(shown)
+    )
+    known = [
+        name for name in facts.columns if name not in {PERSON, WEIGHT, QUESTION, ANSWER, *(item.name for item in items)}
+    ]
+    rows = facts.drop_duplicates(PERSON).set_index(PERSON).loc[list(table[PERSON])]
+    about = tuple(
+        tuple((name, cell) for name, cell in zip(known, row, strict=True) if cell) for row in rows[known].to_numpy()
+    )
+    weights = [_weight(cell, answers) for cell in rows[WEIGHT]] if WEIGHT in rows else [1.0] * len(table)
+    return Survey(answers.name, tuple(table[PERSON]), tuple(shown), values, about, np.array(weights), language)
+
+
+def read_items(path: Path) -> tuple[SurveyItem, ...]:
+    """Read the questions of a survey: one row each, with the columns question (its name), text, yes, no."""
+    table = _read(path, ITEM_COLUMNS)
+    items = []
+    for row in table[list(ITEM_COLUMNS)].itertuples(index=False):
+        name, text, yes, no = map(str, row)
+        if not name or not text or not yes or not no or yes.lower() == no.lower():
+            raise UserError(
+                f"{path}: question {name or text!r} needs a name, a text, and two different answers (yes, no)"
+            )
+        items.append(SurveyItem(name, text, (yes, no)))
+    names = [item.name for item in items]
+    if len(set(names)) < len(names) or not names:
+        raise UserError(f"{path}: every question needs a name of its own, and there must be at least one")
+    return tuple(items)
+
+
+def _read(path: Path, needed: Sequence[str]) -> pd.DataFrame:
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path} as a table (.csv): {error}") from error
+    if absent := [name for name in needed if name not in table.columns]:
+        raise UserError(f"{path} has no column {absent[0]}: its first line must name {', '.join(needed)}")
+    return table.map(str.strip)
+
+
+def _spread(table: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of a long table (for the facts), and its answers as a wide table."""
+    twice = table[table.duplicated([PERSON, QUESTION])]
+    if len(twice):
+        person, question = twice.iloc[0][[PERSON, QUESTION]]
+        raise UserError(f"{path}: person {person} answers {question} twice: leave one row")
+    wide = table.pivot(index=PERSON, columns=QUESTION, values=ANSWER).fillna("").reset_index()
+    return table, wide
+
+
+def _value(cell: str, item: SurveyItem, path: Path) -> float:
+    known: Mapping[str, float] = {
+        "": np.nan,
+        "1": 1.0,
+        "0": 0.0,
+        item.answers[0].lower(): 1.0,
+        item.answers[1].lower(): 0.0,
+    }
+    if cell.lower() not in known:
+        raise UserError(
+            f"{path}: {cell!r} is no answer to {item.name}: write 1 or {item.answers[0]}, 0 or {item.answers[1]}, or nothing"
+        )
+    return known[cell.lower()]
+
+
+def _weight(cell: str, path: Path) -> float:
+    try:
+        weight = float(cell)
+    except ValueError:
+        weight = np.nan
+    if not 0 < weight < np.inf:
+        raise UserError(f"{path}: the weight {cell!r} is no positive number")
+    return weight

@@ -1,0 +1,243 @@
+"""Chooses the next question to a person by expected information gain, and compares this with other orders.
+
+Half of a person's answers are the rest, which is predicted; the other half may be asked. After each question the rest is
+predicted again from all answers so far. The orders: `adaptive` (the question that tells most about the rest), `random` (the
+average of several random orders), `fixed` (the order of the file). The information of a question about one answer of the rest
+is computed exactly, by going through both of its answers:
+
+    I = H(mean) - [p H(rest | 1) + (1 - p) H(rest | 0)],  mean = p P(rest | 1) + (1 - p) P(rest | 0),
+
+where p is the model's probability of answer 1. It is at least 0, and is summed over the rest. The error is the mean squared error
+of the predicted rest. The unit is the person.
+Source: *Adaptive Elicitation of Latent Information Using Natural Language*, 2025; docs/survey_prediction.md lists the departures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import entr
+
+from parley.agents.known_person import KnownPerson
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.survey_prediction.answers import Survey
+from parley.analysis.survey_prediction.asking import Asked, Interviewer
+from parley.llm.backends import identity_spec
+from parley.llm.errors import UserError
+from parley.llm.seeding import stream
+
+ADAPTIVE, RANDOM, FIXED = "adaptive", "random", "fixed"
+ORDERS: Mapping[str, str] = {
+    ADAPTIVE: "the question with the largest expected information gain about the rest",
+    RANDOM: "a random order",
+    FIXED: "the order of the questions in the file",
+}
+
+
+@dataclass(frozen=True)
+class ElicitationStudy:
+    """A survey, the model that predicts answers, and how it is asked.
+
+    steps: questions asked to each person. candidates, rest: the most questions that may be asked, and that are predicted.
+    repeats: random orders of each person, whose errors are averaged. samples: draws where the model gives no probability.
+    """
+
+    survey: Survey
+    llm: str
+    steps: int = 3
+    candidates: int = 6
+    rest: int = 6
+    repeats: int = 3
+    samples: int = 10
+    seed: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what identifies the study on any machine."""
+        return {
+            "survey": self.survey.digest, "llm": identity_spec(self.llm), "steps": self.steps, "candidates": self.candidates,
+            "rest": self.rest, "repeats": self.repeats, "samples": self.samples, "seed": self.seed,
+        }  # fmt: skip
+
+    def walks(self) -> list[Walk]:
+        """Return the walks of all people who answered enough questions. Errors: UserError if there is none."""
+        walks = []
+        for person, name in enumerate(self.survey.people):
+            drawn = stream(self.seed, "questions of a person", name).sample(
+                own := self.survey.answered(person), len(own)
+            )
+            half = min(len(own) // 2, self.candidates)
+            asked, rest = sorted(drawn[:half]), tuple(sorted(drawn[half : half + self.rest]))
+            if half < self.steps + 1:
+                continue
+            walks += [Walk(person, ADAPTIVE, 0, rest, asked), Walk(person, FIXED, 0, rest, asked)]
+            for repeat in range(self.repeats):
+                order = stream(self.seed, "random order", name, repeat).sample(asked, half)
+                walks.append(Walk(person, RANDOM, repeat, rest, order))
+        if not walks:
+            raise UserError(
+                f"no person of {self.survey.name} has {2 * (self.steps + 1)} answers, which --steps {self.steps} needs: set "
+                "fewer --steps"
+            )
+        return walks
+
+    def planned_calls(self) -> int:
+        """Return the most questions that the model is asked. Equal questions about different people are asked once."""
+        calls = 0
+        for walk in self.walks():
+            calls += (self.steps + 1) * len(walk.rest)
+            if walk.order == ADAPTIVE:
+                calls += sum((len(walk.left) - asked) * (1 + 2 * len(walk.rest)) for asked in range(self.steps))
+        return calls
+
+
+@dataclass
+class Walk:
+    """One person asked in one order. left: the questions not asked yet, in their order. known: those asked."""
+
+    person: int
+    order: str
+    repeat: int
+    rest: tuple[int, ...]
+    left: list[int]
+    known: list[int] = field(default_factory=list)
+    gain: float = float("nan")
+    """The expected information gain of the last question, in nats, if it was chosen by it."""
+
+    def take(self, item: int) -> None:
+        """Ask a question."""
+        self.left = [other for other in self.left if other != item]
+        self.known = [*self.known, item]
+
+
+def run_elicitation(study: ElicitationStudy, interviewer: Interviewer) -> pd.DataFrame:
+    """Ask all people in all orders; return one row per walk and number of questions asked (0 to `steps`).
+
+    Columns: person, order, repeat, asked, question (the last one), gain, error (NaN if a prediction of the rest is missing).
+    """
+    walks, rows = study.walks(), []
+    for asked in range(study.steps + 1):
+        if asked:
+            _choose(study, walks, interviewer, asked)
+        errors = _errors(study, walks, interviewer, asked)
+        for walk, error in zip(walks, errors, strict=True):
+            last = study.survey.items[walk.known[-1]].name if walk.known else ""
+            person = study.survey.people[walk.person]
+            rows.append([person, walk.order, walk.repeat + 1, asked, last, walk.gain, error])
+    return pd.DataFrame(rows, columns=["person", "order", "repeat", "asked", "question", "gain", "error"])
+
+
+def _errors(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, asked: int) -> list[float]:
+    survey = study.survey
+    questions = [_questions(survey.respondent(walk.person, walk.known), survey, walk.rest) for walk in walks]
+    flat = iter(interviewer.predict([one for own in questions for one in own], f"predictions after {asked}"))
+    errors = []
+    for walk in walks:
+        predicted = np.array([next(flat) for _ in walk.rest], dtype=float)
+        errors.append(float(np.mean((predicted - survey.values[walk.person, list(walk.rest)]) ** 2)))
+    return errors
+
+
+def _choose(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, asked: int) -> None:
+    """Ask each person the next question of its order."""
+    adaptive = [walk for walk in walks if walk.order == ADAPTIVE]
+    for walk, gains in zip(adaptive, _gains(study, adaptive, interviewer, asked), strict=True):
+        known = [gain for gain in gains if np.isfinite(gain)]
+        best = gains.index(max(known)) if known else 0
+        walk.gain = gains[best]
+        walk.take(walk.left[best])
+    for walk in walks:
+        if walk.order != ADAPTIVE:
+            walk.take(walk.left[0])
+
+
+def _gains(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, asked: int) -> list[list[float]]:
+    """Return the expected information gain of each question left, by walk; NaN where a prediction is missing."""
+    survey, questions = study.survey, list[Asked]()
+    for walk in walks:
+        now = survey.respondent(walk.person, walk.known)
+        for item in walk.left:
+            questions += _questions(now, survey, [item])
+            for value in (1, 0):
+                questions += _questions(_with_answer(now, survey, item, value), survey, walk.rest)
+    flat, gains = iter(interviewer.predict(questions, f"choices of question {asked}")), []
+    for walk in walks:
+        own = []
+        for _ in walk.left:
+            chance = np.array(next(flat), dtype=float)
+            yes, no = (np.array([next(flat) for _ in walk.rest], dtype=float) for _ in (1, 0))
+            own.append(information_gain(float(chance), yes, no))
+        gains.append(own)
+    return gains
+
+
+def _questions(respondent: KnownPerson, survey: Survey, items: Iterable[int]) -> list[Asked]:
+    return [(respondent, survey.items[item]) for item in items]
+
+
+def _with_answer(respondent: KnownPerson, survey: Survey, item: int, value: int) -> KnownPerson:
+    """Return what would be known after an answer, with all answers in the order of the file."""
+    places = {one.name: place for place, one in enumerate(survey.items)}
+    stated = [*respondent.stated, (survey.items[item], value)]
+    return respondent._replace(stated=tuple(sorted(stated, key=lambda one: places[one[0].name])))
+
+
+def information_gain(chance: float, yes: np.ndarray, no: np.ndarray) -> float:
+    """Return how much an answer is expected to tell about the rest, in nats, summed over the rest; NaN if one is missing.
+
+    chance: the probability of answer 1. yes, no: the probabilities of 1 of the rest after answer 1 and after answer 0.
+
+    >>> round(information_gain(0.5, np.array([1.0]), np.array([0.0])), 3), information_gain(0.5, np.array([0.3]), np.array([0.3]))
+    (0.693, 0.0)
+    """
+    mean = chance * yes + (1 - chance) * no
+    gains = _entropy(mean) - chance * _entropy(yes) - (1 - chance) * _entropy(no)
+    return max(float(gains.sum()), 0.0) if np.isfinite(gains).all() else float("nan")
+
+
+def _entropy(share: np.ndarray) -> np.ndarray:
+    return np.asarray(entr(share) + entr(1 - share), dtype=float)
+
+
+def by_person(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the error of each person (rows: person and questions asked; columns: orders), random orders averaged.
+
+    A person with a missing error in one repeat of an order has none in that order.
+    """
+    wide = rows.groupby(["person", "asked", "order"], sort=False)["error"].agg(lambda one: one.mean(skipna=False))
+    return wide.unstack("order")[list(ORDERS)]
+
+
+def error_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per order and number of questions asked: people, error, and its difference from random orders.
+
+    Intervals are over people; a difference is within people who have an error in both orders.
+    """
+    people, table = by_person(rows), []
+    for order in ORDERS:
+        for asked, part in people.groupby(level="asked"):
+            values = part[order].dropna().to_numpy(dtype=float)
+            pairs = (part[order] - part[RANDOM]).dropna().to_numpy(dtype=float)
+            (low, high), (less, more) = mean_interval(values), mean_interval(pairs)
+            mean, difference = (float(one.mean()) if len(one) else np.nan for one in (values, pairs))
+            table.append([order, asked, len(values), mean, low, high, len(pairs), difference, less, more])
+    ends = ["error", "error_low", "error_high", "pairs", "difference", "difference_low", "difference_high"]
+    return pd.DataFrame(table, columns=["order", "asked", "people", *ends])
+
+
+def overall_difference(rows: pd.DataFrame, order: str = ADAPTIVE, other: str = RANDOM) -> dict[str, float]:
+    """Return the error of an order minus that of another, averaged over 1 to all questions asked, within people."""
+    people = by_person(rows)
+    asked = people[people.index.get_level_values("asked") > 0]
+    means = (asked[order] - asked[other]).groupby(level="person", sort=False).agg(lambda one: one.mean(skipna=False))
+    values = means.dropna().to_numpy(dtype=float)
+    low, high = mean_interval(values)
+    return {
+        "people": len(values),
+        "difference": float(values.mean()) if len(values) else np.nan,
+        "low": low,
+        "high": high,
+    }

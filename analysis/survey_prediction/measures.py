@@ -1,0 +1,149 @@
+"""How well predicted probabilities find the answers of people: AUC, correlations, their intervals, and the null.
+
+auc        the probability that an answer of 1 was predicted higher than an answer of 0, over all answers of a test set. Interval
+           over people, whose answers are not independent: Obuchowski 1997, Biometrics 53(2) (DeLong's placements, by cluster)
+auc_within the same between people within each question, averaged over questions; 0.5 without knowledge of the person. Interval
+           over questions
+r          Pearson's correlation of probability and answer, over all answers. Interval over people
+rho        Pearson's correlation of the predicted and the observed (weighted) share of 1, over questions. Interval over questions
+brier      the mean squared error of the probability. Interval over people
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from parley.analysis.bootstrap import Ends, correlation, correlation_interval, mean_interval, reach_of_mean
+from parley.analysis.survey_prediction.answers import Floats
+from parley.analysis.survey_prediction.splits import Mask
+from parley.llm.seeding import derive
+
+MEASURES: Mapping[str, str] = {
+    "auc": "the chance that an answer of 1 was predicted higher than an answer of 0",
+    "auc_within": "the same between people within a question, averaged over questions (0.5: nothing known of the person)",
+    "r": "correlation of probability and answer",
+    "rho": "correlation of predicted and observed shares, over questions",
+    "brier": "mean squared error of the probability",
+}
+SHUFFLES = 200
+
+
+class ClusteredAuc(NamedTuple):
+    """An AUC, and the part of its error that comes from each person (they sum to 0). NaN without both answers."""
+
+    value: float
+    parts: Floats
+    people: int
+
+    def interval(self) -> Ends:
+        """Return the 95% interval over people."""
+        return _around(self.value, self.parts, self.people)
+
+
+def clustered_auc(answers: Floats, predicted: Floats, people: np.ndarray, count: int) -> ClusteredAuc:
+    """Return the AUC of predictions. answers: 0 or 1. people: the number (from 0 to count - 1) of each answer's person.
+
+    >>> clustered_auc(np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.9, 0.1, 0.4, 0.6]), np.arange(4), 4).value
+    0.75
+    """
+    ones, zeros = predicted[answers == 1], predicted[answers == 0]
+    if not len(ones) or not len(zeros):
+        return ClusteredAuc(math.nan, np.full(count, np.nan), 0)
+    ranks = rankdata(predicted)
+    above = (ranks[answers == 1] - rankdata(ones)) / len(zeros)
+    below = 1 - (ranks[answers == 0] - rankdata(zeros)) / len(ones)
+    value, parts = float(above.mean()), np.zeros(count)
+    np.add.at(parts, people[answers == 1], (above - value) / len(ones))
+    np.add.at(parts, people[answers == 0], (below - value) / len(zeros))
+    return ClusteredAuc(value, parts, len(np.unique(people)))
+
+
+def _around(value: float, parts: Floats, units: int) -> Ends:
+    error = np.sqrt(units / max(units - 1, 1) * np.sum(parts**2))
+    reach = float(reach_of_mean(np.array([error]), np.array([units]))[0])
+    return value - reach, value + reach
+
+
+def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> dict[str, float]:
+    """Return the measures of the answers in a test set that have a prediction, with `_low` and `_high`.
+
+    people, questions, answers: what they are over. lacking: answers of the test set without a prediction.
+    """
+    known = mask & np.isfinite(predicted)
+    people, items = np.nonzero(known)
+    answers, guesses = values[known], predicted[known]
+    whole = clustered_auc(answers, guesses, people, len(values))
+    each = np.array(
+        [one for item in np.unique(items) if math.isfinite(one := _auc(answers[items == item], guesses[items == item]))]
+    )
+    sums = _sums(guesses, answers, people)
+    shares = _share_sums(values, predicted, known, weights)
+    squares = pd.Series((guesses - answers) ** 2).groupby(people).mean().to_numpy(dtype=float)
+    row: dict[str, float] = {
+        "people": len(np.unique(people)), "questions": len(np.unique(items)), "answers": len(answers),
+        "lacking": int(mask.sum() - known.sum()),
+    }  # fmt: skip
+    found: dict[str, tuple[float, Ends]] = {
+        "auc": (whole.value, whole.interval()),
+        "auc_within": (float(each.mean()) if len(each) else math.nan, mean_interval(each)),
+        "r": (float(correlation(sums.sum(axis=0))), correlation_interval(sums)),
+        "rho": (float(correlation(shares.sum(axis=0))), correlation_interval(shares)),
+        "brier": (float(squares.mean()) if len(squares) else math.nan, mean_interval(squares)),
+    }
+    for name, (value, (low, high)) in found.items():
+        row |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    return row
+
+
+def _auc(answers: Floats, predicted: Floats) -> float:
+    return clustered_auc(answers, predicted, np.zeros(len(answers), dtype=int), 1).value
+
+
+def _sums(x: Floats, y: Floats, groups: np.ndarray) -> Floats:
+    rows = pd.DataFrame(np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]))
+    return np.asarray(rows.groupby(groups).sum(), dtype=float).reshape(-1, 6)
+
+
+def _share_sums(values: Floats, predicted: Floats, known: Mask, weights: Floats) -> Floats:
+    """Return one row per question for `correlation`: x its predicted share, y its observed share."""
+    of = np.where(known, weights[:, None], 0.0)
+    asked = of.sum(axis=0) > 0
+    total = of.sum(axis=0)[asked]
+    x, y = ((of * np.where(known, one, 0.0)).sum(axis=0)[asked] / total for one in (predicted, values))
+    return np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
+
+
+def auc_difference(values: Floats, predicted: Floats, other: Floats, mask: Mask) -> dict[str, float]:
+    """Return the AUC of `predicted` minus that of `other`, on the answers that both predict, with its interval over people."""
+    known = mask & np.isfinite(predicted) & np.isfinite(other)
+    people, answers = np.nonzero(known)[0], values[known]
+    first, second = (clustered_auc(answers, one[known], people, len(values)) for one in (predicted, other))
+    difference = first.value - second.value
+    low, high = _around(difference, first.parts - second.parts, first.people)
+    return {"answers": len(answers), "difference": difference, "difference_low": low, "difference_high": high}
+
+
+def shuffled_range(values: Floats, predicted: Floats, mask: Mask, seed: int) -> Ends:
+    """Return where 95% of AUCs are if the answers to each question are dealt to other people of the test set.
+
+    The shares of the questions stay, so the range is what the questions alone give. (nan, nan) without both answers.
+    """
+    known = mask & np.isfinite(predicted)
+    items = np.nonzero(known)[1]
+    answers, guesses, rng = values[known], predicted[known], np.random.default_rng(derive(seed, "shuffled answers"))
+    order = np.argsort(items, kind="stable")
+    ends = np.flatnonzero(np.diff(items[order])) + 1
+    results = []
+    for _ in range(SHUFFLES):
+        dealt = np.concatenate([rng.permutation(part) for part in np.split(answers[order], ends)])
+        results.append(_auc(dealt, guesses[order]))
+    if not np.isfinite(results).all():
+        return math.nan, math.nan
+    low, high = np.quantile(results, [0.025, 0.975])
+    return float(low), float(high)
