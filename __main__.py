@@ -210,6 +210,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "audit": ("analysis.commands.card", "make the bias card of a model"),
         "compare": ("analysis.commands.compare", "compare runs, or bias cards"),
         "audit-probe": ("analysis.commands.audit_probe", "measure variance and order effects of a survey question"),
+        "wave": ("analysis.commands.waves", "ask a questionnaire on one date, with and without steering sentences"),
+        "compare-waves": ("analysis.commands.waves", "compare models and dates that answered the same questionnaire"),
+        "panel": ("analysis.commands.panel", "ask the same people again, with and without their earlier answers"),
         "validate": ("analysis.commands.validate", "check whether personas answer as their party would"),
         "stereotypes": (
             "analysis.commands.stereotypes",
@@ -231,6 +234,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "judge": ("analysis.commands.judge", "let a model score every statement of a run"),
         "analyse": ("analysis.commands.analyse", "compare conditions in a table of scores"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
+        "dissonance": (
+            "analysis.commands.dissonance",
+            "fit how much people prefer beliefs near their own, from choices",
+        ),
         "rhetoric": ("analysis.commands.judge", "let a model tag appeals to reason, emotion and character"),
         "deviation": ("analysis.commands.judge", "let a model judge how far versions of a story are from the report"),
         "sentiment": ("analysis.commands.judge", "let a model score how negative or positive posts are, by round"),

@@ -181,6 +181,17 @@ RULES = (
     Rule(r"^run\.py audit-probe", "--repeats 2 --personas simple"),
     Rule(r"^run\.py stereotypes .*(--people|--answers) ", why="needs a table of your own; tests make one", how="parse"),
     Rule(r"^run\.py stereotypes", "--personas simple --topic racism"),
+    Rule(
+        r"^run\.py panel .*--data", why="needs a panel of the user; tests/analysis/test_panel.py has one", how="parse"
+    ),
+    Rule(
+        r"^run\.py dissonance",
+        why="needs choices of the user; tests/analysis/test_belief_choices.py has some",
+        how="parse",
+    ),
+    Rule(r"^run\.py panel\b", "--llm oracle --topic racism --people 5"),
+    Rule(r"^run\.py wave\b", "--llm oracle --repeats 1"),
+    Rule(r"^run\.py compare-waves", why="tests/analysis/test_waves.py compares waves", how="parse"),
     Rule(r"^run\.py validate", "--personas simple"),
     Rule(r"^run\.py representatives substitute", "--limit 2 --repetitions 1"),
     Rule(

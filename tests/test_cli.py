@@ -32,6 +32,8 @@ ASKING = {
     "archetypes": f"{SMALL} --size 2",
     "audit": "--topic racism --blocks 2 --sections bias --set rounds=1",
     "audit-probe": "--personas simple --repeats 2",
+    "panel": "--topic racism --waves 2 --people 1",
+    "wave": "--topic racism --repeats 2",
     "validate": "--judge oracle --personas simple",
     "calibrate": SMALL,
     "train": "--party republican --questions 2 --answers 1",
@@ -70,11 +72,12 @@ DEBATING = [
     if SMALL in given or name in ("intervene", "guidance", "refutation", "fine-tuned", "structured")
 ]
 SILENT = {
-    "population", "surrogate", "fit-law", "branches", "compare", "export", "export-network", "show", "report", "analyse", "human",
+    "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
+    "export-network", "show", "report", "analyse", "human", "dissonance",
     "completion", "new", "check",
     "representatives train", "representatives grid",
 }  # fmt: skip
-"""Every command that asks none: what it does is computed, or trained."""
+"""Every command that asks none: what it does is computed, or trained. `dissonance` can let a model embed texts."""
 NOT_TRIED = ("fine-tuned", "representatives measure", "branch")
 """Commands whose budget is not tried here: they need an adapter, or journaled calls that would count as well."""
 LOCAL = ("train", "fine-tuned", "sweep-lora", "representatives measure")

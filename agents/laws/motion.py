@@ -36,7 +36,7 @@ class Motion:
         if opinions.ndim > 1 and not law.vectors:
             raise ValueError(
                 "it moves opinions of one dimension: leave out the dimensions, or choose degroot, friedkin_johnsen, "
-                "hegselmann_krause or deffuant"
+                "hegselmann_krause, deffuant or dissonance"
             )
         stubborn = draw_stubborn(law.stubborn, people, generator)
         return cls(law.begin(opinions, replace(people, stubborn=stubborn)), stubborn)

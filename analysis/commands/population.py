@@ -30,8 +30,8 @@ def population_parser() -> Parser:
         cli.out("runs/population-<time>"),
     )
     about = (
-        "the opinion-dynamics model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, voter, q_voter, sznajd, "
-        "altafini, jager_amblard, surrogate:FILE of run.py surrogate, or ./FILE.py\noptions of every model: noise=SD, "
+        "the opinion-dynamics model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, voter, q_voter, sznajd, altafini, "
+        "jager_amblard, dissonance, surrogate:FILE of run.py surrogate, or ./FILE.py\noptions of every model: noise=SD, "
         "stubborn=SHARE, pull=SHARE,toward=POINT,fade=FACTOR"
     )
     add_option(parser, "--law NAME[:FILE][,key=value]", about, required=True)
@@ -44,7 +44,7 @@ def population_parser() -> Parser:
     add_option(parser, "--steps N", "number of steps to simulate", natural, default=20)
     about = "stop as soon as no opinion moved more than SHIFT points in a step (default: run all steps)"
     add_option(parser, "--until SHIFT", about, amount)
-    about = "number of opinions of each agent; several for degroot, friedkin_johnsen, hegselmann_krause and deffuant"
+    about = "number of opinions of each agent; several for degroot, friedkin_johnsen, hegselmann_krause, deffuant, dissonance"
     add_option(parser, "--dimensions N", about, positive, default=1)
     add_option(
         parser, "--every K", "save the attitudes after every K-th step (default: 1, each step)", natural, default=1

@@ -19,7 +19,7 @@ from parley.environments.sparse_graphs import ring, small_world
 from parley.llm.errors import UserError
 
 OURS = [name for name in LAWS.builtin() if name not in ("surrogate", "fitted")]
-VECTORS = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
+VECTORS = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant", "dissonance")
 
 
 @check_each("name", OURS)

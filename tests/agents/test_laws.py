@@ -26,7 +26,7 @@ CLASSICAL = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
 
 def test_the_folder_is_the_registry() -> None:
     """One file is one law, and modules that laws share are none."""
-    new = ("altafini", "fitted", "jager_amblard", "q_voter", "surrogate", "sznajd", "voter")
+    new = ("altafini", "dissonance", "fitted", "jager_amblard", "q_voter", "surrogate", "sznajd", "voter")
     assert set(LAWS.builtin()) == {*CLASSICAL, *new}
     assert all(LAWS.file(name) is None and LAWS.find(name) for name in LAWS.builtin())
     assert open_law("deffuant,epsilon=1.5,mu=0.25") == Deffuant(1.5, 0.25)

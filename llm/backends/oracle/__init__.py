@@ -21,6 +21,7 @@ people or about large language models.
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
     corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
+    steadiness.py      how often a person in a panel repeats its earlier answer
     self_facts.py      reads from a persona who a person is
     persuasion.py      reads, rates and writes messages with an aim, by the law of persuasion_law.py
     perception.py      what it thinks that people of a party would answer, by a planted law
@@ -42,8 +43,8 @@ changes the answers to a survey, and peaked how uneven these answers are (survey
 Bayesian hearer with these weights of the three appeals, and report is the noise of what it reports (`--llm
 oracle,logos=1,report=0.3`; belief_network.py); then kappa, mu, sigma and epsilon have no effect. taste, place, longer, gain and
 advice say which of two messages persuades it (`--llm oracle,taste=0,place=1`; persuasion_law.py). exaggeration is how far a
-person sees another party from its own, 1 being right (`--llm oracle,exaggeration=2`). society is whose banks it has, and a run
-sets it.
+person sees another party from its own, 1 being right (`--llm oracle,exaggeration=2`). steady is how often a person repeats an
+earlier answer of which it is reminded (steadiness.py). society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -110,6 +111,7 @@ def open_backend(
     gain: float = READER.gain,
     advice: float = READER.advice,
     exaggeration: float = 1.0,
+    steady: float = 0.0,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -126,6 +128,8 @@ def open_backend(
         )
     if not (0 <= quotes <= 1 and 0 <= fabricates <= 1):
         raise UserError("oracle: quotes and fabricates must be from 0 to 1, as in oracle,quotes=0")
+    if not 0 <= steady <= 1:
+        raise UserError("oracle: steady must be from 0 to 1, as in oracle,steady=0.5")
     emotions, corrections = EmotionLaw(contagion, volatility), CorrectionLaw(quotes, fabricates)
     emotions.check()
     guidance = GuidanceLaw(tone, empathic_tone, factual_tone, empathic_attitude, factual_attitude)
@@ -153,6 +157,7 @@ def open_backend(
         network=_network(logos, pathos, ethos, report),
         persuasion=persuasion,
         exaggeration=exaggeration,
+        steady=steady,
     )
 
 

@@ -64,7 +64,8 @@ class Oracle(Speaker):
         reader = {} if self.persuasion == READER else {"persuasion": self.persuasion._asdict()}
         perception = {} if self.exaggeration == 1 else {"exaggeration": self.exaggeration}
         base = identity | acts | chooser | emotions | law | traits | story | guidance | events
-        return base | survey | network | reader | perception
+        steady = {"steady": self.steady} if self.steady else {}
+        return base | survey | network | reader | perception | steady
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""

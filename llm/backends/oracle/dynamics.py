@@ -373,6 +373,7 @@ class Speaker:
     With a `network` the attitude follows from it alone (belief_network.py).
     `persuasion` is how strong messages are for it (persuasion_law.py).
     `exaggeration` is how far away it sees another party (perception.py).
+    `steady` is how often it repeats an earlier answer (steadiness.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -394,6 +395,7 @@ class Speaker:
         network: BeliefNetwork | None = None,
         persuasion: PersuasionLaw = READER,
         exaggeration: float = 1.0,
+        steady: float = 0.0,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -411,6 +413,7 @@ class Speaker:
         self.network = network
         self.persuasion = persuasion
         self.exaggeration = exaggeration
+        self.steady = steady
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""

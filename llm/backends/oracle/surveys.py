@@ -20,6 +20,7 @@ from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_questions import answer_self, decline, kinds_of
 from parley.llm.backends.oracle.speech import body_of
 from parley.llm.backends.oracle.stance import standing, unknown, unread_notes
+from parley.llm.backends.oracle.steadiness import repeated
 from parley.llm.purposes import RatingScale
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
@@ -72,7 +73,8 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
     if not topic or not stated:
         return unknown(reading)
     attitude, unread = speaker.attitude(reading)
-    reply = pick(reading, stated.shares(stated.value(attitude)), stated.text, reading.ask, attitude)
+    shares = repeated(reading, scale, stated.shares(stated.value(attitude)), speaker.steady)
+    reply = pick(reading, shares, stated.text, reading.ask, attitude)
     reply.notes = unread_notes(unread)
     return reply
 

@@ -1,0 +1,215 @@
+"""Which of two beliefs people take, given how far both are from the beliefs that they have: relative dissonance.
+
+A person's position is the mean of the vectors of the beliefs that it took before. The relative dissonance of a pair A, B is
+d(A) / d(B), with Euclidean distances to that position. The fit is P(A) = 1 / (1 + r^slope): a logistic regression on log d(B) -
+log d(A) without a constant, with errors clustered by person. Without an effect of dissonance the slope is 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+from statsmodels.discrete.discrete_model import Logit
+
+from parley.agents.laws import Codes
+from parley.analysis.bootstrap import FEWEST, Floats, clustered_share_interval
+from parley.analysis.journaled_calls import run_journaled
+from parley.llm.budget import NO_LIMIT, Budget
+from parley.llm.driver import Bar, Conversation, ask
+from parley.llm.errors import UserError
+from parley.llm.purposes import EMBEDDING
+from parley.llm.request import Message, Request, Sampling
+from parley.llm.seeding import derive
+
+SHUFFLES = 199
+BINS = 6
+COLUMNS = ("person", "chosen", "rejected")
+
+
+def read_choices(path: Path) -> pd.DataFrame:
+    """Return choices in the order of the file: person, chosen, rejected (and `order`, if the file has it, sorts them by person).
+
+    Errors: UserError for a file that does not fit.
+    """
+    table = _read_table(path, COLUMNS)
+    if "order" in table.columns:
+        table = table.assign(order=pd.to_numeric(table["order"], errors="coerce"))
+        if table["order"].isna().any():
+            raise UserError(f"{path}: an order is no number")
+        table = table.sort_values(["person", "order"], kind="stable")
+    if (table["chosen"] == table["rejected"]).any():
+        raise UserError(f"{path}: a row has the same belief as chosen and rejected")
+    return table[list(COLUMNS)].reset_index(drop=True)
+
+
+def read_beliefs(path: Path) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Return vectors by belief (columns of numbers), and their texts where the file has a column `text`.
+
+    Errors: UserError for a file that does not fit.
+    """
+    table = _read_table(path, ("belief",))
+    if table["belief"].duplicated().any():
+        raise UserError(
+            f"{path}: two rows have the same belief: {table['belief'][table['belief'].duplicated()].iloc[0]}"
+        )
+    table = table.set_index("belief")
+    texts = table.pop("text") if "text" in table.columns else None
+    vectors = table.apply(pd.to_numeric, errors="coerce").astype(float)
+    if not np.isfinite(vectors.to_numpy()).all():
+        raise UserError(f"{path}: every column other than belief and text must be a number of the vector")
+    if vectors.empty and texts is None:
+        raise UserError(f"{path} has neither a vector nor a text for each belief")
+    return vectors, texts
+
+
+def _read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
+    if lacking := [name for name in columns if name not in table.columns]:
+        raise UserError(f"{path} lacks the column {lacking[0]}: it needs {', '.join(columns)}")
+    if table.empty or (table[list(columns)] == "").any(axis=None):
+        raise UserError(f"{path}: it needs rows, and each row needs {', '.join(columns)}")
+    return table
+
+
+def embed(texts: pd.Series, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
+    """Return vectors by belief from a model that embeds texts; a belief without a vector is left out.
+
+    The folder keeps a journal. Errors: UserError if the model embeds nothing.
+    """
+    conversations = [_embed_text(str(text)) for text in texts]
+    vectors = run_journaled(
+        conversations, spec, folder, bar, "embeddings", budget, None, lambda one: one if isinstance(one, str) else None
+    )
+    known = {belief: one for belief, one in zip(texts.index, vectors, strict=True) if not isinstance(one, str)}
+    if not known:
+        raise UserError(
+            f"{spec} gave no embedding of any belief: choose a model that embeds texts, as in openai:MODEL,api=embeddings"
+        )
+    return pd.DataFrame.from_dict(known, orient="index", dtype=float)
+
+
+def _embed_text(text: str) -> Conversation[list[float] | str]:
+    """Return the embedding of a text, or the name of the failure."""
+    reply = yield from ask(Request((Message("user", text),), Sampling(0.0, 1), 0, purpose=EMBEDDING))
+    if reply.failure or not (reply.text or "").lstrip().startswith("["):
+        return reply.failure.name if reply.failure else "no_embeddings"
+    return [float(value) for value in json.loads(reply.text or "")]
+
+
+class Exposures(NamedTuple):
+    """Choices as places of beliefs among the vectors, for beliefs that have one.
+
+    people: (n,) codes. chosen, rejected: (n,) places; -1: a belief without a vector. earlier: (n, beliefs) rows that average the
+    vectors of what the person took before; an empty row for a first choice.
+    """
+
+    people: Codes
+    chosen: Codes
+    rejected: Codes
+    earlier: csr_array
+
+    def distances(self, vectors: Floats) -> tuple[Floats, Floats]:
+        """Return the distances of the chosen and of the rejected belief to the person's position; NaN where one is unknown."""
+        position, known = self.earlier @ vectors, np.diff(self.earlier.indptr) > 0
+        known = known & (self.chosen >= 0) & (self.rejected >= 0)
+        near, far = (np.linalg.norm(vectors[side] - position, axis=1) for side in (self.chosen, self.rejected))
+        return np.where(known, near, np.nan), np.where(known, far, np.nan)
+
+
+def exposures(choices: pd.DataFrame, beliefs: pd.Index) -> Exposures:
+    """Return the choices by place. Every earlier choice of a person counts alike, also the same belief taken twice."""
+    people = choices["person"].astype("category").cat.codes.to_numpy(dtype=np.int64)
+    chosen, rejected = (beliefs.get_indexer(choices[side]).astype(np.int64) for side in ("chosen", "rejected"))
+    taken: dict[int, list[int]] = {}
+    rows, columns, values = [], [], []
+    for place, (person, belief) in enumerate(zip(people.tolist(), chosen.tolist(), strict=True)):
+        before = taken.setdefault(person, [])
+        rows += [place] * len(before)
+        columns += before
+        values += [1 / max(len(before), 1)] * len(before)
+        if belief >= 0:
+            before.append(belief)
+    return Exposures(people, chosen, rejected, csr_array((values, (rows, columns)), (len(choices), len(beliefs))))
+
+
+def pairs(choices: pd.DataFrame, vectors: pd.DataFrame) -> pd.DataFrame:
+    """Return choices with the distances to the person's position before them: person, chosen, rejected, near, far.
+
+    near and far: distances of the chosen and of the rejected belief; NaN for a first choice and for a belief without a vector.
+    """
+    near, far = exposures(choices, vectors.index).distances(vectors.to_numpy(dtype=float))
+    return choices.assign(near=near, far=far)
+
+
+def fit(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the slope of choices on relative dissonance, from `pairs`.
+
+    people, choices (with both distances above 0), left_out, nearer (share that took the nearer belief), slope with its interval
+    over people, and reason (why the slope or its interval is unknown).
+    """
+    used = rows[(rows["near"] > 0) & (rows["far"] > 0)]
+    gain = (np.log(used["far"]) - np.log(used["near"])).to_numpy(dtype=float)
+    people = used["person"].astype("category").cat.codes.to_numpy()
+    counts = {"people": used["person"].nunique(), "choices": len(used), "left_out": len(rows) - len(used)}
+    row = counts | {"nearer": float((gain > 0).mean()) if len(gain) else np.nan}
+    row |= {"slope": np.nan, "low": np.nan, "high": np.nan, "reason": ""}
+    if not len(gain) or not np.ptp(gain) > 0:
+        return row | {"reason": "no variation of relative dissonance"}
+    if (gain >= 0).all() or (gain <= 0).all():
+        return row | {"reason": "every choice is on one side, so no finite slope fits"}
+    fitted = _logit(gain, people)
+    row["slope"] = float(fitted.params[0])
+    if counts["people"] < FEWEST:
+        return row | {"reason": f"fewer than {FEWEST} people"}
+    low, high = fitted.conf_int()[0]
+    return row | {"low": float(low), "high": float(high)}
+
+
+def _logit(gain: Floats, people: np.ndarray) -> Any:
+    """Fit the choices. Which of the two beliefs is called first is arbitrary and changes nothing; here it alternates."""
+    took = np.arange(len(gain)) % 2
+    signs = np.where(took == 1, 1.0, -1.0)
+    kept = {"groups": people}
+    return Logit(took, (gain * signs)[:, None]).fit(disp=0, cov_type="cluster", cov_kwds=kept, use_t=True)
+
+
+def shuffled_slopes(choices: pd.DataFrame, vectors: pd.DataFrame, count: int = SHUFFLES) -> Floats:
+    """Return the slopes if vectors are shuffled among beliefs: the null. A slope that is unknown is left out."""
+    rng, matrix = np.random.default_rng(derive(0, "dissonance")), vectors.to_numpy(dtype=float)
+    exposed, slopes = exposures(choices, vectors.index), []
+    for _ in range(count):
+        near, far = exposed.distances(rng.permutation(matrix))
+        slopes.append(fit(pd.DataFrame({"person": exposed.people, "near": near, "far": far}))["slope"])
+    return np.array([slope for slope in slopes if np.isfinite(slope)])
+
+
+def by_ratio(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the probability to choose as a function of relative dissonance: a row per bin of equal size.
+
+    ratio (geometric mean of d(A) / d(B), A being the first of the two by name), choices, people, share that took A with its
+    interval over people.
+    """
+    used = rows[(rows["near"] > 0) & (rows["far"] > 0)]
+    first = used["chosen"] < used["rejected"]
+    log = (np.log(used["near"]) - np.log(used["far"])) * np.where(first, 1, -1)
+    if not len(used):
+        return pd.DataFrame(columns=["ratio", "choices", "people", "share", "low", "high"])
+    bins = pd.qcut(log.rank(method="first"), min(BINS, len(used)), labels=False)
+    found = []
+    for _, part in used.assign(log=log, took=first.astype(float)).groupby(bins):
+        own = part.groupby("person")["took"].agg(["sum", "size"]).to_numpy(dtype=float)
+        low, high = clustered_share_interval(own[:, 0], own[:, 1])
+        ratio, share = float(np.exp(part["log"].mean())), float(part["took"].mean())
+        found.append(
+            {"ratio": ratio, "choices": len(part), "people": len(own), "share": share, "low": low, "high": high}
+        )
+    return pd.DataFrame(found)

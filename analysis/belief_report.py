@@ -1,0 +1,104 @@
+"""The report of `run.py dissonance`: the slope, its null, and the probability to choose by relative dissonance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from parley.agents.laws.dissonance import choice_probability
+from parley.analysis.belief_choices import by_ratio, fit, pairs, shuffled_slopes
+from parley.analysis.bootstrap import Floats
+from parley.analysis.figures import ESTIMATE, add_legend, error_bars, new_figure
+from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span, number
+from parley.analysis.report import Report
+
+READING = (
+    "The relative dissonance of a pair A, B is d(A) / d(B): distances to the mean of the beliefs that the person took before. "
+    "The fit is P(A) = 1 / (1 + r^slope). With slope 0 dissonance has no effect. Brackets are 95% intervals, clustered by person."
+)
+TICKS = (0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10)
+FEWEST_SHUFFLES, CHANCE = 100, 0.05
+
+
+def write_dissonance(choices: pd.DataFrame, vectors: pd.DataFrame, source: str, folder: Path) -> Path:
+    """Write dissonance.md, its tables (slope, choices by relative dissonance) and a figure; return the path of the page.
+
+    source: where the vectors come from, for the page.
+    """
+    rows = pairs(choices, vectors)
+    found, bins, shuffled = fit(rows), by_ratio(rows), shuffled_slopes(choices, vectors)
+    report = Report(folder, "dissonance", "Relative dissonance of beliefs")
+    report.data(slope=pd.DataFrame([found]), by_ratio=bins)
+    report.add(READING, f"{count_phrase(len(vectors), 'belief')} in {vectors.shape[1]} dimensions ({source}).")
+    counted = f"{found['choices']:,} of {len(rows):,} choices, of {count_phrase(found['people'], 'person')}"
+    rest = "a first choice has no earlier beliefs, and a belief may have no vector or no distance"
+    report.add(f"Used: {counted.replace('persons', 'people')}; left out: {found['left_out']:,} ({rest}).")
+    report.section("In short", f"- {sentence(found, shuffled)}\n- {null_sentence(found, shuffled)}")
+    report.section(
+        "Choices by relative dissonance", "A is the first of the two beliefs by name. Bins have the same size."
+    )
+    if len(bins):
+        report.figure(_figure(bins, found["slope"]), "dissonance", "Probability to choose by relative dissonance")
+        report.table(bins, BINS)
+    return report.write()
+
+
+def shuffled_p(found: Mapping[str, Any], shuffled: Floats) -> float:
+    """Return how often a slope for shuffled vectors is as steep as the fitted one; NaN with too few slopes."""
+    if len(shuffled) < FEWEST_SHUFFLES or not np.isfinite(found["slope"]):
+        return np.nan
+    return (1 + int((np.abs(shuffled) >= abs(found["slope"]) - 1e-12).sum())) / (len(shuffled) + 1)
+
+
+def sentence(found: Mapping[str, Any], shuffled: Floats) -> str:
+    """Return what the slope says; unknown without an interval. A slope that shuffled vectors also have is no preference."""
+    p = shuffled_p(found, shuffled)
+    if not np.isfinite(found["low"]) or np.isnan(p):
+        return f"Whether people take the nearer belief is unknown: {found['reason'] or 'too few slopes for shuffled vectors'}."
+    size = f"slope {format_number(found['slope'])}, {format_span(found['low'], found['high'])}"
+    nearer = f"{found['nearer']:.0%} of choices are for the nearer belief"
+    if found["low"] <= 0 <= found["high"]:
+        return f"Choices do not clearly depend on relative dissonance ({size}); {nearer}."
+    if p >= CHANCE:
+        return f"The slope ({size}) is not clearly steeper than with shuffled vectors: which beliefs are popular can explain it."
+    side = "nearer to" if found["low"] > 0 else "further from"
+    return f"People prefer the belief that is {side} their own ({size}); {nearer}."
+
+
+def null_sentence(found: Mapping[str, Any], shuffled: Floats) -> str:
+    """Return how the slope compares with slopes for vectors shuffled among beliefs."""
+    p = shuffled_p(found, shuffled)
+    if np.isnan(p):
+        return "How the slope compares with shuffled vectors is unknown: too few slopes can be fitted."
+    span = format_span(*np.quantile(shuffled, [0.025, 0.975]).tolist())
+    return f"With vectors shuffled among beliefs, 95% of slopes are from {span}; as steep as the fitted one: p {p:.3f}."
+
+
+def _figure(bins: pd.DataFrame, slope: float) -> Figure:
+    note = "Points are shares of choices, bars are 95% intervals over people"
+    with new_figure(4.6, 3.2, note, title="Which belief do people take?") as figure:
+        axis = figure.subplots()
+        look: Any = {"fmt": "o", "color": ESTIMATE, "markersize": 4, "capsize": 2, "label": "Choices"}
+        axis.errorbar(bins["ratio"], bins["share"], yerr=error_bars(bins, "share"), **look)
+        if np.isfinite(slope):
+            ratio = np.geomspace(bins["ratio"].min(), bins["ratio"].max(), 100)
+            axis.plot(ratio, choice_probability(ratio, np.ones(100), slope), color="#333333", linewidth=1, label="Fit")
+        axis.axhline(0.5, color="#999999", linewidth=0.6)
+        axis.set(
+            xscale="log", ylim=(-0.03, 1.03), xlabel="Relative dissonance d(A) / d(B)", ylabel="Share that takes A"
+        )
+        ticks = [tick for tick in TICKS if bins["ratio"].min() <= tick <= bins["ratio"].max()]
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.minorticks_off()
+        add_legend(figure, [axis], 2)
+    return figure
+
+
+BINS: Mapping[str, Column] = {
+    "d(A) / d(B)": number("ratio"), "choices": "choices", "people": "people", "share that takes A": estimate("share"),
+}  # fmt: skip

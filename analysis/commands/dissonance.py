@@ -1,0 +1,53 @@
+"""The command `run.py dissonance`: which of two beliefs people take, by the distance to their own beliefs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, model_from_args
+from parley.model.cli import Parser, add_option
+from parley.model.progress import bar
+
+
+def dissonance_parser() -> Parser:
+    """Return the options of `run.py dissonance`."""
+    parser = Parser(
+        "dissonance",
+        "Fit how much people prefer, of two beliefs, the one that is nearer to their own beliefs in an embedding "
+        "(docs/populations.md).",
+        "dissonance choices.csv --beliefs beliefs.csv",
+        cli.model("the model that embeds the texts of beliefs, if the file has no vectors", "none"),
+        cli.budget(),
+        cli.out("CHOICES without .csv"),
+    )
+    add_option(parser, "CHOICES", "a table (.csv) with the columns person, chosen, rejected and perhaps order", Path)
+    about = "a table (.csv) with the column belief, and either columns of numbers (its vector) or the column text"
+    add_option(parser, "--beliefs FILE", about, Path, required=True)
+    return parser
+
+
+def dissonance(words: Sequence[str]) -> int:
+    """Run `run.py dissonance CHOICES --beliefs FILE`."""
+    options = dissonance_parser().parse_args(words)
+    from parley.analysis import belief_choices
+    from parley.analysis.belief_report import write_dissonance
+
+    choices = belief_choices.read_choices(options.choices)
+    vectors, texts = belief_choices.read_beliefs(options.beliefs)
+    folder = options.out or options.choices.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    source = f"vectors of {options.beliefs.name}"
+    if vectors.empty:
+        if texts is None or not options.llm:
+            raise UserError(
+                f"{options.beliefs} has no vectors: give columns of numbers, or name a model that embeds with --llm"
+            )
+        spec = model_from_args(options)
+        (budget,) = budgets_from_args(options, spec)
+        vectors, source = belief_choices.embed(texts, spec, folder, bar, budget), f"texts embedded by {spec}"
+    print_paths(report=write_dissonance(choices, vectors, source, folder))
+    return 0

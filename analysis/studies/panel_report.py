@@ -1,0 +1,80 @@
+"""The report of a panel: stability by condition, beside chance, beside the user's own panel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number
+from parley.analysis.report import Report
+from parley.analysis.studies.panel import CONDITIONS, FORGETS, REMEMBERS, Panel
+from parley.analysis.studies.stability import difference, stability
+
+OWN = "own data"
+READING = (
+    "Answers are compared between neighbouring waves. Same is the share of equal answers. Strangers is what remains if the "
+    "second answer comes from another person: independent draws from the marginals. Same party is the same for another person "
+    "of the party. r is the test-retest correlation over people, the mean over questions. Brackets are 95% intervals over people."
+)
+
+
+def write_panel(answers: pd.DataFrame, panel: Panel, spec: str, folder: Path, data: pd.DataFrame | None = None) -> Path:
+    """Write panel.md, the table stability and a figure; return the path of the page. data: the user's panel (`read_panel`)."""
+    parts = {name: answers[answers["condition"] == name] for name in CONDITIONS} | ({} if data is None else {OWN: data})
+    rows = pd.DataFrame([{"condition": name, **stability(part)} for name, part in parts.items()])
+    gap = difference(parts[FORGETS], parts[REMEMBERS])
+    report = Report(folder, "panel", f"A panel of {count_phrase(panel.waves, 'wave')}")
+    report.data(stability=rows)
+    report.disclaim_models(spec)
+    report.add(
+        f"Model: {spec}. Personas: {panel.personas}. {count_phrase(len(panel.items), 'question')} in each wave.",
+        READING,
+    )
+    lost = answers["answer"].isna()
+    report.missing(int(lost.sum()), len(answers), "answers are missing", count_table(answers["reason"][lost]))
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(rows, gap)))
+    report.section("Stability")
+    caption = "Share of equal answers minus that of strangers"
+    report.figure(
+        dot_plot(rows, ["condition"], "excess", "more equal answers than strangers (share)", caption),
+        "stability",
+        caption,
+    )
+    report.table(rows, STABILITY)
+    return report.write()
+
+
+def sentences(rows: pd.DataFrame, gap: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence per condition, and one on what the own history changes."""
+    for row in rows.to_dict("records"):
+        if not np.isfinite(row["excess_low"]):
+            yield f"{row['condition']}: whether answers are stable is unknown: {row['reason'] or 'no variation'}."
+            continue
+        size = f"{row['same']:.0%} of answers stay the same, {row['strangers']:.0%} between strangers"
+        if row["excess_low"] > 0:
+            party = "more than" if row["beyond_low"] > 0 else "not clearly more than"
+            yield f"{row['condition']}: {size}. That is {party} between people of one party ({row['partners']:.0%})."
+        else:
+            yield f"{row['condition']}: {size}: answers are not clearly more stable than chance."
+    if gap["difference"] == 0 and not gap["reason"].startswith("fewer"):
+        yield "With the own history in the prompt, people give as many equal answers as without it."
+        return
+    if gap["reason"]:
+        yield f"Whether the own history makes answers more stable is unknown: {gap['reason']}."
+        return
+    ends = [100 * gap[name] for name in ("difference", "difference_low", "difference_high")]
+    way = "more" if ends[1] > 0 else "less" if ends[2] < 0 else "not clearly more or less"
+    span = f"{ends[0]:+.0f} points ({ends[1]:+.0f} to {ends[2]:+.0f})"
+    yield f"With the own history in the prompt, answers are {way} stable: {span}."
+
+
+STABILITY: Mapping[str, Column] = {
+    "condition": "condition", "people": "people", "compared": "compared", "missing": "missing", "same": estimate("same"),
+    "strangers": number("strangers"), "more than strangers": estimate("excess"), "same party": number("partners"),
+    "more than same party": estimate("beyond"), "r": estimate("r"), "reason": "reason",
+}  # fmt: skip

@@ -1,0 +1,167 @@
+"""How stable the answers of people are from one wave of a panel to the next, and how much of it any two people would share.
+
+The unit is the person. Answers are compared between neighbouring waves, question by question. `same` is the share of equal
+answers. `strangers` is the null: the share of equal answers if the second answer came from another person, as with independent
+draws from the marginals. `partners` is the same for another person of the same party. Both are exact means over all pairs of
+people. `r` is the test-retest correlation over people, the mean over questions and pairs of waves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST, Floats, clustered_share_interval, interval
+from parley.analysis.studies.paired_conditions import mean_row
+from parley.llm.errors import UserError
+
+COLUMNS = ("person", "wave", "question", "answer")
+FEW = f"fewer than {FEWEST} people"
+FEWEST_POINTS = 3
+"""People that a correlation of one question needs."""
+
+
+def read_panel(path: Path) -> pd.DataFrame:
+    """Return the answers of a user's panel: person, party ("": none), wave, question, answer (number or text; NaN: missing).
+
+    Errors: UserError for a file that does not fit.
+    """
+    try:
+        table = pd.read_csv(path, dtype={"person": str, "question": str})
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
+    if lacking := set(COLUMNS) - set(table.columns):
+        raise UserError(f"{path} lacks the column {min(lacking)}: it needs {', '.join(COLUMNS)}, and may have party")
+    if table[["person", "wave", "question"]].isna().any(axis=None):
+        raise UserError(f"{path}: every row needs a person, a wave and a question")
+    if table.duplicated(["person", "wave", "question"]).any():
+        raise UserError(f"{path}: a person has two answers to one question in one wave: keep one of them")
+    return table.assign(party=table["party"].fillna("") if "party" in table.columns else "")
+
+
+def stability(table: pd.DataFrame) -> dict[str, Any]:
+    """Return the stability of a panel, given its answers (columns as in `read_panel`).
+
+    people, compared (pairs of answers), missing (pairs in which one is missing), same with its interval, strangers, excess (same
+    minus strangers) with its interval, partners, beyond (same minus partners) with its interval, r with its interval, and reason
+    (why there is no interval). NaN: unknown.
+    """
+    packed, missing = _packed(table)
+    hits, sizes = _own(packed)
+    row: dict[str, Any] = {"people": int((sizes > 0).sum()), "compared": int(sizes.sum()), "missing": missing}
+    low, high = clustered_share_interval(hits, sizes)
+    row |= {"same": hits.sum() / sizes.sum() if sizes.sum() else np.nan, "same_low": low, "same_high": high}
+    for name, gap, party in (("strangers", "excess", False), ("partners", "beyond", True)):
+
+        def statistic(part: Floats, party: bool = party) -> float:
+            return _same(part) - _chance(part, party)
+
+        row |= {name: _chance(packed, party), **_estimate(packed, statistic, gap)}
+    row |= _correlation(packed) if _is_numeric(table) else dict.fromkeys(("r", "r_low", "r_high"), np.nan)
+    return row | {"reason": FEW if row["people"] < FEWEST else ""}
+
+
+def _packed(table: pd.DataFrame) -> tuple[Floats, int]:
+    """Return (people, 1 + 2 cells) and how many pairs lack an answer: party (NaN: none), first and second answers.
+
+    A cell is a question and two neighbouring waves.
+    """
+    codes = table["answer"] if _is_numeric(table) else table["answer"].astype("category").cat.codes.replace(-1, np.nan)
+    wide = table.assign(code=codes.astype(float)).pivot(index="person", columns=["question", "wave"], values="code")
+    waves, party = sorted(table["wave"].unique()), table.drop_duplicates("person").set_index("person")["party"]
+    pairs = [
+        ((question, one), (question, other))
+        for question in dict.fromkeys(table["question"])
+        for one, other in pairwise(waves)
+    ]
+    pairs = [(one, other) for one, other in pairs if one in wide.columns and other in wide.columns]
+    first, second = (wide[[pair[side] for pair in pairs]].to_numpy(dtype=float) for side in (0, 1))
+    lost = np.isnan(first) | np.isnan(second)
+    first, second = np.where(lost, np.nan, first), np.where(lost, np.nan, second)
+    known = party.reindex(wide.index).replace("", np.nan).astype("category").cat.codes
+    own = known.replace(-1, np.nan).to_numpy(dtype=float)
+    return np.column_stack([own, first, second]), int(lost.sum())
+
+
+def _is_numeric(table: pd.DataFrame) -> bool:
+    return table["answer"].dtype.kind in "fi"
+
+
+def _sides(packed: Floats) -> tuple[Floats, Floats]:
+    cells = (packed.shape[1] - 1) // 2
+    return packed[:, 1 : 1 + cells], packed[:, 1 + cells :]
+
+
+def _own(packed: Floats) -> tuple[Floats, Floats]:
+    """Return by person how many answers are equal, and how many were compared."""
+    first, second = _sides(packed)
+    return (first == second).sum(axis=1).astype(float), np.isfinite(first).sum(axis=1).astype(float)
+
+
+def _same(packed: Floats) -> float:
+    hits, sizes = _own(packed)
+    return float(hits.sum() / sizes.sum()) if sizes.sum() else np.nan
+
+
+def _chance(packed: Floats, party: bool) -> float:
+    """Return the share of equal answers between a person and every other one, of all or of its party; NaN without others."""
+    equal, people = 0.0, 0.0
+    if party and np.isnan(packed[:, 0]).any():
+        return np.nan
+    for first, second in zip(*(side.T for side in _sides(packed)), strict=True):
+        known = np.isfinite(first)
+        groups = packed[known, 0] if party else np.zeros(int(known.sum()))
+        for group in np.unique(groups):
+            one, other = first[known][groups == group], second[known][groups == group]
+            if (count := len(one)) > 1:
+                kinds = np.union1d(one, other)
+                counts = [np.bincount(np.searchsorted(kinds, side), minlength=len(kinds)) for side in (one, other)]
+                alike = float(counts[0] @ counts[1]) - (one == other).sum()
+                equal += alike / (count - 1)
+                people += count
+    return equal / people if people else np.nan
+
+
+def _estimate(packed: Floats, statistic: Callable[[Floats], float], name: str) -> dict[str, float]:
+    """Return a statistic of people as `name`, with the jackknife's interval over people."""
+    low, high = interval(packed, lambda drawn: np.array([statistic(part) for part in drawn]))
+    return {name: statistic(packed), f"{name}_low": low, f"{name}_high": high}
+
+
+def _correlation(packed: Floats) -> dict[str, float]:
+    """Return the mean test-retest correlation, with an interval on Fisher's scale so that it stays between -1 and 1."""
+
+    def on_scale(part: Floats) -> float:
+        return float(np.arctanh(_mean_r(part))) if abs(_mean_r(part)) < 1 else np.nan
+
+    low, high = interval(packed, lambda drawn: np.array([on_scale(part) for part in drawn]))
+    return {"r": _mean_r(packed), "r_low": float(np.tanh(low)), "r_high": float(np.tanh(high))}
+
+
+def _mean_r(packed: Floats) -> float:
+    values = []
+    for first, second in zip(*(side.T for side in _sides(packed)), strict=True):
+        one, other = first[np.isfinite(first)], second[np.isfinite(first)]
+        if len(one) >= FEWEST_POINTS and np.ptp(one) > 0 and np.ptp(other) > 0:
+            values.append(float(np.corrcoef(one, other)[0, 1]))
+    return float(np.mean(values)) if values else np.nan
+
+
+def difference(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any]:
+    """Return how much larger the share of equal answers is in the second condition: people (in both), difference with its
+    interval over people, reason."""
+    shares = []
+    for table in (first, second):
+        packed, _ = _packed(table)
+        hits, sizes = _own(packed)
+        people = np.unique(table["person"].to_numpy(dtype=str))  # the order of the rows of a pivot
+        shares.append(pd.Series(np.divide(hits, sizes, out=np.full(len(hits), np.nan), where=sizes > 0), people))
+    gaps = (shares[1] - shares[0]).dropna().to_numpy(dtype=float)
+    row = {"people": len(gaps), **mean_row(gaps, "difference", "difference_")}
+    known = np.isfinite(row["difference_low"])
+    return row | {"reason": "" if known else FEW if len(gaps) < FEWEST else "no variation"}

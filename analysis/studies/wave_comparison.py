@@ -1,0 +1,214 @@
+"""What changes between waves, and how far a steering sentence moves the answers: estimates over questions, and chance alone.
+
+The unit is the question. Two numbers are computed for each comparison. `change` is the mean difference over questions, with
+Student's interval. `size` is the mean absolute difference, which chance alone keeps above 0: `by_chance` is its mean when the
+answers to each question are shuffled between the two sides, and p says how often that gives as much (Phipson and Smyth 2010).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST, Floats, too_few
+from parley.analysis.statistics.results import holm
+from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.studies.wave import ABOUT, ANSWERS, PLAIN
+from parley.llm.errors import UserError
+from parley.llm.seeding import derive
+
+DRAWS = 999
+CHANCE = 0.05
+FEWEST_ANSWERS = 4
+"""Answers to a question on each side; with fewer, too few ways to shuffle them make a rare result possible."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a wave. cells: by steering and question the known values. opposites: pairs of steerings."""
+
+    label: str
+    model: str
+    date: str
+    table: pd.DataFrame
+    texts: Mapping[str, str] = field(default_factory=dict)
+    opposites: Sequence[tuple[str, str]] = ()
+
+    @property
+    def steerings(self) -> list[str]:
+        """The steerings in their order, the unsteered answers first."""
+        names = list(dict.fromkeys(self.table["steering"]))
+        return [PLAIN, *(name for name in names if name != PLAIN)] if PLAIN in names else names
+
+    def cells(self, steering: str) -> dict[str, Floats]:
+        """Return the known values by question."""
+        known = self.table[(self.table["steering"] == steering) & self.table["value"].notna()]
+        return {str(name): part.to_numpy(dtype=float) for name, part in known.groupby("question", sort=False)["value"]}
+
+
+def load_waves(paths: Sequence[Path]) -> list[Answers]:
+    """Read waves: folders of run.py wave, or CSV files of the user. Errors: UserError, also where questions differ in wording."""
+    waves = [_load_folder(path) if path.is_dir() else _load_file(path) for path in paths]
+    texts: dict[str, str] = {}
+    for wave in waves:
+        for name, text in wave.texts.items():
+            if texts.setdefault(name, text) != text:
+                raise UserError(
+                    f"the wave {wave.label} asks {name} in other words than a wave before: compare it with others"
+                )
+    labels = [wave.label for wave in waves]
+    if twice := next((label for label in labels if labels.count(label) > 1), ""):
+        raise UserError(f"two waves are called {twice}: give their folders or files names of their own")
+    shared = set.intersection(*(set(wave.table["question"]) for wave in waves)) if waves else set()
+    if not shared:
+        raise UserError("the waves have no question in common: compare waves with the same questions")
+    return waves
+
+
+def _load_folder(folder: Path) -> Answers:
+    if not (folder / ABOUT).exists() or not (folder / ANSWERS).exists():
+        raise UserError(f"{folder} is no finished wave: run run.py wave --out {folder} first")
+    about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    table = pd.read_csv(folder / ANSWERS, dtype={"steering": str, "question": str})
+    pairs = {
+        frozenset(pair): pair
+        for one in reversed(about["steerings"].values())
+        if all(pair := (one["name"], one["opposite"]))
+    }
+    return Answers(folder.name, str(about["llm"]), about["date"], table, about["questions"], list(pairs.values()))
+
+
+def _load_file(path: Path) -> Answers:
+    try:
+        table = pd.read_csv(path, dtype={"steering": str, "question": str, "model": str, "date": str})
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
+    if lacking := {"question", "value"} - set(table.columns):
+        raise UserError(f"{path} lacks the column {min(lacking)}: it needs question and value, and may have steering")
+    values = pd.to_numeric(table["value"], errors="coerce")
+    if (table["value"].notna() & values.isna()).any() or not values.dropna().between(0, 10).all():
+        raise UserError(f"{path}: every value must be a number from 0 to 10, or empty if the answer is missing")
+    steering = table["steering"].fillna(PLAIN) if "steering" in table.columns else PLAIN
+    first = {name: str(table[name].iloc[0]) for name in ("model", "date") if name in table.columns and len(table)}
+    rows = table.assign(value=values, steering=steering)
+    return Answers(path.stem, first.get("model", "own file"), first.get("date", ""), rows)
+
+
+def contrast(first: Mapping[str, Floats], second: Mapping[str, Floats], *name: object) -> dict[str, Any]:
+    """Compare the answers to the same questions on two sides; return a row.
+
+    questions, change (second minus first) with its interval, size, by_chance, p (NaN: no test), reason. name: of the comparison,
+    for its random stream.
+    """
+    shared = [question for question in first if question in second]
+    differences = np.array([second[one].mean() - first[one].mean() for one in shared])
+    row: dict[str, Any] = {"questions": len(shared), **mean_row(differences, "change"), "size": np.nan}
+    row |= {"by_chance": np.nan, "p": np.nan, "reason": ""}
+    if not shared:
+        return row | {"reason": "no question was answered on both sides"}
+    row["size"] = size = float(np.abs(differences).mean())
+    if len(shared) < FEWEST:
+        return row | {"reason": too_few("question")}
+    if min(min(len(first[one]), len(second[one])) for one in shared) < FEWEST_ANSWERS:
+        return row | {"reason": f"a question with fewer than {FEWEST_ANSWERS} answers"}
+    sizes = _shuffled_sizes([first[one] for one in shared], [second[one] for one in shared], *name)
+    as_large = int((sizes >= size - 1e-9).sum())
+    return row | {"by_chance": float(sizes.mean()), "p": (as_large + 1) / (DRAWS + 1)}
+
+
+def _shuffled_sizes(first: Sequence[Floats], second: Sequence[Floats], *name: object) -> Floats:
+    """Return the mean absolute difference for each of DRAWS shuffles of the answers within questions."""
+    rng = np.random.default_rng(derive(0, "waves", *name))
+    total = np.zeros(DRAWS)
+    for one, other in zip(first, second, strict=True):
+        shuffled = rng.permuted(np.tile(np.concatenate([one, other]), (DRAWS, 1)), axis=1)
+        total += np.abs(shuffled[:, len(one) :].mean(axis=1) - shuffled[:, : len(one)].mean(axis=1))
+    return total / len(first)
+
+
+def changes(waves: Sequence[Answers]) -> pd.DataFrame:
+    """Return a row per steering and pair of neighbouring waves: before, after, steering, `contrast`, and what `judged` adds."""
+    rows = [
+        {"before": before.label, "after": after.label, "steering": name}
+        | contrast(before.cells(name), after.cells(name), before.label, after.label, name)
+        for before, after in pairwise(waves)
+        for name in before.steerings
+        if name in after.steerings
+    ]
+    return judged(pd.DataFrame(rows))
+
+
+def movements(waves: Sequence[Answers]) -> pd.DataFrame:
+    """Return a row per wave and steering: wave, steering, `contrast` with the unsteered answers, and what `judged` adds."""
+    rows = [
+        {"wave": wave.label, "steering": name}
+        | contrast(wave.cells(PLAIN), wave.cells(name), wave.label, "steering", name)
+        for wave in waves
+        for name in wave.steerings
+        if name != PLAIN
+    ]
+    return judged(pd.DataFrame(rows))
+
+
+def judged(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add p_holm (Holm's correction over the table) and verdict: moved, not clear, or unknown."""
+    if rows.empty:
+        return rows
+    p = holm(rows["p"].to_numpy(dtype=float))
+    verdict = np.where(np.isnan(p), "unknown", np.where(p < CHANCE, "moved", "not clear"))
+    return rows.assign(p_holm=p, verdict=verdict)
+
+
+def steering_table(waves: Sequence[Answers]) -> pd.DataFrame:
+    """Return wave, question, steering, unsteered (its mean), movement (points from it), answers (with the steering)."""
+    rows = []
+    for wave in waves:
+        plain = wave.cells(PLAIN)
+        for name in wave.steerings:
+            for question, values in wave.cells(name).items():
+                if name != PLAIN and question in plain:
+                    base = float(plain[question].mean())
+                    moved = float(values.mean()) - base
+                    rows.append((wave.label, question, name, base, moved, len(values)))
+    return pd.DataFrame(rows, columns=["wave", "question", "steering", "unsteered", "movement", "answers"])
+
+
+def symmetry(waves: Sequence[Answers]) -> pd.DataFrame:
+    """Return a row per wave and pair of opposites: how much further the first moves the answers than the second.
+
+    wave, first, second, questions, first_size, second_size (mean absolute movements), difference with its interval over
+    questions, verdict (first, second, not clear, unknown), reason.
+    """
+    table, rows = steering_table(waves), []
+    for wave in waves:
+        own = table[table["wave"] == wave.label].pivot_table(index="question", columns="steering", values="movement")
+        for first, second in wave.opposites:
+            if first not in own.columns or second not in own.columns:
+                continue
+            sizes = own[[first, second]].abs().dropna().to_numpy(dtype=float)
+            gaps = sizes[:, 0] - sizes[:, 1]
+            row = {"wave": wave.label, "first": first, "second": second, "questions": len(gaps)}
+            means = (
+                {"first_size": float(sizes[:, 0].mean()), "second_size": float(sizes[:, 1].mean())} if len(gaps) else {}
+            )
+            rows.append(row | means | mean_row(gaps, "difference") | _side(gaps, first, second))
+    return pd.DataFrame(rows)
+
+
+def _side(gaps: Floats, first: str, second: str) -> dict[str, str]:
+    """Return the verdict on a difference of movements, and why there is none."""
+    ends = mean_row(gaps)
+    if len(gaps) < FEWEST:
+        return {"verdict": "unknown", "reason": too_few("question")}
+    if np.isnan(ends["low"]):
+        level = abs(ends["estimate"]) < 1e-9
+        return {"verdict": "not clear" if level else "unknown", "reason": "" if level else "no variation"}
+    side = first if ends["low"] > 0 else second if ends["high"] < 0 else "not clear"
+    return {"verdict": side, "reason": ""}
