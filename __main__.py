@@ -255,6 +255,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "pass a story on with an early, a late or no official statement",
         ),
         "herding": ("analysis.commands.herding", "let people choose one after another, with and without a planner"),
+        "games": (
+            "analysis.commands.games",
+            "let people play games of points, and compare what they say with what they do",
+        ),
         "correct": (
             "training.commands.corrections",
             "answer false claims with evidence, and train on the judge's ratings",

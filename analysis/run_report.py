@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from parley.analysis import herding_report, plots
+from parley.analysis import game_report, herding_report, plots
 from parley.analysis.deliberation import consensus_report
 from parley.analysis.figures import KINDS, save
 from parley.analysis.metrics import applies, contagion, metrics, trajectory
@@ -25,7 +25,7 @@ SUMMARY = "summary.md"
 
 def main_figure(run: Path) -> Path:
     """Return the path of a report's main figure."""
-    names = [run / "figures" / f"{name}.png" for name in ("consensus", "herding", "attitudes")]
+    names = [run / "figures" / f"{name}.png" for name in ("consensus", "herding", "game", "attitudes")]
     return next((path for path in names if path.exists()), names[-1])
 
 
@@ -35,6 +35,8 @@ def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
         return {"consensus": partial(consensus_report.figure, tables, run)}
     if herding_report.decides(tables):
         return {"herding": partial(herding_report.figure, tables)}
+    if game_report.plays(tables):
+        return {"game": partial(game_report.figure, tables)}
     points, believers = trajectory.compute(tables), contagion.compute(tables)
     drawn = plots.run_figures(tables, points, caption(tables, points))
     if has_network(tables):
@@ -68,6 +70,8 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
             return consensus_report.write_consensus_report(tables, run, run / SUMMARY, prices)
         if herding_report.decides(tables):
             return herding_report.write_herding_report(tables, run, run / SUMMARY, prices)
+        if game_report.plays(tables):
+            return game_report.write_game_report(tables, run, run / SUMMARY, prices)
         write_tables(tables, run / "tables")
         measured = {name: metric for name, metric in metrics(more).items() if applies(metric, tables)}
         results = {name: metric.compute(tables) for name, metric in measured.items()}

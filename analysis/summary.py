@@ -176,6 +176,11 @@ def _axis(topic: str, probe: str) -> str:
     return words.escape_markdown(f"{asked.construct}, asked from {labels}{shown}: {asked.question}")
 
 
+def asked(moves: pd.DataFrame) -> pd.DataFrame:
+    """Return the moves that were asked for: not those of a player who had nothing to answer."""
+    return moves[moves["asked"] > 0]
+
+
 def missing(report: Report, tables: Tables) -> None:
     """Add how many replies could not be read, with reasons."""
     ratings, calls = tables.attitudes, tables.calls
@@ -185,6 +190,8 @@ def missing(report: Report, tables: Tables) -> None:
         "replies": (tables.utterances, "text"),
         "notes to themselves": (tables.private, "text"),
         "choices": (tables.decisions, "act"),
+        "moves": (asked(tables.moves), "value"),
+        "expectations": (tables.expectations, "value"),
     }
     rows = []
     for what, (frame, column) in unread.items():
@@ -208,6 +215,7 @@ def missing(report: Report, tables: Tables) -> None:
         return
     frames = {"rating": ratings, "further rating": tables.probes, "reply": tables.utterances, "call": calls}
     frames |= {"act": tables.acts, "choice": tables.decisions}
+    frames |= {"move": asked(tables.moves), "expectation": tables.expectations}
     counts = [words.count_phrase(len(frame), noun) for noun, frame in frames.items() if len(frame)]
     none = "" if len(ratings) else " There are no ratings."
     report.add(f"Nothing: {words.join_phrases(counts)}, all readable.{none}" if counts else "Nothing was asked yet.")

@@ -40,6 +40,9 @@ FURTHER = (
     "acts",
     "exposures",
     "decisions",
+    "moves",
+    "expectations",
+    "outcomes",
     "versions",
     "insights",
     "interviews",
@@ -124,6 +127,13 @@ class Tables:
                 (P(A) for a Bayesian who sees the acts before), precision (of its signal), cost (of this precision, for a
                 planner), signal, act, reason (why there is none), probability (of A, if the model tells it), covered, raw, how,
                 asked, earlier (JSON), planner_reason (why a planner could not be read), planner_raw
+    moves:      one row per move of a game: the keys, round, iteration, move (its kind), value (the number; 10 for A and 0 for B),
+                reason (why there is none), probabilities (JSON: of the allowed answers), covered, raw, how, asked, earlier (JSON)
+    expectations: one row per expectation before a game: the keys, round, about (self or other), move (the kind of the expected
+                move), ahead (its round), value (0 to 10), expected (mean of the answer distribution), and the rest as in moves
+    outcomes:   one row per player and round of a game: the keys, round, points (empty where a move is missing, and while a
+                negotiation goes on), outcome (how the game went, in its last round; empty if that is unknown), package (that was
+                agreed), ended (1 in the last round)
     versions:   one row per version of a story that an agent got on a day: the keys, role, round (the day; 0: who read the true
                 report before the first one), received (the version, by the iteration in which it was written; 0: the report),
                 source (the agent from whom it came; 0: the report itself), iteration (of the version that the agent made of it;
@@ -150,6 +160,9 @@ class Tables:
     acts: pd.DataFrame
     exposures: pd.DataFrame
     decisions: pd.DataFrame
+    moves: pd.DataFrame
+    expectations: pd.DataFrame
+    outcomes: pd.DataFrame
     versions: pd.DataFrame
     insights: pd.DataFrame
     interviews: pd.DataFrame
@@ -272,6 +285,9 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         acts=_with_keys(_acts(frames[events.Acted]()), agents),
         exposures=_exposures(kinds[events.Shown]),
         decisions=_with_keys(_decisions(frames[events.Decided](), frames[events.StateDrawn]()), agents),
+        moves=_with_keys(_moves(frames[events.Moved]()), agents),
+        expectations=_with_keys(_expectations(frames[events.Expected]()), agents),
+        outcomes=_with_keys(_outcomes(kinds[events.Settled]), agents),
         versions=_versions(kinds[events.Received], kinds[events.Utterance], kinds[events.Endowed], agents),
         insights=_with_keys(_insights(frames[events.Concluded]()), agents),
         interviews=_with_keys(frames[events.Interviewed](), agents),
@@ -403,6 +419,28 @@ def _exposures(shown: Sequence[events.Shown]) -> pd.DataFrame:
 def _decisions(frame: pd.DataFrame, states: pd.DataFrame) -> pd.DataFrame:
     frame["earlier"] = _column(json.dumps(list(values)) if values else None for values in frame["earlier"])
     return frame.merge(states, on=["room", "round"], how="left", validate="many_to_one")
+
+
+def _moves(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in ("earlier", "probabilities"):
+        frame[name] = _column(json.dumps(list(values)) if values else None for values in frame[name])
+    return frame
+
+
+def _expectations(frame: pd.DataFrame) -> pd.DataFrame:
+    frame = _moves(frame)
+    frame["expected"] = pd.Series([_mean_answer(shares, 0) for shares in frame["probabilities"]], dtype="float64")
+    return frame
+
+
+def _outcomes(settled: Sequence[events.Settled]) -> pd.DataFrame:
+    rows = [
+        (one.room, one.round, agent, points, one.outcome, one.package, int(one.ended))
+        for one in settled
+        for agent, points in zip(one.agents, one.points, strict=True)
+    ]
+    kinds = {"room": "object", "round": "int64", "agent": "int64", "points": "float64", "outcome": "object"}
+    return _table(rows, **kinds, package="float64", ended="int64")
 
 
 def _mean_answer(shares: str | None, low: int = 1) -> float:

@@ -34,6 +34,8 @@ PURPOSES: Mapping[str, str] = {
     "target": "which post of a feed the act is about",
     "search": "the words of a search for posts",
     "decision": "a choice between two options, one of which is right, after the choices of others and a private signal",
+    "move": "a move of a game of points: a number, A or B",
+    "expectation": "what a player expects itself, or others, to do in a round of a game, from 0 to 10",
     # agents without a seat
     "precision": "how precise a planner makes the next person's signal",
     "check": "a fact checker's correction of what was said lately",
@@ -122,7 +124,7 @@ class Facts(TypedDict, total=False):
     memories: Sequence[
         tuple[str, str]
     ]  # what an insight can cite, in the order of its numbers from 1: speaker ("": oneself), text
-    about: str  # of an interview, what is to be recalled: self, said, heard, plan, insight
+    about: str  # of an interview, what is to be recalled: self, said, heard, plan, insight; in a game whose move: self, other
     plan: str  # the speaker's plan for the day, as far as the prompt says it
     insights: Sequence[str]  # the speaker's insights in the prompt
     remembered: Sequence[str]  # older own lines in the prompt
@@ -141,7 +143,17 @@ class Facts(TypedDict, total=False):
     base: float  # the one that is free
     cost: float  # of one unit of distance from it
     aim: str  # right, A or B
-    left: int  # people who have not chosen yet
+    left: int  # people who have not chosen yet; in a game the rounds to play, this one included
+    # players of a game
+    game: str  # trust, prisoners, public_goods, negotiation
+    announced: bool  # whether players know the number of rounds
+    move: str  # the kind of move: sent, returned, choice, contributed, offer, response
+    ahead: int  # the round of the move
+    imposed: int  # what the player is known to do, 0 to 10
+    received: Sequence[float]  # the mean move of the others in each round so far in which it is known
+    points: Sequence[float]  # what each of the nine packages gives the player
+    offered: int  # the package to answer; 0: none
+    reflected: bool  # whether a private note of the player is in the prompt
     # the material of a mediator, a representative, a judge
     opinion: str
     opinions: Sequence[str]

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import mesa
 
 from parley.agents.agent import DebateAgent, Debater
+from parley.agents.game_rules import Setting
 from parley.agents.herd_member import HerdMember, HerdPlanner
 from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import MediatorAgent
@@ -23,12 +24,14 @@ from parley.agents.network_agent import NetworkDebater
 from parley.agents.participant import Participant
 from parley.agents.persona import Persona, demographics, genders, introduction
 from parley.agents.platform_agent import PlatformDebater
+from parley.agents.player import Player
 from parley.agents.representative import ProxySeat
 from parley.agents.society import Society
 from parley.agents.story_agent import Storyteller
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Probe
 from parley.environments.base import Networked
+from parley.environments.game import Game
 from parley.environments.herding import Herding
 from parley.environments.platform import Platform
 from parley.environments.story import Story
@@ -58,7 +61,7 @@ def make_agent(model: DebateModel, seating: RoomSeating, number: int) -> SeatedA
         return SurrogateSeat(model, seating, number)
     linked = NETWORKED.get(type(model.environment), NetworkSeat)
     kind: Any = PrivateSeat if seating.mediated else linked if seating.links else DebateSeat
-    kind = HerdSeat if isinstance(model.environment, Herding) else kind
+    kind = OWN_SEATS.get(type(model.environment), kind)
     own_class = model.agent_classes.get(place.persona.party)
     agent: SeatedAgent = (_combined(own_class, kind) if own_class else kind)(model, seating, number)
     return agent
@@ -179,6 +182,23 @@ class HerdSeat(SeatedAgent, HerdMember):
         speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
         super().__init__(model, place.persona, topic, len(seating.places), prior, model.style, *speaks)
         self.assign_seat(seating, number)
+
+
+class PlayerSeat(SeatedAgent, Player):
+    """A seat of a game."""
+
+    def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
+        place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
+        rules, names = cast(Game, model.environment), [one.persona.name for one in seating.places]
+        imposed = rules.imposed if rules.beliefs == "imposed" else None
+        setting = Setting(rules.game, rules.end == "announced", model.setup.rounds, rules.factor, imposed)
+        speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
+        super().__init__(model, place.persona, topic, names, number, setting, model.style, *speaks)
+        self.assign_seat(seating, number)
+
+
+OWN_SEATS: Mapping[type, type[SeatedAgent]] = {Herding: HerdSeat, Game: PlayerSeat}
+"""The seats of environments in which people choose or play."""
 
 
 class SurrogateSeat(SeatedAgent, SurrogateAgent):

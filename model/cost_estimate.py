@@ -38,7 +38,7 @@ TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English."""
 SAMPLE = 5
 """Repetitions of a dry run if the number of speakers is random. Otherwise one is enough, because all repetitions are alike."""
-REPLIES = ("speech", "critique", "decision")
+REPLIES = ("speech", "critique", "decision", "move")
 """Purposes of calls for what an agent, or its representative, says or chooses."""
 ACTS = ("act", "target", "search")
 """Purposes of calls for what people do on a social medium."""

@@ -25,6 +25,7 @@ from parley.agents.memory import Retrieval
 from parley.agents.topic import Topic, forecast_probe
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
+from parley.environments.game import Game
 from parley.environments.herding import Herding
 from parley.environments.platform import Platform
 from parley.environments.story import Story
@@ -40,6 +41,7 @@ from parley.model.agent_factory import AgentClass, DebateSeat, SeatedAgent
 from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
 from parley.model.custom import Topology, scenario_on
 from parley.model.events import Endowed, Event, OwnModel, Posed, Seated
+from parley.model.game_round import run_game_round
 from parley.model.herding_round import run_herding_round
 from parley.model.interventions import initially_absent, intervene
 from parley.model.interventions.base import Intervention
@@ -305,6 +307,9 @@ class DebateModel(SteppedModel):
         if isinstance(self.environment, Herding):
             planner = agent_factory.make_planner(self, room.topic)
             return run_herding_round(room, self.environment, self.environment.turns(view, self.round), planner)
+        if isinstance(self.environment, Game):
+            turns = self.environment.turns(view, self.round)
+            return run_game_round(room, self.environment, turns, self.setup.rounds)
         form = self.setup.reply_form(self.round)
         if room.society and isinstance(self.environment, Platform):
             return run_platform_round(room, self.environment, view)

@@ -12,12 +12,19 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from parley.llm.errors import UserError
-from parley.model.events import Acted, Decided, Event, Rated, Utterance
+from parley.model.events import Acted, Decided, Event, Expected, Moved, Rated, Utterance
 
 LEAST, ENOUGH = 0.05, 20
 MANY = 0.2
 """The share of missing ratings or replies from which on there is a warning."""
-RATINGS, REPLIES, ACTS, DECISIONS = "ratings", "replies", "acts", "decisions"
+RATINGS, REPLIES, ACTS, DECISIONS, MOVES, EXPECTATIONS = (
+    "ratings",
+    "replies",
+    "acts",
+    "decisions",
+    "moves",
+    "expectations",
+)
 UNASKED = frozenset({"absent", "muted", "no_side", "no_statement"})
 """Reasons of a silence that is no failure, because nothing was asked."""
 SHOWN = 80
@@ -71,7 +78,7 @@ class MissingTally:
         """Count the ratings, replies, acts and decisions of agents whose voice is one of the models, unless nothing was asked."""
         for event in events:
             if (
-                not isinstance(event, Rated | Utterance | Acted | Decided)
+                not isinstance(event, Rated | Utterance | Acted | Decided | Moved | Expected)
                 or (voice := voices.get(event.agent, "")) not in models
             ):
                 continue
@@ -82,6 +89,9 @@ class MissingTally:
                 self.count(TallyKey(voice, ACTS), event.reason, event.raw if event.act is None else event.target_raw)
             elif isinstance(event, Decided) and event.asked:
                 self.count(TallyKey(voice, DECISIONS), event.reason, event.raw)
+            elif isinstance(event, Moved | Expected) and event.asked:
+                what = MOVES if isinstance(event, Moved) else EXPECTATIONS
+                self.count(TallyKey(voice, what), event.reason, event.raw)
             elif isinstance(event, Utterance) and event.reason not in UNASKED:
                 self.count(TallyKey(voice, REPLIES), event.reason or "empty" if event.text is None else None, event.raw)
 

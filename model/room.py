@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from parley.agents.game_rules import Play
 from parley.agents.representative import CRITIQUE, ProxySeat
 from parley.agents.topic import Probe
 from parley.environments._social_graph import SocialGraph
@@ -60,7 +61,8 @@ class RoomState:
     network, `society` holds the links, and `posts` maps each turn that can still be shown to its name, text and form. `words`
     are the words of posts. Where a story goes round, `carried` is the version that each agent carries, by the turn in which it
     was written (0: the true report), and `posts` has the texts of versions. `vectors` are
-    the embeddings of what its agents remember (model/embedding.py).
+    the embeddings of what its agents remember (model/embedding.py). `plays` are the moves of a game, and `outcome` how its
+    negotiation ended.
     """
 
     id: str
@@ -84,6 +86,8 @@ class RoomState:
     words: WordIndex = field(default_factory=WordIndex)
     carried: dict[int, int] = field(default_factory=dict)
     vectors: dict[str, tuple[float, ...] | None] = field(default_factory=dict)
+    plays: list[Play] = field(default_factory=list)
+    outcome: str = ""
     _seeds: dict[int, Callable[..., int]] = field(default_factory=dict)
 
     def writer(self, agent: int, form: str) -> DebateAgent | ProxySeat:

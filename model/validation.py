@@ -10,6 +10,7 @@ from parley.agents.persona import load_personas, parties, party_of, set_name
 from parley.agents.recollection import interview_questions
 from parley.agents.representative import parse_knowledge
 from parley.agents.topic import PUBLIC, TURNS, Topic
+from parley.environments.game import Game
 from parley.environments.herding import Herding
 from parley.environments.platform import Platform
 from parley.environments.story import Story
@@ -182,8 +183,10 @@ def check_taught(scenario: Scenario, backend: Backend) -> None:
 
 
 def topics_to_know(scenario: Scenario) -> Sequence[Topic]:
-    """Return the topics that a model has to know: none where people deliberate on questions or choose between A and B."""
-    chosen = scenario.subject.questions or isinstance(scenario.environment, Herding)
+    """Return the topics that a model has to know: none where people deliberate on questions, choose between A and B, or
+    play a game.
+    """
+    chosen = scenario.subject.questions or isinstance(scenario.environment, Herding | Game)
     return [] if chosen else scenario.subject.all_topics
 
 

@@ -56,6 +56,7 @@ ASKING = {
     "elicit": "planted --people 6",
     "refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",
     "herding": SMALL,
+    "games": "trust_game --repetitions 1",
     "personalised": SMALL,
     "prior-beliefs": SMALL,
     "personas": "--party democrat",

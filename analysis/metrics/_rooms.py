@@ -14,7 +14,7 @@ from parley.analysis.metrics._cells import COUNTS, REFERENCE, mean_columns, span
 from parley.analysis.tables import Tables
 
 KEYS = ("topic", "group")
-TEXTS = ("party", "emotion")
+TEXTS = ("party", "emotion", "move", "about")
 """Columns of `by` that are texts; all others are whole numbers."""
 
 

@@ -26,7 +26,7 @@ EDGES = 3
 
 
 def shows(tables: Tables) -> bool:
-    return not deliberates(tables) and tables.decisions.empty
+    return not deliberates(tables) and tables.decisions.empty and tables.moves.empty
 
 
 @solara.component

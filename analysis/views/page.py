@@ -132,7 +132,7 @@ def Views(session: Session) -> None:
     rounds = max(
         (
             int(frame["round"].max())
-            for frame in (tables.attitudes, tables.utterances, tables.acts, tables.decisions)
+            for frame in (tables.attitudes, tables.utterances, tables.acts, tables.decisions, tables.moves)
             if len(frame)
         ),
         default=0,

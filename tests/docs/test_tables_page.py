@@ -22,6 +22,7 @@ RUNS = {
     "platform": {"topics": "racism", "size": 20, "rounds": 4, "seeded": 0.3, "against": "random"},
     "emotion_spread": {"topics": "racism", "size": 12, "graph": "blocks,degree=4", "rounds": 4},
     "herding": {"planner": "model"},
+    "trust_game": {},
     "days": {"rounds": 3, "reflect": 3},
     "consensus_habermas": {},
     "two_way": {"topics": "racism", "roles": "republican:skeptic"},

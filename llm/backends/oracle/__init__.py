@@ -25,6 +25,7 @@ people or about large language models.
     self_facts.py      reads from a persona who a person is
     persuasion.py      reads, rates and writes messages with an aim, by the law of persuasion_law.py
     perception.py      what it thinks that people of a party would answer, by a planted law
+    game_law.py        the planted law of play in games of points            games.py       moves and expectations by that law
     guidance_law.py    the planted law of guidance by an official account   tone.py        what people feel, by that law
     survey_law.py      the planted shares of answers to closed questions    polls.py       answers by that law
 
@@ -44,7 +45,9 @@ Bayesian hearer with these weights of the three appeals, and report is the noise
 oracle,logos=1,report=0.3`; belief_network.py); then kappa, mu, sigma and epsilon have no effect. taste, place, longer, gain and
 advice say which of two messages persuades it (`--llm oracle,taste=0,place=1`; persuasion_law.py). exaggeration is how far a
 person sees another party from its own, 1 being right (`--llm oracle,exaggeration=2`). steady is how often a person repeats an
-earlier answer of which it is reminded (steadiness.py). society is whose banks it has, and a run sets it.
+earlier answer of which it is reminded (steadiness.py). play, level, differ, stated, endgame, obey, keen and widen say how it
+plays games of points, and what it says before (game_law.py; `oracle,play=tit_for_tat,stated=2`). society is whose banks it has,
+and a run sets it.
 """
 
 from __future__ import annotations
@@ -57,6 +60,7 @@ from parley.llm.backends.oracle.belief_network import BeliefNetwork
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.dynamics import EVENTS
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
+from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import GuidanceLaw
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.phrases import US, banks
@@ -112,6 +116,14 @@ def open_backend(
     advice: float = READER.advice,
     exaggeration: float = 1.0,
     steady: float = 0.0,
+    play: str = PATIENT.play,
+    level: float = PATIENT.level,
+    differ: float = PATIENT.differ,
+    stated: float = PATIENT.stated,
+    endgame: int = PATIENT.endgame,
+    obey: float = PATIENT.obey,
+    keen: float = PATIENT.keen,
+    widen: float = PATIENT.widen,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -138,6 +150,8 @@ def open_backend(
     survey.check()
     persuasion = PersuasionLaw(taste, place, longer, gain, advice)
     persuasion.check()
+    playing = GameLaw(play, level, differ, stated, endgame, obey, keen, widen)
+    playing.check()
     planted = {name: value for name, value in changes.items() if value is not None}
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
@@ -158,6 +172,7 @@ def open_backend(
         persuasion=persuasion,
         exaggeration=exaggeration,
         steady=steady,
+        play=playing,
     )
 
 

@@ -10,6 +10,7 @@ from parley.llm.backends.oracle import (
     acts,
     circumstances,
     corrections,
+    games,
     herding,
     judging,
     known_people,
@@ -27,6 +28,7 @@ from parley.llm.backends.oracle.act_law import PLANTED
 from parley.llm.backends.oracle.correction_law import USUAL
 from parley.llm.backends.oracle.dynamics import EVENTS, Speaker
 from parley.llm.backends.oracle.emotion_law import CALM
+from parley.llm.backends.oracle.game_law import PATIENT
 from parley.llm.backends.oracle.guidance_law import UNMOVED
 from parley.llm.backends.oracle.persuasion_law import READER
 from parley.llm.backends.oracle.prompt_parser import Reading, read
@@ -65,7 +67,8 @@ class Oracle(Speaker):
         perception = {} if self.exaggeration == 1 else {"exaggeration": self.exaggeration}
         base = identity | acts | chooser | emotions | law | traits | story | guidance | events
         steady = {"steady": self.steady} if self.steady else {}
-        return base | survey | network | reader | perception | steady
+        play = {} if self.play == PATIENT else {"play": self.play._asdict()}
+        return base | survey | network | reader | perception | steady | play
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""
@@ -96,9 +99,11 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "interview": recollection.answer_interview,
     "bdi": stance.answer_note,
     "latent": stance.answer_note,
-    "bounded": stance.answer_note,
+    "bounded": games.answer_game_note,
     "decision": herding.answer_decision,
     "precision": herding.answer_precision,
+    "move": games.answer_move,
+    "expectation": games.answer_expectation,
     "importance": stance.answer_importance,
     "plan": recollection.answer_plan,
     "reflection": stance.answer_reflection,

@@ -21,6 +21,7 @@ from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
+from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
 from parley.llm.backends.oracle.party_files import NO_PARTY
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
@@ -373,7 +374,7 @@ class Speaker:
     With a `network` the attitude follows from it alone (belief_network.py).
     `persuasion` is how strong messages are for it (persuasion_law.py).
     `exaggeration` is how far away it sees another party (perception.py).
-    `steady` is how often it repeats an earlier answer (steadiness.py).
+    `steady` is how often it repeats an earlier answer (steadiness.py). `play` is how it plays games (game_law.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -396,6 +397,7 @@ class Speaker:
         persuasion: PersuasionLaw = READER,
         exaggeration: float = 1.0,
         steady: float = 0.0,
+        play: GameLaw = PATIENT,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -414,6 +416,7 @@ class Speaker:
         self.persuasion = persuasion
         self.exaggeration = exaggeration
         self.steady = steady
+        self.play = play
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""

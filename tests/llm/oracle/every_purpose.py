@@ -45,6 +45,8 @@ SCENARIOS: dict[str, Sequence[str]] = {
     "consensus_habermas": (),
     "representatives": (),
     "herding": ("rounds=1", "planner=model"),
+    "trust_game": ("rounds=1",),
+    "negotiation": ("rounds=2",),
 }
 """Settings of a small run of each."""
 FORMS = {

@@ -1,0 +1,38 @@
+"""The command `run.py games`: people play a game of points in several conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from parley.analysis.commands.runs import conditions_parser, run_conditions
+from parley.model.cli import Parser
+
+GAMES = ("trust_game", "prisoners_dilemma", "public_goods", "negotiation")
+
+
+def games_parser() -> Parser:
+    """Return the options of `run.py games`."""
+    parser = conditions_parser(
+        "games",
+        "Let people play a game of points in several conditions, and compare what they say with what they do, and how games end.",
+    )
+    parser.add_argument("game", choices=GAMES, help="the game")
+    parser.add_argument(
+        "--native",
+        default="",
+        metavar="MODEL",
+        help="in a negotiation, one more condition: a model that thinks by itself",
+    )
+    parser.add_argument("--human", type=Path, metavar="FILE", help="a CSV of games that people played (docs/games.md)")
+    return parser
+
+
+def games(words: Sequence[str]) -> int:
+    """Run `run.py games`."""
+    options = games_parser().parse_args(words)
+    from parley.analysis.studies.games import conditions, writer
+
+    settings = partial(conditions, native=options.native, human=options.human)
+    return run_conditions(options, "games", options.game, settings, writer(options.human))

@@ -1,0 +1,141 @@
+"""Games that people played, from a CSV of the user: the same tables as those of a run, so that the same measures apply.
+
+Columns: `room` (who played together), `round` (from 1), `player`, `move` (sent, returned, choice, contributed, offer, response)
+and `value` (0 to 10; A or B for a choice; the package 1 to 9 for an offer; accept, refuse or leave for a response; empty if it is
+missing). Players sit in the order in which they first move. A row with `about` (self or other) and `ahead` (a round) is no move,
+but what the player expected before the game, from 0 to 10.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from parley.agents.game_rules import (
+    KINDS,
+    RESPONSES,
+    Play,
+    answers,
+    ending,
+    ending_points,
+    round_points,
+    summary_outcome,
+)
+from parley.analysis.tables import Tables, tables
+from parley.environments.game import Game
+from parley.llm.errors import UserError
+from parley.model.events import Event, Expected, Header, Moved, Seated, Settled
+
+NEEDED = ("room", "round", "player", "move", "value")
+WORDS = {"A": 10, "B": 0} | {word: number for number, word in RESPONSES.items()}
+GROUP, TOPIC = "people", "game_of_points"
+
+
+def load_games(path: Path, rules: Game, header: Header) -> Tables:
+    """Return the tables of the people's games. header: of a run of the same game. Errors: UserError."""
+    played = read_games(path, rules)
+    last = max(event.round for event in played if isinstance(event, Moved))
+    return tables([replace(header, scenario={**header.scenario, "rounds": last}), *played], str(path))
+
+
+def read_games(path: Path, rules: Game) -> list[Event]:
+    """Return the people's games as events. Errors: UserError that names the line or the room."""
+    try:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from error
+    if lacking := [name for name in NEEDED if name not in frame]:
+        raise UserError(
+            f"{path} lacks the columns {', '.join(lacking)}: docs/games.md shows the columns of people's games"
+        )
+    frame = frame.reindex(columns=[*NEEDED, "about", "ahead"], fill_value="")
+    rows = [_read_row(path, number, row, rules) for number, row in enumerate(frame.to_dict("records"), 2)]
+    if all(row.about for row in rows):
+        raise UserError(f"{path} has no moves")
+    return list(_events(rows, rules))
+
+
+class Row(NamedTuple):
+    """A row of the file, with its numbers."""
+
+    room: str
+    round: int
+    player: str
+    move: str
+    value: float | None
+    about: str
+    ahead: int
+
+    @property
+    def reason(self) -> str | None:
+        return "empty" if self.value is None else None
+
+
+def _read_row(path: Path, line: int, row: dict[Hashable, str], rules: Game) -> Row:
+    """Return a row with its numbers. Errors: UserError that names the line."""
+    move, about, text = row["move"], row["about"], row["value"].strip()
+    if move not in KINDS[rules.game]:
+        raise UserError(f"{path}, line {line}: move must be {' or '.join(KINDS[rules.game])}, not {move!r}")
+    if about not in ("", "self", "other"):
+        raise UserError(f"{path}, line {line}: about must be empty, self or other, not {about!r}")
+    try:
+        value = float(WORDS.get(text, text)) if text else None
+    except ValueError:
+        raise UserError(f"{path}, line {line}: {text!r} is no {move}") from None
+    whole = move in ("choice", "offer", "response") and not about
+    if value is not None and not (value in answers(move) if whole else 0 <= value <= 10):
+        raise UserError(f"{path}, line {line}: {text} is no {move}; amounts are from 0 to 10, so scale your own points")
+    count = row["ahead"] if about else row["round"]
+    if not (count.strip().isdigit() and int(count) >= 1):
+        raise UserError(f"{path}, line {line}: {'ahead' if about else 'round'} must be a whole number from 1 on")
+    rounds = (1, int(count)) if about else (int(count), 0)
+    return Row(row["room"], rounds[0], row["player"], move, value, about, rounds[1])
+
+
+def _events(rows: list[Row], rules: Game) -> Iterator[Event]:
+    """Yield the events of the people's games, room by room. Errors: UserError on a room with other players than the game has."""
+    by_room: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_room[row.room].append(row)
+    first = 1
+    for repetition, (name, own) in enumerate(by_room.items()):
+        moving = sorted([row for row in own if not row.about], key=lambda row: row.round)
+        players = list(dict.fromkeys(row.player for row in moving))
+        if len(players) != rules.size:
+            raise UserError(
+                f"room {name} has {len(players)} players who move, and the game has {rules.size}: set size, or leave it out"
+            )
+        numbers = {player: first + place for place, player in enumerate(players)}
+        first += len(players)
+        for place, (player, number) in enumerate(numbers.items(), 1):
+            yield Seated(number, name, TOPIC, GROUP, repetition, f"player {place}", GROUP, "", player)
+        for row in own:
+            if row.about and row.player in numbers:
+                who = numbers[row.player]
+                yield Expected(name, 1, who, row.about, row.move, row.ahead, row.value, row.reason, asked=1)
+        yield from _room_events(name, moving, numbers, rules)
+
+
+def _room_events(name: str, moving: list[Row], numbers: dict[str, int], rules: Game) -> Iterator[Event]:
+    """Yield the moves of a room, and what each round paid."""
+    plays: list[Play] = []
+    rounds = sorted({row.round for row in moving})
+    for round_ in rounds:
+        for place, row in enumerate([row for row in moving if row.round == round_], 1):
+            plays.append(Play(round_, numbers[row.player], row.move, row.value))
+            yield Moved(name, round_, place, numbers[row.player], row.move, row.value, row.reason, asked=1)
+        now, final, package = [play for play in plays if play.round == round_], round_ == rounds[-1], None
+        by_agent = {play.agent: play.value for play in now}
+        points: Sequence[float | None]
+        if rules.game == "negotiation":
+            outcome, package = ending(now, final)
+            points = ending_points(outcome, package) if outcome else (None, None)
+        else:
+            points = round_points(rules.game, [by_agent.get(agent) for agent in numbers.values()], rules.factor)
+            outcome = summary_outcome(rules.game, plays) if final else ""
+        yield Settled(name, round_, tuple(numbers.values()), tuple(points), outcome or None, package, final)

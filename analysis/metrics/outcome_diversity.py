@@ -1,0 +1,94 @@
+"""How games end: which outcomes there are, and how diverse they are over rooms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST, Floats, interval, too_few
+from parley.analysis.metrics._games import endings
+from parley.analysis.tables import Tables
+
+ORDER = 43
+TITLE = "How games end"
+NOTE = (
+    "`distinct` counts the different endings over rooms (an agreement on another package is another ending), and `entropy` is "
+    "their diversity in bits: 0 if all rooms end alike, 1 for two equally frequent endings. Its interval is by leaving out one "
+    "room at a time. Entropy is somewhat too low with few rooms, so compare only runs with as many rooms."
+)
+LABELS = {
+    "rooms": "rooms", "missing": "missing", "distinct": "different endings", "entropy": "entropy (bits)", "most": "most frequent",
+    "most_share": "its share", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "outcomes"
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic and group: rooms (with a known ending), missing, distinct, entropy, most, most_share, reason."""
+    rows = []
+    for (topic, group), part in endings(tables).groupby(["topic", "group"], sort=False):
+        known = part["ending"].dropna()
+        row: dict[str, Any] = {"topic": topic, "group": group, "rooms": len(known), "missing": len(part) - len(known)}
+        counts = known.value_counts()
+        matrix = one_hot(known)
+        low, high = interval(matrix, entropy_of_rooms)
+        row |= {
+            "distinct": len(counts),
+            "entropy": entropy(counts.to_numpy(dtype=float)),
+            "entropy_low": low,
+            "entropy_high": high,
+        }
+        row |= {
+            "most": counts.index[0] if len(counts) else None,
+            "most_share": counts.iloc[0] / len(known) if len(known) else np.nan,
+        }
+        reason = too_few() if len(known) < FEWEST else "all rooms end alike" if len(counts) == 1 else None
+        rows.append(row | {"reason": reason if np.isnan(low) else None})
+    columns = [
+        "topic",
+        "group",
+        "rooms",
+        "missing",
+        "distinct",
+        "entropy",
+        "entropy_low",
+        "entropy_high",
+        "most",
+        "most_share",
+        "reason",
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def one_hot(names: pd.Series) -> Floats:
+    """Return a row per room and a column per ending, 1 for the ending of the room."""
+    matrix: Floats = pd.get_dummies(names).to_numpy(dtype=float).reshape(len(names), -1)
+    return matrix
+
+
+def entropy(counts: Floats) -> float:
+    """Return the entropy of counts in bits; NaN without any.
+
+    >>> entropy(np.array([2.0, 2.0])), entropy(np.array([5.0, 0.0]))
+    (1.0, 0.0)
+    """
+    total = counts.sum()
+    if not total:
+        return float("nan")
+    shares = counts[counts > 0] / total
+    return max(0.0, -float((shares * np.log2(shares)).sum()))
+
+
+def entropy_of_rooms(drawn: Floats) -> Floats:
+    """Return the entropy of each draw of rooms; drawn: (draws, rooms, endings)."""
+    return np.array([entropy(counts) for counts in drawn.sum(axis=1)])
+
+
+def headline(found: pd.DataFrame) -> str:
+    row = found.iloc[0] if len(found) else None
+    if row is None or not row["rooms"]:
+        return "How the games end is unknown: no room has a known ending."
+    often = f"{row['distinct']} different endings in {row['rooms']} rooms; most often {row['most']} ({row['most_share']:.0%})"
+    return f"Games end in {often}."
