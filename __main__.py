@@ -249,6 +249,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Run published studies": {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that stand in for a participant"),
+        "conjoint": ("analysis.commands.conjoint", "let personas choose between profiles with drawn attributes"),
+        "truthfulness": (
+            "analysis.commands.truthfulness",
+            "let a crowd of personas rate the truthfulness of statements",
+        ),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
         "refutation": (
             "analysis.commands.refutation",

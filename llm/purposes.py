@@ -36,6 +36,8 @@ PURPOSES: Mapping[str, str] = {
     "decision": "a choice between two options, one of which is right, after the choices of others and a private signal",
     "move": "a move of a game of points: a number, A or B",
     "expectation": "what a player expects itself, or others, to do in a round of a game, from 0 to 10",
+    "truthfulness": "how much does a person agree that a statement has a quality, such as being precise?",
+    "profile_choice": "a choice between two profiles of a conjoint experiment",
     # agents without a seat
     "precision": "how precise a planner makes the next person's signal",
     "check": "a fact checker's correction of what was said lately",
@@ -154,6 +156,7 @@ class Facts(TypedDict, total=False):
     points: Sequence[float]  # what each of the nine packages gives the player
     offered: int  # the package to answer; 0: none
     reflected: bool  # whether a private note of the player is in the prompt
+    profiles: Sequence[Mapping[str, str]]  # two profiles, in the order shown: the level of each attribute
     # the material of a mediator, a representative, a judge
     opinion: str
     opinions: Sequence[str]
@@ -164,7 +167,7 @@ class Facts(TypedDict, total=False):
     person: str  # whose character an answer is judged by
     appeal: str  # logos, pathos, ethos
     source: str  # the true report of an item of news, or the version of a story that an agent got
-    dimension: str  # in which a later version of a story is compared with the report
+    dimension: str  # in which a version of a story, or a statement, is rated
     corrected: bool  # whether an agent of a story has heard a line from outside
     # the material of a corrector and of its judge
     post: str  # what is answered

@@ -48,6 +48,8 @@ ASKING = {
     "structured": "baseline --topic racism --repetitions 1 --rounds 2",
     "arguments": SMALL,
     "bets": SMALL,
+    "truthfulness": "runs/statements.csv --crowd 4",
+    "conjoint": "candidates --respondents 6",
     "correct": "--judge oracle",
     "distributions": "planted --questions 2",
     "arena": "--topic racism --panel 3 --write 3",
@@ -221,8 +223,9 @@ def test_a_mistake_is_one_line(
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs that commands on runs take."""
+    """Runs and a file of statements that commands take."""
     folder = tmp_path_factory.mktemp("runs")
+    (folder / "statements.csv").write_text("statement,speaker\nIt rains.,Ann\nIt snows.,\n", encoding="utf-8")
     small = "--llm oracle --repetitions 1"
     for line in (
         f"--scenario two_way {small} --topic racism --rounds 2 --out {folder}/talk",

@@ -22,6 +22,8 @@ people or about large language models.
     corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
     steadiness.py      how often a person in a panel repeats its earlier answer
+    profiles.py        choices between two profiles, by the law of profile_law.py
+    crowd.py           ratings of the truthfulness of statements, by the law of crowd_law.py
     self_facts.py      reads from a persona who a person is
     persuasion.py      reads, rates and writes messages with an aim, by the law of persuasion_law.py
     perception.py      what it thinks that people of a party would answer, by a planted law
@@ -46,8 +48,9 @@ oracle,logos=1,report=0.3`; belief_network.py); then kappa, mu, sigma and epsilo
 advice say which of two messages persuades it (`--llm oracle,taste=0,place=1`; persuasion_law.py). exaggeration is how far a
 person sees another party from its own, 1 being right (`--llm oracle,exaggeration=2`). steady is how often a person repeats an
 earlier answer of which it is reminded (steadiness.py). play, level, differ, stated, endgame, obey, keen and widen say how it
-plays games of points, and what it says before (game_law.py; `oracle,play=tit_for_tat,stated=2`). society is whose banks it has,
-and a run sets it.
+plays games of points, and what it says before (game_law.py; `oracle,play=tit_for_tat,stated=2`). worth, worth_spread and first
+say how it chooses between two profiles (`--llm oracle,worth=age/52:0.1+taxes/lower:-0.2`; profile_law.py). distinct and agree
+say how a crowd rates statements (crowd_law.py). society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -58,12 +61,14 @@ from parley.llm.backends.oracle.act_law import CONSTANTS, HERD, HOMOPHILY, ActLa
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
+from parley.llm.backends.oracle.crowd_law import CrowdLaw
 from parley.llm.backends.oracle.dynamics import EVENTS
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import GuidanceLaw
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.phrases import US, banks
+from parley.llm.backends.oracle.profile_law import ProfileLaw
 from parley.llm.backends.oracle.social_learning import Person
 from parley.llm.backends.oracle.story_law import DIMENSIONS, StoryLaw
 from parley.llm.backends.oracle.survey_law import SurveyLaw
@@ -124,6 +129,11 @@ def open_backend(
     obey: float = PATIENT.obey,
     keen: float = PATIENT.keen,
     widen: float = PATIENT.widen,
+    worth: str = "",
+    worth_spread: float = 0.05,
+    first: float = 0.0,
+    distinct: float = 0.3,
+    agree: float = 0.5,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -153,6 +163,10 @@ def open_backend(
     playing = GameLaw(play, level, differ, stated, endgame, obey, keen, widen)
     playing.check()
     planted = {name: value for name, value in changes.items() if value is not None}
+    profiles = ProfileLaw(_shares("worth", worth), worth_spread, first)
+    profiles.check()
+    crowd = CrowdLaw(distinct, agree)
+    crowd.check()
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
     return Oracle(
@@ -173,6 +187,8 @@ def open_backend(
         exaggeration=exaggeration,
         steady=steady,
         play=playing,
+        profiles=profiles,
+        crowd=crowd,
     )
 
 

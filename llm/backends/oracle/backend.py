@@ -10,6 +10,7 @@ from parley.llm.backends.oracle import (
     acts,
     circumstances,
     corrections,
+    crowd,
     games,
     herding,
     judging,
@@ -18,6 +19,7 @@ from parley.llm.backends.oracle import (
     perception,
     persuasion,
     polls,
+    profiles,
     recollection,
     speech,
     stance,
@@ -26,11 +28,13 @@ from parley.llm.backends.oracle import (
 )
 from parley.llm.backends.oracle.act_law import PLANTED
 from parley.llm.backends.oracle.correction_law import USUAL
+from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
 from parley.llm.backends.oracle.dynamics import EVENTS, Speaker
 from parley.llm.backends.oracle.emotion_law import CALM
 from parley.llm.backends.oracle.game_law import PATIENT
 from parley.llm.backends.oracle.guidance_law import UNMOVED
 from parley.llm.backends.oracle.persuasion_law import READER
+from parley.llm.backends.oracle.profile_law import INDIFFERENT
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.backends.oracle.social_learning import BAYESIAN
 from parley.llm.backends.oracle.story_law import UNCHANGED
@@ -68,7 +72,9 @@ class Oracle(Speaker):
         base = identity | acts | chooser | emotions | law | traits | story | guidance | events
         steady = {"steady": self.steady} if self.steady else {}
         play = {} if self.play == PATIENT else {"play": self.play._asdict()}
-        return base | survey | network | reader | perception | steady | play
+        choices = {} if self.profiles == INDIFFERENT else {"profiles": self.profiles._asdict()}
+        crowd = {} if self.crowd == USUAL_CROWD else {"crowd": self.crowd._asdict()}
+        return base | survey | network | reader | perception | steady | play | choices | crowd
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""
@@ -104,6 +110,8 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "precision": herding.answer_precision,
     "move": games.answer_move,
     "expectation": games.answer_expectation,
+    "truthfulness": crowd.answer_truthfulness,
+    "profile_choice": profiles.answer_profile_choice,
     "importance": stance.answer_importance,
     "plan": recollection.answer_plan,
     "reflection": stance.answer_reflection,

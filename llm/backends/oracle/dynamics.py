@@ -20,12 +20,15 @@ from typing import NamedTuple
 from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
+from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
+from parley.llm.backends.oracle.crowd_law import CrowdLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
 from parley.llm.backends.oracle.party_files import NO_PARTY
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, sentences
+from parley.llm.backends.oracle.profile_law import INDIFFERENT, ProfileLaw
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
 from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw
@@ -375,6 +378,8 @@ class Speaker:
     `persuasion` is how strong messages are for it (persuasion_law.py).
     `exaggeration` is how far away it sees another party (perception.py).
     `steady` is how often it repeats an earlier answer (steadiness.py). `play` is how it plays games (game_law.py).
+    `profiles` is how it chooses between two profiles (profile_law.py),
+    and `crowd` how it rates statements (crowd_law.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -398,6 +403,8 @@ class Speaker:
         exaggeration: float = 1.0,
         steady: float = 0.0,
         play: GameLaw = PATIENT,
+        profiles: ProfileLaw = INDIFFERENT,
+        crowd: CrowdLaw = USUAL_CROWD,
     ):
         self.banks = banks(society)
         self.banks.check()
@@ -417,6 +424,8 @@ class Speaker:
         self.exaggeration = exaggeration
         self.steady = steady
         self.play = play
+        self.profiles = profiles
+        self.crowd = crowd
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""

@@ -85,6 +85,10 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     yield ("correct", "--judge", "oracle", "--out", f"{folder}/corrected")
     yield ("distributions", "planted", "--questions", "2", "--out", f"{folder}/polled")
     yield ("predict", "planted", "--people", "10", "--out", f"{folder}/predicted")
+    statements = folder / "statements.csv"
+    statements.write_text("statement,speaker\nIt rains in Lindmoor.,Ann\nIt snows in Quell.,\n", encoding="utf-8")
+    yield ("truthfulness", str(statements), "--crowd", "2", "--out", f"{folder}/truthfulness")
+    yield ("conjoint", "--respondents", "4", "--out", f"{folder}/conjoint")
     yield ("personas", "--party", "democrat", "--out", f"{folder}/voters")
     yield ("personas", "--set", "enhanced", "--party", "republican", "--out", f"{folder}/enhanced")
     argued = ("--for", "It is unfair to many people.", "--against", "The law is the same for everybody.")

@@ -1,0 +1,69 @@
+"""The command `run.py conjoint`: personas choose between two drawn profiles; which levels matter, beside choices of people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths, results_folder
+from parley.model import cli
+from parley.model.arguments import model_from_args, shared_budget, society_from_args
+from parley.model.cli import Parser, add_option, positive
+from parley.model.progress import bar
+
+EXAMPLES = """conjoint candidates --llm oracle,worth=age/52:0.1
+conjoint design.toml --llm openai:gpt-4o-mini --people people.csv"""
+
+
+def conjoint_parser() -> Parser:
+    """Return the options of `run.py conjoint`."""
+    parser = Parser(
+        "conjoint",
+        "Let personas choose between two profiles with drawn attributes, each pair in both orders, and estimate how much each "
+        "level matters and which profile is the best (docs/conjoint.md).",
+        EXAMPLES,
+        cli.society(),
+        *cli.asking("runs/conjoint-<time>"),
+        cli.dry_run("print the number of respondents and calls, and stop: no model is called"),
+    )
+    about = "the design: candidates or kandidaten (those of Parley), or a .toml file of your own"
+    add_option(parser, "DESIGN", about, nargs="?", default="candidates")
+    add_option(parser, "--people FILE", "a CSV with choices of people, to compare with (docs/conjoint.md)", Path)
+    add_option(parser, "--personas SET", "name of the set of personas that answer", default="voters")
+    add_option(
+        parser, "--respondents N", "number of personas, of each party in turn (default: all of the set)", positive
+    )
+    return parser
+
+
+def conjoint(words: Sequence[str]) -> int:
+    """Run `run.py conjoint`."""
+    options = conjoint_parser().parse_args(words)
+    from parley.agents.conjoint_design import load_design
+    from parley.analysis.conjoint.people import read_choices
+    from parley.analysis.conjoint.report import write_conjoint
+    from parley.analysis.journaled_calls import CallDesk, check_manifest
+    from parley.analysis.studies.conjoint import ConjointStudy
+    from parley.llm.backends import check_spec
+    from parley.model.scenario_run import lock_folder
+
+    design, spec = load_design(options.design), model_from_args(options)
+    check_spec(spec)
+    personas = society_from_args(options).qualified(options.personas)
+    study = ConjointStudy(design, spec, personas, options.respondents or 0, options.seed)
+    people = read_choices(options.people, design) if options.people else None
+    planned = f"{len(study.people):,} respondents, {len(study.tasks):,} pairs, {2 * len(study.tasks):,} calls"
+    if options.dry_run:
+        print(planned)
+        return 0
+    folder = results_folder(options, "conjoint")
+    print_paths(folder=folder, calls=planned)
+    spending = shared_budget(options, folder, spec)
+    with lock_folder(folder):
+        check_manifest(folder / "conjoint.json", study.to_dict(), "conjoint experiment")
+        desk = CallDesk(folder, bar, options.keep_going, spending)
+        choices = study.run(desk)
+        print(desk.tally.line)
+        report = write_conjoint(study, choices, folder, people)
+    print_paths(report=report, table=folder / "choices.csv")
+    return 0

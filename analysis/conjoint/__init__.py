@@ -1,0 +1,1 @@
+"""Conjoint experiments: effects of levels on choices, the best profile, and choices of people beside those of personas."""

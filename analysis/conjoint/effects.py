@@ -1,0 +1,195 @@
+"""Effects of levels on choices: AMCEs and marginal means, with intervals over respondents, and the null of shuffled choices.
+
+The average marginal component effect (AMCE) of a level is by how much more often a profile is chosen with this level than with
+the baseline of its attribute, averaged over the other attributes. It is estimated by least squares. Attributes that forbidden
+combinations link enter with all their combinations, and levels are compared only where both exist. Errors are clustered by
+respondent. Sources: Hainmueller, Hopkins and Yamamoto 2014, Political Analysis 22(1); Leeper, Hobolt and Tilley 2020 (means).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+from scipy.special import stdtrit
+
+from parley.agents.conjoint_design import ConjointDesign
+from parley.analysis.bootstrap import FEWEST, LEVEL, Ends, Floats, mean_interval
+
+EFFECTS = [
+    "attribute", "level", "baseline", "profiles", "respondents", "amce", "amce_low", "amce_high", "error",
+    "mean", "mean_low", "mean_high",
+]  # fmt: skip
+SMALLEST = 1e-9
+"""A standard error below this is rounding: nothing varies."""
+SHUFFLES = 999
+
+
+class ShuffleTest(NamedTuple):
+    """The largest AMCE in size, the 95th percentile of the largest under shuffled choices, and the p value (NaN: no verdict)."""
+
+    largest: float
+    bound: float
+    p: float
+
+
+def known_choices(choices: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with a choice."""
+    return choices.dropna(subset=["chosen"]).reset_index(drop=True)
+
+
+def estimate_effects(choices: pd.DataFrame, design: ConjointDesign) -> pd.DataFrame:
+    """Return one row per level (EFFECTS): its AMCE (NaN for the baseline) and its marginal mean, each with its 95% interval.
+
+    choices: one row per profile: respondent, the attributes, chosen (0 to 1; NaN: missing). There are no intervals below
+    `FEWEST` respondents, nor where nothing varies.
+    """
+    known, rows = known_choices(choices), []
+    for attribute, levels in design.attributes.items():
+        fitted = _fit(known, design, attribute)
+        for level in levels:
+            part = known[known[attribute] == level]
+            row: dict[str, Any] = {"attribute": attribute, "level": level, "baseline": level == levels[0]}
+            row |= {"profiles": len(part), "respondents": part["respondent"].nunique(), **marginal_mean(part)}
+            rows.append(row | (fitted.effect(level, levels[0]) if level != levels[0] else {}))
+    table = pd.DataFrame(rows, columns=EFFECTS)
+    return table.astype(dict.fromkeys(EFFECTS[5:], "float64"))
+
+
+class _Fit(NamedTuple):
+    """A regression of the choices on the combinations of a group of attributes, and on the other attributes."""
+
+    cells: Sequence[tuple[str, ...]]
+    counts: Mapping[tuple[str, ...], int]
+    place: int
+    design: Floats
+    choices: Floats
+    respondents: Any
+
+    def contrast(self, level: str, baseline: str) -> Floats | None:
+        """Return the weights of the coefficients in the AMCE; None where no profiles can be compared."""
+        weights, total = np.zeros(self.design.shape[1]), 0
+        for number, cell in enumerate(self.cells):
+            other = (*cell[: self.place], baseline, *cell[self.place + 1 :])
+            if cell[self.place] == level and other in self.counts:
+                share = self.counts[cell] + self.counts[other]
+                weights[number] += share
+                weights[self.cells.index(other)] -= share
+                total += share
+        return weights / total if total else None
+
+    def effect(self, level: str, baseline: str) -> dict[str, float]:
+        """Return the AMCE of a level, with error and interval."""
+        weights = self.contrast(level, baseline)
+        if weights is None:
+            return {}
+        groups = len(set(self.respondents))
+        clusters: Any = {"cov_type": "cluster", "cov_kwds": {"groups": self.respondents}, "use_t": True}
+        fitted = sm.OLS(self.choices, self.design).fit(**(clusters if groups >= FEWEST else {}))
+        value = float(weights @ fitted.params)
+        error = math.sqrt(max(float(weights @ fitted.cov_params() @ weights), 0.0)) if groups >= FEWEST else math.nan
+        low, high = ends(value, error, groups)
+        return {"amce": value, "amce_low": low, "amce_high": high, "error": error}
+
+
+def ends(value: float, error: float, respondents: int) -> Ends:
+    """Return the 95% interval by Student's t; (nan, nan) without an error."""
+    if not error > SMALLEST:
+        return math.nan, math.nan
+    reach = float(stdtrit(respondents - 1, (1 + LEVEL) / 2)) * error
+    return value - reach, value + reach
+
+
+def _fit(known: pd.DataFrame, design: ConjointDesign, attribute: str) -> _Fit:
+    names = next(names for names in design.components if attribute in names)
+    cells = list(map(tuple, known[list(names)].to_numpy().tolist()))
+    counts = pd.Series(cells, dtype=object).value_counts(sort=False).to_dict()
+    ordered = list(counts)
+    columns = [np.array([cell == one for cell in cells], dtype=float) for one in ordered]
+    for other, levels in design.attributes.items():
+        if other not in names:
+            columns += [
+                (known[other] == level).to_numpy(dtype=float) for level in levels[1:] if (known[other] == level).any()
+            ]
+    matrix = np.column_stack(columns) if columns else np.zeros((0, 0))
+    codes = known["respondent"].factorize()[0]
+    return _Fit(ordered, counts, names.index(attribute), matrix, known["chosen"].to_numpy(dtype=float), codes)
+
+
+def marginal_mean(part: pd.DataFrame) -> dict[str, float]:
+    """Return how often profiles with a level are chosen, with its interval over respondents."""
+    if part.empty:
+        return {}
+    people = part.groupby("respondent")["chosen"].agg(["sum", "size"]).to_numpy(dtype=float)
+    value, count = float(people[:, 0].sum() / people[:, 1].sum()), len(people)
+    error = math.nan
+    if count >= FEWEST:
+        rests = people[:, 0] - value * people[:, 1]
+        error = math.sqrt(count / (count - 1) * float((rests**2).sum())) / float(people[:, 1].sum())
+    low, high = ends(value, error, count)
+    return {"mean": value, "mean_low": low, "mean_high": high}
+
+
+def shuffle_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.Generator) -> ShuffleTest:
+    """Return whether choices depend on any attribute: the largest AMCE beside those of shuffled choices.
+
+    Each shuffle deals the choices of a respondent anew among the respondent's tasks. Below `FEWEST` respondents, or where no
+    respondent has two tasks, p is NaN.
+    """
+    known = known_choices(choices).sort_values(["respondent", "task", "profile"], ignore_index=True)
+    weights = [row for name in design.attributes for row in _effect_weights(known, design, name)]
+    if not weights:
+        return ShuffleTest(math.nan, math.nan, math.nan)
+    matrix, pairs = np.vstack(weights), known["chosen"].to_numpy(dtype=float).reshape(-1, 2)
+    largest = float(np.abs(matrix @ pairs.ravel()).max())
+    codes = known["respondent"].factorize()[0][::2]
+    if len(set(codes)) < FEWEST or len(set(codes)) == len(codes):
+        return ShuffleTest(largest, math.nan, math.nan)
+    null = np.empty(SHUFFLES)
+    for number in range(SHUFFLES):
+        order = np.lexsort((rng.random(len(codes)), codes))
+        null[number] = np.max(np.abs(matrix @ pairs[order].ravel()))
+    p = (1 + float(np.sum(null >= largest - SMALLEST))) / (SHUFFLES + 1)
+    return ShuffleTest(largest, float(np.quantile(null, LEVEL)), p)
+
+
+def _effect_weights(known: pd.DataFrame, design: ConjointDesign, attribute: str) -> list[Floats]:
+    """Return for each level the weights of all choices in its AMCE."""
+    fitted, levels = _fit(known, design, attribute), design.attributes[attribute]
+    contrasts = [fitted.contrast(level, levels[0]) for level in levels[1:]]
+    inverse = np.linalg.pinv(fitted.design) if len(known) else fitted.design
+    return [np.asarray(one @ inverse) for one in contrasts if one is not None]
+
+
+def position_bias(choices: pd.DataFrame) -> dict[str, float]:
+    """Return how often a profile is chosen when it is shown as A: the mean over respondents, with its interval; 0.5: no bias."""
+    known = choices.dropna(subset=["in_a"])
+    means = known["in_a"].groupby(known["respondent"]).mean().to_numpy(dtype=float)
+    low, high = mean_interval(means)
+    return {"share": float(means.mean()) if len(means) else math.nan, "low": low, "high": high}
+
+
+def compare_effects(personas: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per level but the baselines: attribute, level, the AMCE of personas and of people, and their difference.
+
+    The two groups are independent. Degrees of freedom: Welch and Satterthwaite's, by the number of respondents.
+    """
+    keys = ["attribute", "level"]
+    both = personas[~personas["baseline"]].merge(people, on=keys, suffixes=("", "_people"))
+    difference = both["amce"] - both["amce_people"]
+    squares = both[["error", "error_people"]].to_numpy(dtype=float) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        freedom = squares.sum(axis=1) ** 2 / (squares**2 / (both[["respondents", "respondents_people"]] - 1)).sum(
+            axis=1
+        )
+        reach = stdtrit(freedom, (1 + LEVEL) / 2) * np.sqrt(squares.sum(axis=1))
+    reach = reach.where(reach > SMALLEST)
+    shown = [*keys, "amce", "amce_low", "amce_high", "amce_people", "amce_people_low", "amce_people_high"]
+    both = both.rename(columns={"amce_low_people": "amce_people_low", "amce_high_people": "amce_people_high"})
+    return both[shown].assign(
+        difference=difference, difference_low=difference - reach, difference_high=difference + reach
+    )

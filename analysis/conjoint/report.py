@@ -1,0 +1,163 @@
+"""The report of a conjoint experiment: effects of levels, the null, the best profile, and people beside personas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.conjoint_design import ConjointDesign
+from parley.analysis import disclaimers
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.conjoint.best_profile import EVEN, BestProfile, best_profile
+from parley.analysis.conjoint.effects import (
+    SHUFFLES,
+    ShuffleTest,
+    compare_effects,
+    estimate_effects,
+    position_bias,
+    shuffle_test,
+)
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import (
+    Column,
+    count_phrase,
+    count_table,
+    estimate,
+    format_estimate,
+    format_number,
+    join_phrases,
+)
+from parley.analysis.report import Report
+from parley.analysis.studies.conjoint import ConjointStudy
+from parley.llm.seeding import derive
+
+READING = (
+    "The AMCE of a level (average marginal component effect) is by how much more often a profile is chosen with this level than "
+    "with the first level of its attribute, averaged over the other attributes. The mean of a level is how often profiles with "
+    "it are chosen; it is 0.50 where a level does not matter. Brackets hold 95% intervals; their errors are clustered by "
+    f"respondent. They are not corrected for the number of levels. Below {FEWEST} respondents there are none."
+)
+LEVELS: Mapping[str, Column] = {
+    "attribute": "attribute", "level": "level", "profiles": "profiles",
+    "AMCE": lambda row: "baseline" if row["baseline"] else format_estimate(row["amce"], row["amce_low"], row["amce_high"], 3),
+    "mean": estimate("mean", 3),
+}  # fmt: skip
+BESIDE: Mapping[str, Column] = {
+    "attribute": "attribute", "level": "level", "personas": estimate("amce", 3), "people": estimate("amce_people", 3),
+    "personas minus people": estimate("difference", 3),
+}  # fmt: skip
+
+
+def write_conjoint(
+    study: ConjointStudy, choices: pd.DataFrame, folder: Path, people: pd.DataFrame | None = None
+) -> Path:
+    """Write conjoint.md, its tables (choices, effects, people, comparison) and the figure; return the path of the page.
+
+    people: their choices, as `read_choices` returns them.
+    """
+    design, effects = study.design, estimate_effects(choices, study.design)
+    report = Report(folder, "conjoint", "Choices between two profiles")
+    report.data(choices=choices, effects=effects)
+    answered = choices.dropna(subset=["chosen"])
+    report.add(
+        f"{study.llm} chose between two profiles for {count_phrase(len(study.people), 'persona')}, {design.tasks} pairs each. "
+        f"Every pair was shown in both orders, and the two answers are averaged. {READING}"
+    )
+    report.plain(f"The question: {design.question}")
+    report.disclaim_models(study.llm)
+    lost = choices[(choices["profile"] == 1) & choices["chosen"].isna()]
+    report.missing(
+        len(lost), len(study.tasks), "pairs lack an answer in one order or in both", count_table(lost["reason"])
+    )
+    lines = [*summarise(choices, design, study.seed), position_line(choices)]
+    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    if len(answered):
+        shown = effects[~effects["baseline"]]
+        title, caption = "AMCE (share of choices)", disclaimers.spec_label(study.llm)
+        report.figure(dot_plot(shown, ["attribute", "level"], "amce", title, caption), "conjoint", "AMCE of each level")
+    report.section("Levels")
+    report.table(effects, LEVELS)
+    if people is not None:
+        _add_people(report, study, effects, people)
+    report.add("`choices.csv` has one row per profile that was shown.")
+    return report.write()
+
+
+def summarise(choices: pd.DataFrame, design: ConjointDesign, seed: int) -> list[str]:
+    """Return in sentences whether choices depend on the attributes, and which profile is the best one."""
+    test = shuffle_test(choices, design, np.random.default_rng(derive(seed, "shuffled choices")))
+    best = best_profile(choices, design, np.random.default_rng(derive(seed, "folds")))
+    return [shuffle_line(test), *best_lines(best)]
+
+
+def shuffle_line(test: ShuffleTest) -> str:
+    """Return whether choices depend on any attribute."""
+    if np.isnan(test.p):
+        reason = f"it needs {FEWEST} respondents, and two answered pairs of some respondent"
+        return f"Whether choices depend on the attributes is unknown: {reason}."
+    depend = (
+        "Choices depend on the attributes"
+        if test.p < 0.05
+        else "There is no sign that choices depend on the attributes"
+    )
+    return (
+        f"{depend}: the largest AMCE is {format_number(test.largest, 3)} in size. When the choices of each respondent are dealt "
+        f"anew among their pairs ({SHUFFLES} times), 95% of the largest are below {format_number(test.bound, 3)} "
+        f"(p = {test.p:.3f})."
+    )
+
+
+def best_lines(best: BestProfile) -> list[str]:
+    """Return the best profile, and how often it is chosen."""
+    if not best.levels:
+        return ["The best profile is unknown: no pair has an answer."]
+    named = ", ".join(f"{name}: {level}" for name, level in best.levels.items())
+    if not best.picked:
+        return [f"The best profile ({named}) is a guess: fewer than {2 * FEWEST} respondents, so nothing checks it."]
+    same = [name for name, level in best.levels.items() if best.picked.get(name) == level]
+    share = format_estimate(best.share, best.low, best.high, 3)
+    if np.isnan(best.low):
+        verdict = "no interval, because nothing varies"
+    else:
+        verdict = (
+            "more often than a drawn profile" if best.low > EVEN else "not clearly more often than a drawn profile"
+        )
+    agreed = (
+        f"for {len(same)} of {count_phrase(len(best.levels), 'attribute')}{f' ({join_phrases(same)})' if same else ''}"
+    )
+    return [
+        f"The best profile of all respondents: {named}.",
+        f"Half of the respondents alone pick the same level {agreed}. That profile is chosen against a drawn one "
+        f"by the other half with a probability of {share}: {verdict}.",
+    ]
+
+
+def position_line(choices: pd.DataFrame) -> str:
+    """Return how often a profile is chosen because it is shown first."""
+    bias = position_bias(choices)
+    if np.isnan(bias["share"]):
+        return "The effect of the position is unknown: no pair has an answer in both orders."
+    share = format_estimate(bias["share"], bias["low"], bias["high"], 3)
+    return f"Position: over both orders of each pair, A is chosen with a probability of {share}; 0.500 without a position bias."
+
+
+def _add_people(report: Report, study: ConjointStudy, effects: pd.DataFrame, people: pd.DataFrame) -> None:
+    """Add the effects on people, and how they differ from those on personas."""
+    own = estimate_effects(people, study.design)
+    compared = compare_effects(effects, own)
+    report.data(people=own, comparison=compared)
+    known, whole = people["chosen"].notna().sum() // 2, len(people) // 2
+    count = people.dropna(subset=["chosen"])["respondent"].nunique()
+    report.section(
+        "People",
+        f"{count_phrase(int(known), 'choice')} of {count_phrase(int(count), 'respondent')}; {whole - known} choices are missing. "
+        "The last column is the difference of the two AMCEs, of independent groups.",
+    )
+    report.table(compared, BESIDE)
+    report.lines(f"- People. {line}" for line in summarise(people, study.design, study.seed))
+    away = compared[(compared["difference_low"] > 0) | (compared["difference_high"] < 0)]
+    judged = compared["difference_low"].notna().sum()
+    report.add(f"For {len(away)} of {judged} levels with an interval, personas and people differ clearly.")

@@ -1,0 +1,28 @@
+"""Draws the personas that answer in a study outside of debates."""
+
+from __future__ import annotations
+
+from itertools import chain, zip_longest
+
+from parley.agents.persona import Persona, all_personas, parties, persona_set, set_name
+from parley.llm.errors import UserError
+from parley.llm.seeding import stream
+
+
+def draw_people(personas: str, count: int, seed: int, study: str, option: str) -> tuple[Persona, ...]:
+    """Return `count` personas of a set (0: all), of each party in turn, in an order drawn with the seed, without variants.
+
+    Personas with the same text, such as those of the Default, are one respondent: a model cannot tell them apart.
+    study: names the random stream. option: that which sets the count. Errors: UserError if the set has too few.
+    """
+    folder, groups = persona_set(personas), []
+    for party in parties(folder):
+        own = list({one.backstory: one for one in all_personas(party, folder) if not one.variant}.values())
+        groups.append(stream(seed, study, party).sample(own, len(own)))
+    mixed = [one for one in chain.from_iterable(zip_longest(*groups)) if one is not None]
+    if count > len(mixed):
+        raise UserError(
+            f"the set {set_name(folder)} has {len(mixed)} personas: give at most --{option} {len(mixed)}, "
+            "because the same persona twice is not two respondents"
+        )
+    return tuple(mixed[: count or len(mixed)])

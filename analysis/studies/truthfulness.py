@@ -1,0 +1,197 @@
+"""A crowd of personas rates statements in seven dimensions of truthfulness and overall; agreement, experts, what dimensions add.
+
+Source: Soprano et al. 2021; docs/truthfulness.md lists the departures. The unit of analysis is the statement.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
+from parley.agents.crowd import ASPECTS, DIMENSIONS, OVERALL, SCALE, Statement, compose_rating
+from parley.agents.persona import Persona
+from parley.agents.scales import Reading, read_rating
+from parley.agents.society import load_society
+from parley.agents.topic import scales
+from parley.analysis.bootstrap import FEWEST, Floats, interval, nanmean
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.respondents import draw_people
+from parley.llm.backends import identity_spec
+from parley.llm.driver import Conversation, ask
+from parley.llm.seeding import derive, digest
+
+SHUFFLES = 200
+Cube = NDArray[np.float64]
+"""(aspects, statements, people) ratings; NaN: missing."""
+
+
+@dataclass(frozen=True)
+class TruthfulnessStudy:
+    """The statements, the model, the set of personas, and how many of them rate (0: all)."""
+
+    statements: tuple[Statement, ...]
+    llm: str
+    personas: str
+    crowd: int = 0
+    seed: int = 0
+
+    @cached_property
+    def people(self) -> tuple[Persona, ...]:
+        """The crowd. Errors: as draw_people."""
+        return draw_people(self.personas, self.crowd, self.seed, "truthfulness", "crowd")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what identifies the study on any machine."""
+        people = [person.backstory for person in self.people]
+        shown = [f"{one.speaker}: {one.text}" for one in self.statements]
+        return {
+            "llm": identity_spec(self.llm), "statements": digest(*shown).hex(), "people": digest(*people).hex(),
+            "seed": self.seed,
+        }  # fmt: skip
+
+    def run(self, desk: CallDesk) -> pd.DataFrame:
+        """Ask everyone about everything; return one row per rating: statement (from 1), respondent, aspect, rating, reason."""
+        trials = list(product(range(len(self.statements)), self.people, ASPECTS))
+        readings = desk.ask([self._rate(*trial) for trial in trials], self.llm, "ratings", lambda one: one.reason)
+        rows = [
+            (number + 1, f"{person.party} {person.name}", aspect, reading.value, reading.reason or "")
+            for (number, person, aspect), reading in zip(trials, readings, strict=True)
+        ]
+        table = pd.DataFrame(rows, columns=["statement", "respondent", "aspect", "rating", "reason"])
+        return table.astype({"rating": "float64"})
+
+    def _rate(self, number: int, person: Persona, aspect: str) -> Conversation[Reading]:
+        statement, language = self.statements[number], load_society(person.society).language
+        seed = derive(self.seed, "truthfulness", statement.text, person.party, person.id, aspect)
+        reply = yield from ask(compose_rating(person, statement, aspect, language, seed))
+        if reply.failure:
+            return Reading(None, reply.failure.name)
+        scale = scales(language)[SCALE]
+        return Reading(scale.expected(reply.answers)) if reply.answers else read_rating(reply.text, scale)
+
+
+def cube_of(ratings: pd.DataFrame) -> Cube:
+    """Return the ratings as (aspects, statements, people)."""
+    wide = ratings.pivot(index="statement", columns=["aspect", "respondent"], values="rating")
+    return np.stack([wide[aspect].to_numpy(dtype=float) for aspect in ASPECTS])
+
+
+def alpha(ratings: Floats) -> tuple[float, float, float]:
+    """Return Krippendorff's alpha for interval data with its 95% interval over statements; NaN where it is undefined.
+
+    ratings: (statements, people); NaN: missing. Source: Krippendorff 2011, section on interval data.
+    """
+    sums = _pair_sums(ratings)
+    value = float(_alpha(sums.sum(axis=0))) if len(sums) else math.nan
+    return value, *interval(sums, lambda drawn: _alpha(drawn.sum(axis=-2)))
+
+
+def alpha_value(ratings: Floats) -> float:
+    """Return Krippendorff's alpha without its interval."""
+    return float(_alpha(_pair_sums(ratings).sum(axis=0)))
+
+
+def _pair_sums(ratings: Floats) -> Floats:
+    known = ratings[np.isfinite(ratings).sum(axis=1) > 1]
+    n, x, xx = np.isfinite(known).sum(axis=1), np.nansum(known, axis=1), np.nansum(known**2, axis=1)
+    return np.column_stack([n, x, xx, 2 * (n * xx - x * x) / np.maximum(n - 1, 1)])
+
+
+def _alpha(sums: Floats) -> Floats:
+    """1 - observed / expected disagreement, from sums over statements: n, x, xx, squared differences within."""
+    n, x, xx, within = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = 2 * (n * xx - x * x) / (n * (n - 1))
+        return np.asarray(np.where(expected > 1e-12, 1 - within / n / expected, np.nan))
+
+
+def rank_correlation(x: Floats, y: Floats) -> tuple[float, float, float]:
+    """Return Spearman's rho with its 95% interval over statements, on Fisher's scale.
+
+    NaN where it is undefined; no interval below `FEWEST` statements or at rho = 1. Source: Bonett and Wright 2000.
+    """
+    both = np.isfinite(x) & np.isfinite(y)
+    x, y, n = x[both], y[both], int(both.sum())
+    if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan, math.nan, math.nan
+    rho = float(spearmanr(x, y).statistic)
+    if n < FEWEST or abs(rho) > 1 - 1e-9:
+        return rho, math.nan, math.nan
+    reach = 1.96 * math.sqrt((1 + rho * rho / 2) / (n - 3))
+    return rho, math.tanh(math.atanh(rho) - reach), math.tanh(math.atanh(rho) + reach)
+
+
+def added(cube: Cube, aspect: int) -> tuple[float, float, float]:
+    """Return the share of what the crowd agrees on in a dimension that is not in its overall ratings, with its 95% interval.
+
+    It is 1 - r2 of the levels of statements in the dimension and overall. Variances and covariance are those between ratings of
+    different people, so noise of a rating does not count. NaN where the crowd does not agree on one of the two.
+    """
+    pair = cube[[aspect, ASPECTS.index(OVERALL)]]
+    pair = pair - np.stack([nanmean(part)[None] for part in pair])
+    sums = np.column_stack([_between(pair[i], pair[j]) for i, j in ((0, 0), (1, 1), (0, 1))])
+    sums = sums[np.isfinite(sums).all(axis=1)]
+    if not len(sums):
+        return math.nan, math.nan, math.nan
+    return float(_unshared(sums[None])[0]), *interval(sums, _unshared)
+
+
+def _between(x: Floats, y: Floats) -> Floats:
+    """Return for each statement the mean product of the x of one person and the y of another."""
+    a, b = np.isfinite(x), np.isfinite(y)
+    left, right = np.where(a, x, 0.0), np.where(b, y, 0.0)
+    total = left.sum(axis=1) * right.sum(axis=1) - (left * right).sum(axis=1)
+    pairs = a.sum(axis=1) * b.sum(axis=1) - (a & b).sum(axis=1)
+    return np.where(pairs > 0, total / np.maximum(pairs, 1), np.nan)
+
+
+def _unshared(sums: Floats) -> Floats:
+    own, overall, both = np.moveaxis(sums.mean(axis=-2), -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where((own > 1e-9) & (overall > 1e-9), 1 - both**2 / (own * overall), np.nan))
+
+
+def _shuffled(ratings: Floats, labels: Floats, rng: np.random.Generator) -> tuple[float, float]:
+    """Return alpha and the correlation with the labels after the ratings of each person were dealt anew among statements."""
+    dealt = rng.permuted(ratings, axis=0)
+    return float(alpha_value(dealt)), rank_correlation(row_means(dealt), labels)[0]
+
+
+def row_means(ratings: Floats) -> Floats:
+    """Return the mean rating of each statement; NaN where there is none."""
+    return nanmean(ratings, 1)
+
+
+def measure(cube: Cube, labels: Floats, rng: np.random.Generator) -> pd.DataFrame:
+    """Return one row per aspect: alpha, expert (rho of mean ratings and labels), added, each with low and high; and nulls.
+
+    alpha_null, expert_null: the 95th percentile of their size when each person's ratings are dealt anew among statements.
+    """
+    rows = []
+    for number, aspect in enumerate(ASPECTS):
+        ratings = cube[number]
+        means = row_means(ratings)
+        null = np.array([_shuffled(ratings, labels, rng) for _ in range(SHUFFLES)])
+        row: dict[str, Any] = {"aspect": aspect, "mean": float(nanmean(means))}
+        values = {"alpha": alpha(ratings), "expert": rank_correlation(means, labels)}
+        values["added"] = added(cube, number) if aspect in DIMENSIONS else (math.nan,) * 3
+        for name, triple in values.items():
+            row |= dict(zip((name, f"{name}_low", f"{name}_high"), triple, strict=True))
+        bounds = [float(np.quantile(np.abs(part), 0.95)) if np.isfinite(part).all() else math.nan for part in null.T]
+        rows.append(row | {"alpha_null": bounds[0], "expert_null": bounds[1]})
+    return pd.DataFrame(rows)
+
+
+def correlations(cube: Cube) -> pd.DataFrame:
+    """Return Spearman's rho of the mean ratings of statements, for every two aspects."""
+    means = [row_means(ratings) for ratings in cube]
+    table = [[rank_correlation(one, other)[0] for other in means] for one in means]
+    return pd.DataFrame(table, index=list(ASPECTS), columns=list(ASPECTS))
