@@ -14,7 +14,8 @@ NO_WORTH: Mapping[str, float] = {}
 class ProfileLaw(NamedTuple):
     """The probability of choosing the profile shown first is .5 + `first` + its worth - that of the other, within 0 to 1.
 
-    worth: of each level by `attribute/level`; 0 for a level that is not named. spread: the SD over people of the worth of a level.
+    worth: of each level by `attribute/level`; 0 for a level that is not named. spread: the SD over people of the worth of a
+    level.
     The AMCE of a level is its worth minus that of the baseline, as long as no probability would lie outside of 0 to 1.
     """
 
@@ -26,7 +27,8 @@ class ProfileLaw(NamedTuple):
         """Errors: UserError on numbers that are not finite, and on a negative spread."""
         if not all(map(math.isfinite, (*self.worth.values(), self.first))) or not 0 <= self.spread < math.inf:
             raise UserError(
-                "oracle: worth and first must be finite numbers, and worth_spread 0 or more, as in oracle,worth=age/52:0.1,worth_spread=0.05"
+                "oracle: worth and first must be finite numbers, and worth_spread 0 or more, as in "
+                "oracle,worth=age/52:0.1,worth_spread=0.05"
             )
 
 
