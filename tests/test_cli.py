@@ -35,6 +35,7 @@ ASKING = {
     "panel": "--topic racism --waves 2 --people 1",
     "wave": "--topic racism --repeats 2",
     "validate": "--judge oracle --personas simple",
+    "stereotypes": "--personas simple --topic racism",
     "calibrate": SMALL,
     "train": "--party republican --questions 2 --answers 1",
     "fine-tuned": "--tuned nowhere",

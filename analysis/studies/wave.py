@@ -1,7 +1,7 @@
 """A wave: one model answers a questionnaire on one day, with and without a steering sentence before the questions.
 
 The 2024 election study (*Large-Scale, Longitudinal Study of Large Language Models During the 2024 US Election Season*, 2025)
-asked models the same survey again and again, plain and with sentences such as "You are a Republican". wave_comparison.py
+asked models the same survey again and again, plain and with sentences that name an identity. wave_comparison.py
 compares waves.
 """
 

@@ -96,8 +96,9 @@ def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> d
         "rho": (float(correlation(shares.sum(axis=0))), correlation_interval(shares)),
         "brier": (float(squares.mean()) if len(squares) else math.nan, mean_interval(squares)),
     }
-    for name, (value, (low, high)) in found.items():
-        row |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    for name, (value, ends) in found.items():
+        low, high = np.clip(ends, -1.0 if name in ("r", "rho") else 0.0, 1.0)
+        row |= {name: value, f"{name}_low": float(low), f"{name}_high": float(high)}
     return row
 
 
