@@ -62,10 +62,10 @@ from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.crowd_law import CrowdLaw
-from parley.llm.backends.oracle.dynamics import EVENTS
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import GuidanceLaw
+from parley.llm.backends.oracle.laws import EVENTS, Laws
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.backends.oracle.profile_law import ProfileLaw
@@ -169,10 +169,7 @@ def open_backend(
     crowd.check()
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
-    return Oracle(
-        planted,
-        pull,
-        society,
+    laws = Laws(
         acts=acts,
         chooser=person,
         emotions=emotions,
@@ -190,6 +187,7 @@ def open_backend(
         profiles=profiles,
         crowd=crowd,
     )
+    return Oracle(planted, pull, society, laws)
 
 
 def _network(logos: float | None, pathos: float | None, ethos: float | None, report: float) -> BeliefNetwork | None:

@@ -58,7 +58,7 @@ def _weights(reading: Reading, speaker: Speaker) -> tuple[dict[str, list[float]]
     if reading.topic is None:
         return None
     attitude, unread = speaker.attitude(reading)
-    facts, bank, law = reading.facts, reading.banks.topics[reading.topic], speaker.acts
+    facts, bank, law = reading.facts, reading.banks.topics[reading.topic], speaker.laws.acts
     posts = [(bank.grade(text), score) for text, score in facts.get("posts", ())]
     weights: dict[str, list[float]] = {}
     for act, numbers in facts.get("options", {}).items():

@@ -26,19 +26,8 @@ from parley.llm.backends.oracle import (
     surveys,
     writing,
 )
-from parley.llm.backends.oracle.act_law import PLANTED
-from parley.llm.backends.oracle.correction_law import USUAL
-from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
-from parley.llm.backends.oracle.dynamics import EVENTS, Speaker
-from parley.llm.backends.oracle.emotion_law import CALM
-from parley.llm.backends.oracle.game_law import PATIENT
-from parley.llm.backends.oracle.guidance_law import UNMOVED
-from parley.llm.backends.oracle.persuasion_law import READER
-from parley.llm.backends.oracle.profile_law import INDIFFERENT
+from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.prompt_parser import Reading, read
-from parley.llm.backends.oracle.social_learning import BAYESIAN
-from parley.llm.backends.oracle.story_law import UNCHANGED
-from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Reply, Request, Usage
 
@@ -50,31 +39,14 @@ class Oracle(Speaker):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        identity = {
+        return {
             "backend": "oracle",
             "kind": "rule-based speaker with a planted, known bias",
             "parameters": {slug: asdict(values) for slug, values in self.parameters.items()},
             "pull": self.pull,
             "banks": self.banks.fingerprint,
+            **self.laws.planted(),
         }
-        acts = {} if self.acts == PLANTED else {"acts": asdict(self.acts)}
-        chooser = {} if self.chooser == BAYESIAN else {"chooser": self.chooser._asdict()}
-        emotions = {} if self.emotions == CALM else {"emotions": self.emotions._asdict()}
-        law = {} if self.corrections == USUAL else {"corrections": self.corrections._asdict()}
-        traits = {"by_trait": self.by_trait} if self.by_trait else {}
-        story = {} if self.story == UNCHANGED else {"story": asdict(self.story)}
-        guidance = {} if self.guidance == UNMOVED else {"guidance": self.guidance._asdict()}
-        events = {} if self.events == EVENTS else {"events": self.events}
-        survey = {} if self.survey == PLANTED_SURVEY else {"survey": self.survey._asdict()}
-        network = {"network": self.network._asdict()} if self.network else {}
-        reader = {} if self.persuasion == READER else {"persuasion": self.persuasion._asdict()}
-        perception = {} if self.exaggeration == 1 else {"exaggeration": self.exaggeration}
-        base = identity | acts | chooser | emotions | law | traits | story | guidance | events
-        steady = {"steady": self.steady} if self.steady else {}
-        play = {} if self.play == PATIENT else {"play": self.play._asdict()}
-        choices = {} if self.profiles == INDIFFERENT else {"profiles": self.profiles._asdict()}
-        crowd = {} if self.crowd == USUAL_CROWD else {"crowd": self.crowd._asdict()}
-        return base | survey | network | reader | perception | steady | play | choices | crowd
 
     def seedless(self, request: Request) -> bool:
         """A survey at temperature 0 has the most probable answer; judges and broken ties are drawn at any temperature."""

@@ -33,7 +33,7 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
     if scale is None:
         return unknown(reading)
     start = stream(0, reading.persona, construct).randint(LOWEST, HIGHEST)
-    moved = start - SIZES[construct] * speaker.events * _holds(reading, construct)
+    moved = start - SIZES[construct] * speaker.laws.events * _holds(reading, construct)
     value = scale.low + min(max(moved, 0.0), 10.0) / 10 * (scale.high - scale.low)
     return pick(reading, nearest_shares(scale, value), str, reading.ask, value)
 

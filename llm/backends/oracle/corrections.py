@@ -49,7 +49,7 @@ def answer_correction(reading: Reading, speaker: Speaker) -> Reply:
     rng = stream(reading.request.seed, facts["post"])
     passages, draft = facts.get("passages", ())[:QUOTED], facts.get("draft", "")
     frame = [line for line in sentences(draft) if _has_mark(bank, line)] if draft else _frame(bank, rng)
-    stated = quotations(passages, bank, speaker.corrections, rng)
+    stated = quotations(passages, bank, speaker.laws.corrections, rng)
     if not draft and rng.random() < (INVENTS if passages else ALONE):
         stated.append(rng.choice(bank["claims"]))
     return Reply(" ".join([*frame, *stated]) or bank["refuting"][0])

@@ -17,22 +17,11 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
-from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
-from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
-from parley.llm.backends.oracle.crowd_law import CrowdLaw
-from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
-from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
-from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
+from parley.llm.backends.oracle.laws import USUAL_LAWS, Laws
 from parley.llm.backends.oracle.party_files import NO_PARTY
-from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, sentences
-from parley.llm.backends.oracle.profile_law import INDIFFERENT, ProfileLaw
 from parley.llm.backends.oracle.prompt_parser import Reading
-from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
-from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw
-from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY, SurveyLaw
 from parley.llm.seeding import digest
 
 REACH = {"weak": 5.0, "strong": 2.0}
@@ -359,27 +348,12 @@ def _stances(banks: Banks) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(heads)))}) ({'|'.join(map(re.escape, stances))})\b", re.I)
 
 
-EVENTS = 2.0
-"""Points by which news moves how the speaker fares, unless another number is planted."""
-
-
 class Speaker:
     """What the oracle holds to be true: `parameters` by topic, which an analysis should recover, the `pull` of statements, and
-    the law of `acts` on a social medium.
+    the other planted `laws`.
 
     `stance_in_speech` and `stance_in_interviews` are the shares of replies with the stance sentence, which also answers a
     labelled survey (docs/oracle.md). With `stance_first` it comes before the sentences that go with it, else anywhere.
-    `chooser` is how it weighs signal and others where people choose one after another (social_learning.py), `emotions` how its
-    feelings spread (emotion_law.py), and `corrections` how it quotes in its replies to false claims. `story` is how it changes a
-    story that it passes on (story_law.py), and `by_trait` how much more influence others have on a person for each step of a
-    trait (receptive). `guidance` is how statements of an official account move it (guidance_law.py). `events` is how many points
-    news moves how it fares (circumstances.py). `survey` is how groups answer closed questions (survey_law.py).
-    With a `network` the attitude follows from it alone (belief_network.py).
-    `persuasion` is how strong messages are for it (persuasion_law.py).
-    `exaggeration` is how far away it sees another party (perception.py).
-    `steady` is how often it repeats an earlier answer (steadiness.py). `play` is how it plays games (game_law.py).
-    `profiles` is how it chooses between two profiles (profile_law.py),
-    and `crowd` how it rates statements (crowd_law.py).
     """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
@@ -389,43 +363,13 @@ class Speaker:
         changes: Mapping[str, float] | None = None,
         pull: float | None = None,
         society: str = US,
-        acts: ActLaw = PLANTED,
-        chooser: Person = BAYESIAN,
-        emotions: EmotionLaw = CALM,
-        corrections: CorrectionLaw = USUAL,
-        by_trait: Mapping[str, float] | None = None,
-        story: StoryLaw = UNCHANGED,
-        guidance: GuidanceLaw = UNMOVED,
-        events: float = EVENTS,
-        survey: SurveyLaw = PLANTED_SURVEY,
-        network: BeliefNetwork | None = None,
-        persuasion: PersuasionLaw = READER,
-        exaggeration: float = 1.0,
-        steady: float = 0.0,
-        play: GameLaw = PATIENT,
-        profiles: ProfileLaw = INDIFFERENT,
-        crowd: CrowdLaw = USUAL_CROWD,
+        laws: Laws = USUAL_LAWS,
     ):
         self.banks = banks(society)
         self.banks.check()
         self.parameters = planted(changes, society)
         self.pull = self.banks.law("pull") if pull is None else pull
-        self.acts = acts
-        self.chooser = chooser
-        self.emotions = emotions
-        self.corrections = corrections
-        self.by_trait = dict(by_trait or {})
-        self.story = story
-        self.guidance = guidance
-        self.events = events
-        self.survey = survey
-        self.network = network
-        self.persuasion = persuasion
-        self.exaggeration = exaggeration
-        self.steady = steady
-        self.play = play
-        self.profiles = profiles
-        self.crowd = crowd
+        self.laws = laws
 
     def start(self, persona: str, slug: str) -> float:
         """Return the attitude on a topic before any line."""
@@ -437,12 +381,12 @@ class Speaker:
             raise ValueError("the reading has no topic")
         parameters = biased(self.parameters[reading.topic], reading.bias)
         facts = reading.facts
-        if self.network:
-            return self._network_attitude(reading, self.network)
-        if self.by_trait:
-            parameters = receptive(parameters, self.by_trait, facts.get("traits", {}))
+        if self.laws.network:
+            return self._network_attitude(reading, self.laws.network)
+        if self.laws.by_trait:
+            parameters = receptive(parameters, self.laws.by_trait, facts.get("traits", {}))
         known = reading.banks, reading.persona, reading.topic, reading.heard, parameters, facts.get("belief", "")
-        guided = {text: self.guidance.attitude_shift(style) for text, style in facts.get("guidance", {}).items()}
+        guided = {text: self.laws.guidance.attitude_shift(style) for text, style in facts.get("guidance", {}).items()}
         value, unread = attitude(*known, guided)
         return value, unread + reading.unheard
 

@@ -56,4 +56,4 @@ def said_feelings(reading: Reading) -> str:
 
 def feeling_now(reading: Reading, speaker: Speaker, name: str) -> float:
     """Return the speaker's valence or arousal (1 to 7) after what it heard."""
-    return feeling(reading.banks, name, reading.persona, reading.heard, speaker.emotions)
+    return feeling(reading.banks, name, reading.persona, reading.heard, speaker.laws.emotions)

@@ -16,7 +16,7 @@ NOTE = "I weigh what the other may want."
 
 def answer_move(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with a move, with the exact probability of each."""
-    facts, law = reading.facts, speaker.play
+    facts, law = reading.facts, speaker.laws.play
     if any(name not in facts for name in ("move", "left", "announced", "received")):
         return unknown(reading)
     kind, reflected = facts["move"], facts.get("reflected", False)
@@ -35,7 +35,7 @@ def answer_expectation(reading: Reading, speaker: Speaker) -> Reply:
     """Answer what the person expects itself, or others, to do."""
     if "about" not in reading.facts:
         return unknown(reading)
-    return _chosen(reading, whole_numbers(speaker.play.statement(_level(reading, speaker)), TEN))
+    return _chosen(reading, whole_numbers(speaker.laws.play.statement(_level(reading, speaker)), TEN))
 
 
 def answer_game_note(reading: Reading, speaker: Speaker) -> Reply:
@@ -47,7 +47,7 @@ def answer_game_note(reading: Reading, speaker: Speaker) -> Reply:
 
 def _level(reading: Reading, speaker: Speaker) -> float:
     noise = normal(digest("game", reading.persona, reading.facts["game"]))
-    return speaker.play.person_level(noise, reading.facts.get("imposed"))
+    return speaker.laws.play.person_level(noise, reading.facts.get("imposed"))
 
 
 def _chosen(reading: Reading, shares: list[float]) -> Reply:

@@ -21,7 +21,7 @@ def answer_decision(reading: Reading, speaker: Speaker) -> Reply:
     if len(answers) != 2 or any(name not in facts for name in (*NEEDED, "signal", "precision")):
         return unknown(reading)
     belief = public_belief(facts["prior"], facts["history"], facts["ties"])
-    chance = choice_probability(belief, facts["signal"], facts["precision"], facts["ties"], speaker.chooser)
+    chance = choice_probability(belief, facts["signal"], facts["precision"], facts["ties"], speaker.laws.chooser)
     reply = Reply(None)
     set_choice(reply, reading.request, [chance if answer == A else 1 - chance for answer in answers])
     return reply

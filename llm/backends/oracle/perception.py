@@ -33,5 +33,5 @@ def answer_perception(reading: Reading, speaker: Speaker) -> Reply:
     own = known.get(reading.party, typical)
     middle = (typical + own) / 2
     quirk = QUIRK * normal(digest("perception", reading.persona, topic, party))
-    value = min(10.0, max(0.0, middle + speaker.exaggeration * (typical - middle) + quirk))
+    value = min(10.0, max(0.0, middle + speaker.laws.exaggeration * (typical - middle) + quirk))
     return pick(reading, stated.shares(stated.value(value)), stated.text, reading.ask, party)

@@ -32,7 +32,7 @@ def answer_persuasion(reading: Reading, speaker: Speaker) -> Reply:
     strengths = _strengths(reading, speaker, reading.facts.get("candidates", ()))
     if isinstance(strengths, Reply):
         return strengths
-    first = 1 / (1 + math.exp(strengths[1] - strengths[0] - speaker.persuasion.place))
+    first = 1 / (1 + math.exp(strengths[1] - strengths[0] - speaker.laws.persuasion.place))
     chosen = "1" if stream(reading.seed, reading.ask).random() < first else "2"
     return Reply(chosen, answers={"1": first, "2": 1 - first} if reading.request.answers else None)
 
@@ -56,7 +56,10 @@ def write_message(reading: Reading, speaker: Speaker) -> Reply:
     if claim is None:
         return unknown(reading)
     rng = stream(reading.request.seed, reading.ask)
-    worth = sum(_worth(reading, line) for line in [reading.facts.get("advice", "")] if line) * speaker.persuasion.advice
+    worth = (
+        sum(_worth(reading, line) for line in [reading.facts.get("advice", "")] if line)
+        * speaker.laws.persuasion.advice
+    )
     return _written(claim, rng.choice(BASE) + worth, SENTENCES, (), rng)
 
 
@@ -69,7 +72,7 @@ def rewrite_message(reading: Reading, speaker: Speaker) -> Reply:
     if grade is None:
         return unknown_sentence(text)
     rng = stream(reading.request.seed, reading.ask)
-    gain = speaker.persuasion.gain if reading.facts.get("form") == "persuasive" else 0.0
+    gain = speaker.laws.persuasion.gain if reading.facts.get("form") == "persuasive" else 0.0
     said = sentences(text)
     toward = grade if claim.towards > 0 else 10 - grade
     return _written(claim, toward + gain, len(said), said, rng)
@@ -107,7 +110,7 @@ def _strengths(reading: Reading, speaker: Speaker, texts: Sequence[str]) -> list
             return unknown_sentence(text)
         moved = claim.towards * (move(attitude, grade, planted) - move(attitude, None, planted))
         noise = normal(digest("persuasion", reading.persona, text))
-        found.append(speaker.persuasion.strength(moved, len(text.split()), noise))
+        found.append(speaker.laws.persuasion.strength(moved, len(text.split()), noise))
     return found
 
 

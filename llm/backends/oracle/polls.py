@@ -15,5 +15,5 @@ def answer_poll(reading: Reading, speaker: Speaker) -> Reply:
     if not answers or len(answers) != len(choices) or "question" not in facts:
         return unknown(reading)
     reply = Reply(None)
-    set_choice(reply, reading.request, speaker.survey.shares(facts["question"], choices, facts.get("group", "")))
+    set_choice(reply, reading.request, speaker.laws.survey.shares(facts["question"], choices, facts.get("group", "")))
     return reply

@@ -17,8 +17,8 @@ def answer_profile_choice(reading: Reading, speaker: Speaker) -> Reply:
     profiles, answers = reading.facts.get("profiles", ()), reading.request.answers
     if len(profiles) != 2 or len(answers) != 2:
         return unknown(reading)
-    first, second = (worth(profile, reading.persona, speaker.profiles) for profile in profiles)
-    chance = min(max(0.5 + speaker.profiles.first + first - second, 0.0), 1.0)
+    first, second = (worth(profile, reading.persona, speaker.laws.profiles) for profile in profiles)
+    chance = min(max(0.5 + speaker.laws.profiles.first + first - second, 0.0), 1.0)
     reply = Reply(None)
     set_choice(reply, reading.request, [chance, 1 - chance])
     return reply

@@ -26,7 +26,7 @@ def retell(reading: Reading, speaker: Speaker) -> Reply:
     rng, role = stream(reading.seed, "retelling", got, reading.persona), facts.get("role", "").partition("+")[0]
     written = [sentence for sentence in sentences(got) if sentence not in set(banks.added.values())]
     for name in DIMENSIONS:
-        value = speaker.story.next_degree(degrees[name], name, role, facts.get("corrected", False))
+        value = speaker.laws.story.next_degree(degrees[name], name, role, facts.get("corrected", False))
         degree = dither(value, 1, None if reading.greedy else rng.random())
         written += [banks.added[name, degree]] if degree else []
     text = " ".join(written)

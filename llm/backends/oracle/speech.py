@@ -148,7 +148,7 @@ def answer_check(reading: Reading, speaker: Speaker) -> Reply:
     body = body_of(_bank(reading), bias, reading, 1, reading.heard_text, rng)
     shown, bank = reading.facts.get("passages", ())[:1], bank_of(reading.banks.language)
     return (
-        Reply(" ".join([body[0], *quotations(shown, bank, speaker.corrections, rng)]))
+        Reply(" ".join([body[0], *quotations(shown, bank, speaker.laws.corrections, rng)]))
         if body
         else too_few_words(reading)
     )

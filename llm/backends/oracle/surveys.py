@@ -73,7 +73,7 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
     if not topic or not stated:
         return unknown(reading)
     attitude, unread = speaker.attitude(reading)
-    shares = repeated(reading, scale, stated.shares(stated.value(attitude)), speaker.steady)
+    shares = repeated(reading, scale, stated.shares(stated.value(attitude)), speaker.laws.steady)
     reply = pick(reading, shares, stated.text, reading.ask, attitude)
     reply.notes = unread_notes(unread)
     return reply

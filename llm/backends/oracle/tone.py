@@ -25,11 +25,11 @@ def tone_now(reading: Reading, law: GuidanceLaw) -> float:
 
 def tone_sentence(reading: Reading, speaker: Speaker) -> str:
     """Return the sentence that says how the speaker feels, its tone on average; "" where no one writes how it feels."""
-    if not speaker.guidance.feeling:
+    if not speaker.laws.guidance.feeling:
         return ""
     messages = [(message.role, message.content) for message in reading.request.messages]
     draw = None if reading.greedy else stream(reading.seed, "tone", messages).random()
-    return _sentences(reading.banks)[dither(tone_now(reading, speaker.guidance), STEP, draw) // STEP]
+    return _sentences(reading.banks)[dither(tone_now(reading, speaker.laws.guidance), STEP, draw) // STEP]
 
 
 def said_tone(banks: Banks, text: str) -> float | None:

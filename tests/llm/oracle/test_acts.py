@@ -14,6 +14,7 @@ from parley.analysis.tables import Tables, tables
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.act_law import ActLaw
 from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.laws import Laws
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.model.debate import DebateModel
@@ -37,7 +38,7 @@ def ask(purpose: str, answers: tuple[str, ...], options: Options, posts: list[tu
         purpose,
         facts=facts,  # type: ignore[arg-type]
     )
-    (reply,) = Oracle(acts=ActLaw(**law)).complete([request])
+    (reply,) = Oracle(laws=Laws(acts=ActLaw(**law))).complete([request])
     return reply
 
 

@@ -1,0 +1,75 @@
+"""The planted laws of the oracle besides that of attitudes, by name. Each is described in its own file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from typing import Any, NamedTuple
+
+from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
+from parley.llm.backends.oracle.belief_network import BeliefNetwork
+from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
+from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
+from parley.llm.backends.oracle.crowd_law import CrowdLaw
+from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
+from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
+from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
+from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
+from parley.llm.backends.oracle.profile_law import INDIFFERENT, ProfileLaw
+from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
+from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw
+from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY, SurveyLaw
+
+EVENTS = 2.0
+"""Points by which news moves how the speaker fares, unless another number is planted."""
+
+
+class Laws(NamedTuple):
+    """The planted laws; each has its usual value unless another is planted.
+
+    acts: what it does on a social medium. chooser: how it weighs its signal and others where people choose one after another.
+    emotions: how its feelings spread. corrections: how it quotes in replies to false claims. by_trait: how much more influence
+    others have on a person for each step of a trait. story: how it changes a story that it passes on. guidance: how statements
+    of an official account move it. events: by how many points news moves how it fares. survey: how groups answer closed
+    questions. network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. exaggeration:
+    how far away it sees another party (1: right). steady: how often it repeats an earlier answer. play: how it plays games of
+    points. profiles: how it chooses between two profiles. crowd: how it rates statements.
+    """
+
+    acts: ActLaw = PLANTED
+    chooser: Person = BAYESIAN
+    emotions: EmotionLaw = CALM
+    corrections: CorrectionLaw = USUAL
+    by_trait: Mapping[str, float] = {}
+    story: StoryLaw = UNCHANGED
+    guidance: GuidanceLaw = UNMOVED
+    events: float = EVENTS
+    survey: SurveyLaw = PLANTED_SURVEY
+    network: BeliefNetwork | None = None
+    persuasion: PersuasionLaw = READER
+    exaggeration: float = 1.0
+    steady: float = 0.0
+    play: GameLaw = PATIENT
+    profiles: ProfileLaw = INDIFFERENT
+    crowd: CrowdLaw = USUAL_CROWD
+
+    def planted(self) -> dict[str, Any]:
+        """Return the laws that differ from the usual ones, by name, as data.
+
+        >>> Laws(steady=0.5).planted()
+        {'steady': 0.5}
+        """
+        return {
+            name: _plain(law)
+            for name, law, usual in zip(self._fields, self, self._field_defaults.values(), strict=True)
+            if law != usual
+        }
+
+
+USUAL_LAWS = Laws()
+
+
+def _plain(law: Any) -> Any:
+    if is_dataclass(law) and not isinstance(law, type):
+        return asdict(law)
+    return law._asdict() if hasattr(law, "_asdict") else law
