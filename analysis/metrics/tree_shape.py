@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.metrics.spread import levels
@@ -93,5 +92,5 @@ def chance_shape(rounds: Sequence[int], rng: np.random.Generator, draws: int = D
     every = np.arange(draws)
     for place, count in enumerate(earlier, 1):
         depths[:, place] = depths[every, rng.integers(count, size=draws)] + 1
-    breadths: Floats = np.max([np.sum(depths == level, axis=1) for level in range(len(rounds) + 1)], axis=0)
-    return Shape(float(np.max(depths, axis=1).mean()), float(breadths.mean()))
+    people = np.stack([np.sum(depths == level, axis=1) for level in range(len(rounds) + 1)])
+    return Shape(float(np.mean(np.max(depths, axis=1))), float(np.mean(np.max(people, axis=0))))
