@@ -15,7 +15,7 @@ from parley.analysis.metrics.spread import levels
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 
-ORDER, DRAWS = 21, 200
+ORDER, DRAWS = 20.5, 200
 TITLE = "Shape of trees of shared posts"
 NOTE = (
     "Large trees are deeper and broader than small ones, so trees are compared with random ones of the same size (Juul and "

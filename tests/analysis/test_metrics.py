@@ -29,7 +29,7 @@ ROOMS = ("polarisation", "text_diversity")
 NEWS = ("contagion", "believers_by_topic", "believers_by_trait")
 NETWORKS = ("assortativity", "modularity", "echo_chamber", "consensus", "cascades", "friendship", "exposure")
 
-PLATFORMS = ("spread", "herd_effect", "recommender_effect")
+PLATFORMS = ("spread", "tree_shape", "herd_effect", "recommender_effect")
 EMOTIONS = ("emotions", "emotional_contagion")
 HERDING = ("herding_time", "wrong_cascades", "welfare", "signal_weights")
 GAMES = ("game_moves", "game_points", "expectation_gap", "outcome_diversity")
