@@ -45,7 +45,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
     "unknown scenario 'thre_way': did you mean three_way, two_way?"
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or [
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.55) or [
         known for known in names if known.startswith(name)
     ]
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"

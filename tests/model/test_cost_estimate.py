@@ -20,7 +20,7 @@ from parley.model.cost_estimate import (
     plan_run,
 )
 from parley.model.debate import DebateModel
-from parley.model.events import Acted, Called, Decided, Rated, Utterance
+from parley.model.events import Acted, Called, Decided, Moved, Rated, Utterance
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset, preset_names
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -52,7 +52,7 @@ def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, sur
     )  # who has no side to argue for asks nothing
     model = DebateModel(scenario, backend=Fake(opinionated), recorder=recorder)
     model.run()
-    kinds = [sum(isinstance(event, kind) for event in recorder.events) for kind in (Utterance | Decided, Rated)]
+    kinds = [sum(isinstance(event, kind) for event in recorder.events) for kind in (Utterance | Decided | Moved, Rated)]
     plan = plan_run(scenario)
     assert (plan.agents, plan.rooms, plan.replies, plan.ratings) == (len(model.agents), len(model.rooms), *kinds)
     assert plan.calls == sum(isinstance(event, Called) for event in recorder.events)

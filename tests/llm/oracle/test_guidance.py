@@ -63,7 +63,7 @@ def test_the_tone_of_posts_is_what_was_planted(turn: Callable[..., Request], ask
     (empathic, *_), own = SAID, speaker(",tone=5,empathic_tone=-1.5")
     for lines, shift in (((), 0.0), ((empathic,), -1.5), ((empathic, empathic), -3.0)):
         requests = [request(turn, *lines, seed=seed) for seed in range(300)]
-        expected = tone_now(read(requests[0], own.banks), own.guidance)
+        expected = tone_now(read(requests[0], own.banks), own.laws.guidance)
         assert expected == pytest.approx(tone_now(read(request(turn), own.banks), GuidanceLaw(5.0)) + shift)
         texts = [reply.text or "" for reply in own.complete(requests)]
         tones = [tone for text in texts if (tone := said_tone(own.banks, text)) is not None]
@@ -110,7 +110,7 @@ def test_people_differ_in_tone(turn: Callable[..., Request]) -> None:
     """Baselines have the standard deviation QUIRK."""
     own = speaker(",tone=5")
     tones = [
-        tone_now(read(turn(persona=f"You are person {number}."), own.banks), own.guidance) for number in range(300)
+        tone_now(read(turn(persona=f"You are person {number}."), own.banks), own.laws.guidance) for number in range(300)
     ]
     spread = (fmean([(tone - 5) ** 2 for tone in tones])) ** 0.5
     assert spread == pytest.approx(QUIRK, abs=0.15)
