@@ -167,8 +167,12 @@ class _Counter:
         self.statements, self.ratings, self.repeated = 0, 0, 0
 
     def answer(self, request: Request) -> str:
-        """Return the first allowed answer, a ranking, or a line of the length that is asked for."""
-        text = request.answers[0] if request.answers else "[1]" if request.purpose == EMBEDDING else self.line
+        """Return an allowed answer, a ranking, or a line of the length that is asked for.
+
+        The answer is the first one; in a game the middle one: points are sent and offers refused, so no question falls away.
+        """
+        allowed = request.answers[len(request.answers) // 2 if request.purpose == "move" else 0 :]
+        text = allowed[0] if allowed else "[1]" if request.purpose == EMBEDDING else self.line
         if request.purpose == "ranking" and not request.answers:
             text = " > ".join(re.findall(r"(?m)^([A-Z]): ", request.messages[-1].content)) or self.line
         if self.embeds and request.purpose == "speech":  # each text is embedded once, so no two lines may be alike

@@ -39,12 +39,14 @@ class Thinker(Fake):
 
 MEDIA = ("platform", "herd_effect", "group_polarisation", "spread", "emotion_spread", "hurricane", "inflammatory")
 """Where people choose how many calls there are."""
+ENDING = ("trust_game", "negotiation")
+"""Where what players do decides how many moves there are."""
 EXCITED = "public_opinion"
 """Where what people do also decides who is active: a post excites those who follow its author."""
 
 
 @check_each("survey", ["rounds", "ends", "never"])
-@check_each("name", [name for name in preset_names() if name not in (*MEDIA, EXCITED)])
+@check_each("name", [name for name in preset_names() if name not in (*MEDIA, EXCITED, *ENDING)])
 def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, survey: str) -> None:
     scenario, recorder = (
         small(name, survey=survey, sides="own"),
@@ -70,6 +72,18 @@ def test_the_plan_of_a_medium_has_its_visits_and_ratings(small: Callable[..., Sc
     assert (plan.agents, plan.rooms, plan.ratings) == (len(model.agents), len(model.rooms), ratings)
     assert plan.acts == plan.replies == len(visits)
     assert plan.others == 0
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_the_plan_of_a_game_has_every_move_that_can_be(small: Callable[..., Scenario], name: str) -> None:
+    """Where the first sends nothing the second is not asked, and an accepted offer ends the game: both make fewer calls."""
+    calls = []
+    for place in (0.5, 0.0):
+        recorder = MemoryRecorder()
+        answer = Fake(lambda asked, at=place: asked.answers[int(at * len(asked.answers))] if asked.answers else "Yes.")
+        DebateModel(small(name), backend=answer, recorder=recorder).run()
+        calls.append(sum(isinstance(event, Called) for event in recorder.events))
+    assert calls[0] == plan_run(small(name)).calls > calls[1]
 
 
 def test_the_plan_of_an_excited_medium_is_not_too_low(small: Callable[..., Scenario]) -> None:
