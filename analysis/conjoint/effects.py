@@ -1,4 +1,4 @@
-"""Effects of levels on choices: AMCEs and marginal means, with intervals over respondents, and the null of shuffled choices.
+"""Effects of levels on choices: AMCEs and marginal means, with intervals over respondents, and the null of exchanged choices.
 
 The average marginal component effect (AMCE) of a level is by how much more often a profile is chosen with this level than with
 the baseline of its attribute, averaged over the other attributes. It is estimated by least squares. Attributes that forbidden
@@ -26,11 +26,11 @@ EFFECTS = [
 ]  # fmt: skip
 SMALLEST = 1e-9
 """A standard error below this is rounding: nothing varies."""
-SHUFFLES = 999
+EXCHANGES = 999
 
 
-class ShuffleTest(NamedTuple):
-    """The largest AMCE in size, the 95th percentile of the largest under shuffled choices, and the p value (NaN: no verdict)."""
+class ExchangeTest(NamedTuple):
+    """The largest AMCE in size, the 95th percentile of the largest under exchanged choices, and the p value (NaN: no verdict)."""
 
     largest: float
     bound: float
@@ -134,27 +134,24 @@ def marginal_mean(part: pd.DataFrame) -> dict[str, float]:
     return {"mean": value, "mean_low": low, "mean_high": high}
 
 
-def shuffle_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.Generator) -> ShuffleTest:
-    """Return whether choices depend on any attribute: the largest AMCE beside those of shuffled choices.
+def exchange_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.Generator) -> ExchangeTest:
+    """Return whether choices depend on any attribute: the largest AMCE beside those of exchanged choices.
 
-    Each shuffle deals the choices of a respondent anew among the respondent's tasks. Below `FEWEST` respondents, or where no
-    respondent has two tasks, p is NaN.
+    Each draw takes respondents by the toss of a coin, and gives the choices of each one taken to the other profile of each pair. So
+    respondents with tastes of their own do not count as an effect on average. Below `FEWEST` respondents p is NaN.
     """
-    known = known_choices(choices).sort_values(["respondent", "task", "profile"], ignore_index=True)
+    known = known_choices(choices)
     weights = [row for name in design.attributes for row in _effect_weights(known, design, name)]
     if not weights:
-        return ShuffleTest(math.nan, math.nan, math.nan)
-    matrix, pairs = np.vstack(weights), known["chosen"].to_numpy(dtype=float).reshape(-1, 2)
-    largest = float(np.abs(matrix @ pairs.ravel()).max())
-    codes = known["respondent"].factorize()[0][::2]
-    if len(set(codes)) < FEWEST or len(set(codes)) == len(codes):
-        return ShuffleTest(largest, math.nan, math.nan)
-    null = np.empty(SHUFFLES)
-    for number in range(SHUFFLES):
-        order = np.lexsort((rng.random(len(codes)), codes))
-        null[number] = np.max(np.abs(matrix @ pairs[order].ravel()))
-    p = (1 + float(np.sum(null >= largest - SMALLEST))) / (SHUFFLES + 1)
-    return ShuffleTest(largest, float(np.quantile(null, LEVEL)), p)
+        return ExchangeTest(math.nan, math.nan, math.nan)
+    codes, people = known["respondent"].factorize()
+    parts = pd.DataFrame((np.vstack(weights) * (known["chosen"].to_numpy(dtype=float) - 0.5)).T).groupby(codes).sum()
+    largest = float(np.abs(parts.sum()).max())
+    if len(people) < FEWEST:
+        return ExchangeTest(largest, math.nan, math.nan)
+    null = np.abs(rng.choice([-1.0, 1.0], (EXCHANGES, len(people))) @ parts.to_numpy()).max(axis=1)
+    p = (1 + float(np.sum(null >= largest - SMALLEST))) / (EXCHANGES + 1)
+    return ExchangeTest(largest, float(np.quantile(null, LEVEL)), p)
 
 
 def _effect_weights(known: pd.DataFrame, design: ConjointDesign, attribute: str) -> list[Floats]:

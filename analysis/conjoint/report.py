@@ -13,12 +13,12 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST
 from parley.analysis.conjoint.best_profile import EVEN, BestProfile, best_profile
 from parley.analysis.conjoint.effects import (
-    SHUFFLES,
-    ShuffleTest,
+    EXCHANGES,
+    ExchangeTest,
     compare_effects,
     estimate_effects,
+    exchange_test,
     position_bias,
-    shuffle_test,
 )
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
@@ -88,25 +88,24 @@ def write_conjoint(
 
 def summarise(choices: pd.DataFrame, design: ConjointDesign, seed: int) -> list[str]:
     """Return in sentences whether choices depend on the attributes, and which profile is the best one."""
-    test = shuffle_test(choices, design, np.random.default_rng(derive(seed, "shuffled choices")))
+    test = exchange_test(choices, design, np.random.default_rng(derive(seed, "exchanged choices")))
     best = best_profile(choices, design, np.random.default_rng(derive(seed, "folds")))
-    return [shuffle_line(test), *best_lines(best)]
+    return [exchange_line(test), *best_lines(best)]
 
 
-def shuffle_line(test: ShuffleTest) -> str:
+def exchange_line(test: ExchangeTest) -> str:
     """Return whether choices depend on any attribute."""
     if np.isnan(test.p):
-        reason = f"it needs {FEWEST} respondents, and two answered pairs of some respondent"
-        return f"Whether choices depend on the attributes is unknown: {reason}."
+        return f"Whether choices depend on the attributes is unknown: it needs {FEWEST} respondents."
     depend = (
         "Choices depend on the attributes"
         if test.p < 0.05
         else "There is no sign that choices depend on the attributes"
     )
     return (
-        f"{depend}: the largest AMCE is {format_number(test.largest, 3)} in size. When the choices of each respondent are dealt "
-        f"anew among their pairs ({SHUFFLES} times), 95% of the largest are below {format_number(test.bound, 3)} "
-        f"(p = {test.p:.3f})."
+        f"{depend}: the largest AMCE is {format_number(test.largest, 3)} in size. If a random half of the respondents had "
+        f"chosen the other profile of each pair ({EXCHANGES} draws), 95% of the largest would be below "
+        f"{format_number(test.bound, 3)} (p = {test.p:.3f})."
     )
 
 

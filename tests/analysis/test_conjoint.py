@@ -17,7 +17,7 @@ import run
 from parley.agents.conjoint_design import ConjointDesign, load_design
 from parley.agents.language import ENGLISH
 from parley.analysis.conjoint.best_profile import best_profile
-from parley.analysis.conjoint.effects import compare_effects, estimate_effects, position_bias, shuffle_test
+from parley.analysis.conjoint.effects import compare_effects, estimate_effects, exchange_test, position_bias
 from parley.analysis.conjoint.people import read_choices
 from parley.analysis.conjoint.report import summarise
 from parley.analysis.journaled_calls import CallDesk
@@ -101,7 +101,7 @@ def test_planted_worths_are_found(tmp_path: Path) -> None:
     raised = amce(effects, "wants to raise local taxes")
     assert raised["amce"] == pytest.approx(-0.2, abs=0.04)
     assert raised["amce_high"] < 0
-    test = shuffle_test(choices, load_design("candidates"), np.random.default_rng(0))
+    test = exchange_test(choices, load_design("candidates"), np.random.default_rng(0))
     assert test.p < 0.01
     best = best_profile(choices, load_design("candidates"), np.random.default_rng(0))
     assert best.levels["age"] == "52"
@@ -113,15 +113,24 @@ def test_planted_worths_are_found(tmp_path: Path) -> None:
 def test_nothing_planted_nothing_found(tmp_path: Path) -> None:
     """Without worths: choices do not depend on attributes, and levels picked by chance win no more than half on other people."""
     choices = asked(tmp_path / "a", "oracle", 60)
-    test = shuffle_test(choices, load_design("candidates"), np.random.default_rng(0))
     best = best_profile(choices, load_design("candidates"), np.random.default_rng(0))
-    assert test.p > 0.05
     assert best.low <= 0.5 <= best.high
     even = asked(tmp_path / "b", "oracle,worth_spread=0", 12)
     effects = estimate_effects(even, load_design("candidates"))
     assert effects["amce"].abs().max() < 1e-9
     assert effects["amce_low"].isna().all()
-    assert shuffle_test(even, load_design("candidates"), np.random.default_rng(0)).p == 1
+    assert exchange_test(even, load_design("candidates"), np.random.default_rng(0)).p == 1
+
+
+def test_tastes_of_single_people_are_no_effect(tmp_path: Path) -> None:
+    """Respondents with tastes of their own and without an effect on average: at most 2 of 12 samples have p < .05 (0.6 expected)."""
+    found = []
+    for seed in range(12):
+        study = ConjointStudy(load_design("candidates"), "oracle", "us/voters", 30, seed=seed)
+        (tmp_path / str(seed)).mkdir()
+        choices = study.run(CallDesk(tmp_path / str(seed), quiet))
+        found.append(exchange_test(choices, load_design("candidates"), np.random.default_rng(seed)).p < 0.05)
+    assert sum(found) <= 2
 
 
 def test_forbidden_combinations_are_never_drawn_and_compared_only_where_both_exist() -> None:
@@ -244,7 +253,7 @@ def test_the_command_resumes_with_the_same_bytes(tmp_path: Path, capsys: Any) ->
 @pytest.mark.thorough
 def test_intervals_contain_the_planted_effects() -> None:
     """200 experiments with 40 drawn respondents of 4 pairs: the 95% intervals of AMCEs, of differences and of the best profile
-    contain the truth in 90 to 99%, and the test of shuffled choices is significant in at most 9% where nothing is planted.
+    contain the truth in 90 to 99%, and the test of exchanged choices is significant in at most 9% where nothing is planted.
     """
     inside, null, even = [], [], []
     for seed in range(200):
@@ -253,7 +262,7 @@ def test_intervals_contain_the_planted_effects() -> None:
             row = amce(effects, level)
             inside.append(row["amce_low"] <= truth <= row["amce_high"])
         nothing = generated(TWO, {}, 1000 + seed, taste=0.0)
-        null.append(shuffle_test(nothing, TWO, np.random.default_rng(seed)).p < 0.05)
+        null.append(exchange_test(nothing, TWO, np.random.default_rng(seed)).p < 0.05)
         best = best_profile(nothing, TWO, np.random.default_rng(seed))
         even.append(best.low <= 0.5 <= best.high)
     assert 0.92 <= np.mean(inside) <= 0.98
