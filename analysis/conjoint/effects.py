@@ -137,8 +137,8 @@ def marginal_mean(part: pd.DataFrame) -> dict[str, float]:
 def exchange_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.Generator) -> ExchangeTest:
     """Return whether choices depend on any attribute: the largest AMCE beside those of exchanged choices.
 
-    Each draw takes respondents by the toss of a coin, and gives the choices of each one taken to the other profile of each pair. So
-    respondents with tastes of their own do not count as an effect on average. Below `FEWEST` respondents p is NaN.
+    Each draw takes respondents by the toss of a coin, and gives the choices of each one taken to the other profile of each pair.
+    So tastes of single respondents do not count as an effect on average. Below `FEWEST` respondents p is NaN.
     """
     known = known_choices(choices)
     weights = [row for name in design.attributes for row in _effect_weights(known, design, name)]

@@ -123,7 +123,7 @@ def test_nothing_planted_nothing_found(tmp_path: Path) -> None:
 
 
 def test_tastes_of_single_people_are_no_effect(tmp_path: Path) -> None:
-    """Respondents with tastes of their own and without an effect on average: at most 2 of 12 samples have p < .05 (0.6 expected)."""
+    """Respondents with tastes of their own, no effect on average: at most 2 of 12 samples have p < .05 (0.6 expected)."""
     found = []
     for seed in range(12):
         study = ConjointStudy(load_design("candidates"), "oracle", "us/voters", 30, seed=seed)
