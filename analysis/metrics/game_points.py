@@ -31,13 +31,17 @@ UNKNOWN = "no round with known points"
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms, missing (rounds without known points), share, unequal, selfish, reason."""
     found = room_means(by_room(tables), MEASURES, by=())
+    if found.empty:
+        return found.assign(selfish=pd.Series(dtype=float))
     game = rules(tables)
     found["selfish"] = selfish_points(game.game, game.size) / most_points(game.game, game.size, game.factor)
     return found
 
 
 def by_room(tables: Tables) -> list[dict[str, Any]]:
-    """Return the measurements of each room."""
+    """Return the measurements of each room; of a run without games none."""
+    if tables.outcomes.empty:
+        return []
     rows, game = [], rules(tables)
     most = most_points(game.game, game.size, game.factor)
     for keys, part in tables.outcomes.groupby(ROOM, sort=False):
