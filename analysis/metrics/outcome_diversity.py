@@ -33,7 +33,7 @@ def compute(tables: Tables) -> pd.DataFrame:
         row: dict[str, Any] = {"topic": topic, "group": group, "rooms": len(known), "missing": len(part) - len(known)}
         counts = known.value_counts()
         matrix = one_hot(known)
-        low, high = interval(matrix, entropy_of_rooms)
+        low, high = np.clip(interval(matrix, entropy_of_rooms), 0, None)
         row |= {
             "distinct": len(counts),
             "entropy": entropy(counts.to_numpy(dtype=float)),

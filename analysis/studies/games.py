@@ -121,7 +121,7 @@ def diversity(runs: Mapping[str, Tables]) -> pd.DataFrame:
         row: dict[str, Any] = {"condition": name, "rooms": len(ends), "distinct": ends.nunique()}
         values = pseudo_entropies(ends)
         row |= {"entropy": entropy(ends.value_counts().to_numpy(dtype=float))}
-        row |= dict(zip(("low", "high"), mean_interval(values), strict=True))
+        row |= dict(zip(("low", "high"), np.clip(mean_interval(values), 0, None), strict=True))  # entropy is 0 or more
         if name != first:
             row["difference"] = row["entropy"] - rows[0]["entropy"]
             ends_of = difference_interval(values, pseudo_entropies(known[first]))
