@@ -13,7 +13,7 @@ from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY, SurveyLaw
 from parley.llm.seeding import derive
 
 PLANTED = "planted"
-"""The name that stands for this survey in the place of a file."""
+"""The name of this survey on the command line, given in place of a file."""
 GROUPS = ("people of the harbour", "people of the old town", "people of the hills", "students of Lindmoor")
 SUBJECTS = (
     "the tram", "the library", "the harbour", "the market", "the schools", "the hospital", "the parks", "the theatre",

@@ -11,7 +11,7 @@ here depend on the order of steps. Each part is a distance between two samples o
 | share who move | difference of the shares of the kind of people that moves farther (kinds.py) |
 
 The ceiling is the mean distance between random halves of the people. The nulls are the other half with its steps shuffled, and
-the other half if nobody moved. The score is (null - run) / (null - halves) with the nearer null: 1 is as near as other people,
+the other half if no one moved. The score is (null - run) / (null - halves) with the nearer null: 1 is as near as other people,
 0 as near as what has no order. It can be over 1 or below 0. The score is unknown where people have no more order than
 shuffled steps (a permutation test of all talks, p of 0.05 and more), or where the other half is nearer than the nulls in less
 than 90% of the splits: then this part cannot show that anything is like people.

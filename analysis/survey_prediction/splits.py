@@ -1,6 +1,6 @@
 """Which answers of a survey are hidden, and what is known when they are predicted.
 
-A share of the people is new: no answer of theirs is trained on. A share of the questions is unasked: nobody's answer to them is
+A share of the people is new: no answer of theirs is trained on. A share of the questions is unasked: no one's answer to them is
 known. Of the other answers of each person a share is hidden. The hidden answers are four test sets (SETS). The sets `unasked` and
 `new people, unasked` share no question with the training, the sets of new people no person.
 """
