@@ -81,7 +81,8 @@ def findings(measured: pd.DataFrame, labels: np.ndarray) -> list[str]:
 
 def _line(start: str, row: pd.Series, name: str) -> str:
     if np.isnan(row[f"{name}_low"]):
-        return f"{start} is unknown: {format_number(row[name])} has no interval (too few statements, or no variation)."
+        found = "" if np.isnan(row[name]) else f" It is {format_number(row[name])} in these statements."
+        return f"{start} is unknown: too few statements, or no variation, so there is no interval.{found}"
     value = format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
     beyond = abs(row[name]) > row[f"{name}_null"] and (row[f"{name}_low"] > 0 or row[f"{name}_high"] < 0)
     verdict = (
