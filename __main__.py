@@ -234,6 +234,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "judge": ("analysis.commands.judge", "let a model score every statement of a run"),
         "analyse": ("analysis.commands.analyse", "compare conditions in a table of scores"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
+        "mixed": (
+            "analysis.commands.mixed",
+            "estimate from a few people and the predictions of a model",
+        ),
         "dissonance": (
             "analysis.commands.dissonance",
             "fit how much people prefer beliefs near their own, from choices",

@@ -120,6 +120,7 @@ RULES = (
     Rule(r"^run\.py (predict|elicit) (\S+\.csv|.*--train)", why=HERE, how="parse"),
     Rule(r"^run\.py (predict|elicit) ", "--people 20"),
     Rule(r"^run\.py truthfulness statements\.csv", why=HERE, how="parse"),
+    Rule(r"^run\.py mixed people\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py conjoint design\.toml", why=HERE, how="parse"),
     Rule(r"^run\.py conjoint ", "--respondents 6"),
     Rule(r"^run\.py calibrate .*pocket", why=TORCH, how="parse"),

@@ -1,0 +1,70 @@
+"""The command `run.py mixed`: an estimate from a few people and the predictions of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.cli import Parser, add_option
+
+EXAMPLES = """mixed people.csv
+mixed people.csv --run control=runs/a --run news=runs/b --prices 1000,5,0.01"""
+
+
+def mixed_parser() -> Parser:
+    """Return the options of `run.py mixed`."""
+    parser = Parser(
+        "mixed",
+        "Estimate a mean or an effect from people and from what a model predicts for them and for others, without the model's "
+        "bias; how many people the model is worth, and how many to ask (docs/mixed_subjects.md).",
+        EXAMPLES,
+        cli.seed(),
+        cli.out("FILE without .csv"),
+    )
+    add_option(
+        parser, "FILE", "people: a CSV with the columns person, outcome, predictions and perhaps condition", Path
+    )
+    add_option(parser, "--control NAME", "the condition that is subtracted (default: control, or the first of the two)")
+    about = "take predictions from the last ratings of a run: its folder, or CONDITION=FOLDER for each condition"
+    parser.add_argument("--run", metavar="[CONDITION=]FOLDER", action="append", default=[], help=about)
+    about = "budget, price of a person, price of a prediction: plan what to buy, such as 1000,5,0.01"
+    add_option(parser, "--prices NUMBERS", about)
+    return parser
+
+
+def mixed(words: Sequence[str]) -> int:
+    """Run `run.py mixed FILE`."""
+    options = mixed_parser().parse_args(words)
+    from parley.analysis.mixed_subjects.people import read_people
+    from parley.analysis.mixed_subjects.report import write_mixed
+
+    prices = _prices(options.prices) if options.prices else None
+    people = read_people(options.file, options.control, _runs(options.run))
+    folder = options.out or options.file.with_suffix("")
+    report = write_mixed(people, folder, options.seed, prices)
+    print_paths(report=report, table=folder / "estimates.csv")
+    return 0
+
+
+def _runs(given: Sequence[str]) -> dict[str, Path]:
+    """Return the folder of each condition; the condition is empty if none is named."""
+    pairs = [entry.rpartition("=")[::2] for entry in given]
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
+        raise UserError("--run: give one folder, or one CONDITION=FOLDER for each condition")
+    return {name: Path(folder) for name, folder in pairs}
+
+
+def _prices(text: str) -> tuple[float, float, float]:
+    try:
+        budget, person, prediction = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise UserError(f"--prices needs three numbers, such as 1000,5,0.01, not {text!r}") from error
+    if not 0 < prediction < person <= budget < float("inf"):
+        raise UserError(
+            "--prices: a prediction must cost less than a person and more than nothing, a person at most the budget"
+        )
+    return budget, person, prediction

@@ -1,0 +1,1 @@
+"""Estimates from a few people and many predictions of a model: mixed-subjects designs (docs/mixed_subjects.md)."""

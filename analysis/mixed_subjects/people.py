@@ -1,0 +1,159 @@
+"""Reads people and predictions of a mixed-subjects design: a CSV with one row per person, and runs (docs/mixed_subjects.md).
+
+person     a name, once           outcome    a number; empty if the person was not asked
+condition  one of two (optional)  predicted  what a model says for the person in its condition, or predicted_CONDITION for each
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.mixed_subjects.sample import Arm, Sample
+from parley.analysis.tables import load
+from parley.llm.errors import UserError, unknown_name
+
+PERSON, CONDITION, OUTCOME, PREDICTED = "person", "condition", "outcome", "predicted"
+NO_PREDICTION, NO_CONDITION = "no prediction", "no condition"
+
+
+@dataclass(frozen=True)
+class People:
+    """One row per person: person, condition (if there are two), outcome, predicted, and perhaps predicted_CONDITION.
+
+    conditions: control first; empty if a mean is estimated. lost: people who are left out, by reason.
+    """
+
+    table: pd.DataFrame
+    conditions: tuple[str, ...]
+    lost: Mapping[str, int]
+
+    def sample(self) -> Sample:
+        """Return the data as arrays."""
+        if not self.conditions:
+            return Sample((_arm(self.table, PREDICTED),))
+        arms = tuple(_arm(self.table[self.table[CONDITION] == one], PREDICTED) for one in self.conditions)
+        both = [f"{PREDICTED}_{one}" for one in self.conditions]
+        if not set(both) <= set(self.table.columns):
+            return Sample(arms)
+        pairs = self.table.loc[self.table[OUTCOME].isna(), both].dropna().to_numpy(dtype=float)
+        return Sample(arms, pairs if len(pairs) else None)
+
+
+def _arm(table: pd.DataFrame, predicted: str) -> Arm:
+    known = table[OUTCOME].notna()
+    values = table[[OUTCOME, predicted]].to_numpy(dtype=float)
+    return Arm(values[known, 0], values[known, 1], values[~known, 1])
+
+
+def read_people(path: Path, control: str | None = None, runs: Mapping[str, Path] | None = None) -> People:
+    """Return the people of a CSV, with predictions from its columns or from `runs` (condition, or empty: folder).
+
+    control: the condition that is subtracted (default: `control` if it is one, else the first in alphabetical order).
+    Errors: UserError for a file that cannot be read, a missing column, a person that is there twice, text in the place of a
+    number, more than two conditions, an unknown control, no outcome, and no prediction.
+    """
+    table = _numbers(_read(path), path)
+    if runs:
+        table = _with_runs(table, runs, path)
+    conditions = _conditions(table, control, path)
+    table, lost = _own_predictions(table, conditions, path)
+    if not table[OUTCOME].notna().any():
+        raise UserError(f"{path}: no person has both an outcome and a prediction")
+    return People(table, conditions, lost)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise UserError(f"{path} is not a CSV file: {str(error).splitlines()[0]}") from error
+    if lost := [name for name in (PERSON, OUTCOME) if name not in table.columns]:
+        raise UserError(f"{path} has no column {lost[0]}: it needs person, outcome and predictions")
+    if twice := list(table[PERSON][table[PERSON].duplicated()]):
+        raise UserError(f"{path}: person {twice[0]} has two rows; give every person one row")
+    return table
+
+
+def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return the table with numbers in the columns of outcomes and predictions (empty: NaN)."""
+    table = table.copy()
+    for name in [name for name in table.columns if name == OUTCOME or name.startswith(PREDICTED)]:
+        text = table[name].str.strip()
+        numbers = pd.to_numeric(text.where(text != ""), errors="coerce").astype(float)
+        if len(wrong := text[(text != "") & ~np.isfinite(numbers)]):
+            raise UserError(f"{path}: {name} must be a number, or empty if there is none, not {wrong.iloc[0]!r}")
+        table[name] = numbers
+    return table
+
+
+def _conditions(table: pd.DataFrame, control: str | None, path: Path) -> tuple[str, ...]:
+    if CONDITION not in table.columns:
+        if control:
+            raise UserError(f"{path} has no column condition, so leave --control out")
+        return ()
+    found = sorted({name for name in table[CONDITION].str.strip() if name})
+    if len(found) != 2:
+        raise UserError(f"{path}: the column condition needs two different values, not {len(found)}")
+    first = control or ("control" if "control" in found else found[0])
+    if first not in found:
+        raise unknown_name("condition", first, found)
+    return (first, *(name for name in found if name != first))
+
+
+def _with_runs(table: pd.DataFrame, runs: Mapping[str, Path], path: Path) -> pd.DataFrame:
+    """Add a column of predictions per run: the mean last rating of the agents with each person's persona.
+
+    Agents whose persona is no person of the file are people without an outcome.
+    """
+    for condition, folder in runs.items():
+        name = f"{PREDICTED}_{condition}" if condition else PREDICTED
+        if name in table.columns:
+            raise UserError(f"{path} has a column {name} already: leave it out, or leave --run out")
+        ratings = last_ratings(folder).rename(name)
+        table = table.merge(ratings, left_on=PERSON, right_index=True, how="outer")
+    if CONDITION in table.columns:
+        table[CONDITION] = table[CONDITION].fillna("")
+    return table.sort_values(PERSON, ignore_index=True)
+
+
+def last_ratings(folder: Path) -> pd.Series:
+    """Return the mean last rating (on the probe's scale) of each persona of a run that has one, over rooms."""
+    record = load(folder)
+    ratings = record.attitudes.merge(record.agents[["room", "agent", "persona"]], on=["room", "agent"])
+    ordered = ratings.dropna(subset=["rating"]).sort_values("round", kind="stable")
+    last = ordered.groupby(["persona", "room", "agent"])["rating"].last()
+    return last.groupby("persona").mean()
+
+
+def _own_predictions(
+    table: pd.DataFrame, conditions: tuple[str, ...], path: Path
+) -> tuple[pd.DataFrame, Mapping[str, int]]:
+    """Return the people who can be used, each with the prediction in its own condition, and how many are left out.
+
+    People without an outcome and without a condition have predictions in both conditions: they count as people of no arm.
+    """
+    lost: Counter[str] = Counter()
+    both = [f"{PREDICTED}_{one}" for one in conditions]
+    if conditions and set(both) <= set(table.columns):
+        table[CONDITION] = table[CONDITION].fillna("").str.strip()
+        own = [row[f"{PREDICTED}_{row[CONDITION]}"] if row[CONDITION] else np.nan for _, row in table.iterrows()]
+        table[PREDICTED] = own
+        paired = table[OUTCOME].isna() & table[both].notna().all(axis=1)
+    elif PREDICTED in table.columns:
+        paired = pd.Series(False, index=table.index)
+    else:
+        needed = PREDICTED if not conditions else f"{PREDICTED}, or {' and '.join(both)}"
+        raise UserError(f"{path} has no column {needed}: give predictions, or a run with --run")
+    unplaced = (table[CONDITION].fillna("") == "") & ~paired if conditions else pd.Series(False, index=table.index)
+    lost[NO_CONDITION] = int(unplaced.sum())
+    blank = table[PREDICTED].isna() & ~paired & ~unplaced
+    lost[NO_PREDICTION] = int(blank.sum())
+    return table[~unplaced & ~blank].reset_index(drop=True), {name: count for name, count in lost.items() if count}

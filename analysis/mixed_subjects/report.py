@@ -1,0 +1,196 @@
+"""The report of `run.py mixed`: the estimate from people and predictions, what the model is worth, and how many people to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST, mean_interval
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, estimate, format_estimate, format_number, number
+from parley.analysis.mixed_subjects.estimators import ESTIMATORS, PEOPLE_ALONE, Estimate
+from parley.analysis.mixed_subjects.estimators import estimate as estimate_sample
+from parley.analysis.mixed_subjects.people import People
+from parley.analysis.mixed_subjects.sample import Sample
+from parley.analysis.mixed_subjects.worth import (
+    FEWEST_PEOPLE,
+    Purchase,
+    Worth,
+    measure_worth,
+    people_needed,
+    plan_purchase,
+)
+from parley.analysis.report import Report
+from parley.llm.seeding import derive
+
+SHARES = (0.5, 0.25, 0.1, 0.05)
+"""Half widths of the plan, as shares of the standard deviation of outcomes."""
+COLUMNS: Mapping[str, Column] = {
+    "estimator": "estimator", "estimate": estimate("estimate", 3), "standard error": number("error", 3),
+    "width, people alone = 1": number("width"), "weights of predictions": "weights",
+}  # fmt: skip
+PLAN: Mapping[str, Column] = {
+    "plus or minus": number("reach", 3), "people alone": "alone", "people with the model": "with",
+    "by the interval of r": "range",
+}  # fmt: skip
+READING = (
+    "The predictions may be wrong in any way: their mean error on the people who answered is subtracted. "
+    "That needs people who are a random sample of everyone in the file, and, with two conditions, were put into them at random. "
+    "Tuned estimators weight the predictions so that the interval is narrowest, each person's weight from the others. "
+    f"Brackets hold 95% intervals over people; there are none below {FEWEST} people in a condition."
+)
+
+
+def write_mixed(people: People, folder: Path, seed: int, prices: tuple[float, float, float] | None = None) -> Path:
+    """Write mixed.md, estimates.csv, people.csv, needed.csv and the figure; return the path of the page.
+
+    prices: a budget, the price of a person, and the price of a prediction, for a plan of what to buy.
+    """
+    sample = people.sample()
+    estimates = estimate_all(sample)
+    worth = measure_worth(sample, np.random.default_rng(derive(seed, "shuffled predictions")))
+    report = Report(folder, "mixed", f"{_subject(people)} from people and predictions")
+    report.data(people=people.table, estimates=estimates)
+    report.add(f"{_counts(people, sample)} {READING}")
+    if people.lost:
+        lost = ", ".join(f"{name} {count}" for name, count in people.lost.items())
+        report.missing(
+            sum(people.lost.values()), len(people.table) + sum(people.lost.values()), "people left out", lost
+        )
+    lines = [*estimate_lines(people, sample, estimates), *worth_lines(worth)]
+    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    shown = estimates.dropna(subset=["low"])
+    if len(shown):
+        title, caption = _subject(people), _counts(people, sample).rstrip(".")
+        report.figure(dot_plot(shown, ["estimator"], "estimate", title, caption), "mixed", "Estimates with intervals")
+    report.section("Estimators")
+    report.table(estimates, COLUMNS)
+    _add_plan(report, sample, worth, prices)
+    return report.write()
+
+
+def main_estimator(sample: Sample) -> str:
+    """Return the estimator of the first sentence: DiP++ if predictions are known in both conditions, else PPI++, if it fits."""
+    return next(name for name in ("dip++", "ppi++", PEOPLE_ALONE) if ESTIMATORS[name].fits(sample))
+
+
+def estimate_all(sample: Sample) -> pd.DataFrame:
+    """Return a row per estimator that fits: name, estimator, estimate, low, high, error, width (people alone: 1), weights."""
+    found = {name: estimate_sample(sample, one) for name, one in ESTIMATORS.items() if one.fits(sample)}
+    alone = found[PEOPLE_ALONE]
+    return pd.DataFrame([_row(name, one, alone) for name, one in found.items()])
+
+
+def _row(name: str, one: Estimate, alone: Estimate) -> dict[str, object]:
+    weights = ", ".join(format_number(weight) for weight in dict.fromkeys(one.weights))
+    return {
+        "name": name, "estimator": ESTIMATORS[name].label, "estimate": one.value, "low": one.low, "high": one.high,
+        "error": one.error, "freedom": one.freedom, "width": (one.high - one.low) / (alone.high - alone.low), "weights": weights,
+    }  # fmt: skip
+
+
+def _subject(people: People) -> str:
+    return f"Effect ({people.conditions[1]} minus {people.conditions[0]})" if people.conditions else "Mean"
+
+
+def _counts(people: People, sample: Sample) -> str:
+    names = people.conditions or ("",)
+    parts = [f"{arm.people} in {name}" if name else "" for arm, name in zip(sample.arms, names, strict=True)]
+    where = f" ({', '.join(parts)})" if people.conditions else ""
+    others = sum(len(arm.others) for arm in sample.arms) if sample.pairs is None else len(sample.pairs)
+    both = " in both conditions" if sample.pairs is not None else ""
+    counted = "1 person" if sample.people == 1 else f"{sample.people:,} people"
+    return f"{counted} with an outcome{where}, and {others:,} others with predictions{both}."
+
+
+def estimate_lines(people: People, sample: Sample, estimates: pd.DataFrame) -> list[str]:
+    """Return in sentences the estimate, that of people alone, and what predictions alone would say."""
+    rows = estimates.set_index("name")
+    main, alone = rows.loc[main_estimator(sample)], rows.loc[PEOPLE_ALONE]
+    if np.isnan(alone["low"]):
+        few = f"fewer than {FEWEST} people in a condition" if sample.fewest < FEWEST else "no variation"
+        return [
+            f"The interval is unknown: {few}. The estimate of people alone is {format_number(alone['estimate'], 3)}."
+        ]
+    value = format_estimate(main["estimate"], main["low"], main["high"], 3)
+    lines = [f'{_subject(people)}: {value} by the estimator "{main["estimator"]}".']
+    if main.name == PEOPLE_ALONE:
+        return [*lines, "The predictions add nothing: at least two people without an outcome need predictions."]
+    change = format_number(100 * abs(1 - main["width"]), 0)
+    than = "narrower" if main["width"] < 1 else "wider"
+    beside = format_estimate(alone["estimate"], alone["low"], alone["high"], 3)
+    lines.append(f"People alone: {beside}. With predictions the interval is {change}% {than}.")
+    return [*lines, error_line(people, sample)]
+
+
+def error_line(people: People, sample: Sample) -> str:
+    """Return by how much predictions alone would be wrong, measured on people with an outcome."""
+    gaps = [arm.predicted - arm.outcome for arm in sample.arms]
+    if len(gaps) == 1:
+        low, high = mean_interval(gaps[0])
+        return f"Predictions minus outcomes: {format_estimate(float(gaps[0].mean()), low, high, 3)} on the people who answered."
+    arms = tuple(type(arm)(gap, gap, gap[:0]) for arm, gap in zip(sample.arms, gaps, strict=True))
+    wrong = estimate_sample(Sample(arms), ESTIMATORS[PEOPLE_ALONE])
+    return f"The model's own effect minus that of people: {format_estimate(wrong.value, wrong.low, wrong.high, 3)}."
+
+
+def worth_lines(worth: Worth) -> list[str]:
+    """Return in sentences how predictions correlate with outcomes, and how many people they replace."""
+    if np.isnan(worth.r):
+        return [f"What the model is worth is unknown: fewer than {FEWEST_PEOPLE} people in a condition."]
+    r = format_estimate(worth.r, worth.low, worth.high)
+    if np.isnan(worth.low):
+        return [
+            f"What the model is worth is unknown: the correlation of predictions and outcomes ({r}) has no interval."
+        ]
+    value, ceiling = (format_estimate(*span, 1) for span in (worth.worth, worth.ceiling))
+    verdict = "more" if worth.worth[0] > worth.null and worth.worth[1] > 0 else "not clearly more"
+    return [
+        f"Predictions and outcomes correlate by {r} within conditions.",
+        f"This model is worth {value} people beside {worth.people:,} people with {worth.others:,} further predictions; "
+        f"{ceiling} people with endless predictions. Shuffled predictions are worth up to {format_number(worth.null, 1)} "
+        f"people (95%): {verdict} than by chance.",
+    ]
+
+
+def _add_plan(report: Report, sample: Sample, worth: Worth, prices: tuple[float, float, float] | None) -> None:
+    if np.isnan(worth.r) or np.isnan(worth.low):
+        return
+    deviation = float(np.sqrt(np.mean([arm.outcome.var(ddof=1) for arm in sample.arms])))
+    if deviation <= 0:
+        return
+    table = people_needed(sample, worth.r, [share * deviation for share in SHARES])
+    ends = [people_needed(sample, r, table["reach"].tolist())["with"] for r in _range_of_r(worth)]
+    table["range"] = [f"{high:,} to {low:,}" if low != high else f"{low:,}" for low, high in zip(*ends, strict=True)]
+    report.data(needed=table)
+    report.section("How many people to ask")
+    report.add(
+        "People per condition who must answer for an interval of plus or minus so many points, alone and with the model "
+        "(endless predictions, a tuned estimator). The last column has the ends of the interval of the correlation."
+    )
+    report.table(table, PLAN)
+    if prices:
+        report.add(purchase_line(plan_purchase(sample, worth.r, *prices), prices))
+
+
+def _range_of_r(worth: Worth) -> tuple[float, float]:
+    """The smallest and the largest size of r in its interval."""
+    ends = sorted((abs(worth.low), abs(worth.high)))
+    return (0.0 if worth.low <= 0 <= worth.high else ends[0]), ends[1]
+
+
+def purchase_line(plan: Purchase, prices: tuple[float, float, float]) -> str:
+    """Return what to buy for a budget."""
+    budget, person, prediction = prices
+    costs = f"With a budget of {budget:,.10g}, {person:,.10g} for a person and {prediction:,.10g} for a prediction"
+    if not plan.predictions:
+        return (
+            f"{costs}: ask {plan.people:,} people and buy no predictions; plus or minus {format_number(plan.alone, 3)}."
+        )
+    return (
+        f"{costs}: ask {plan.people:,} people and buy {plan.predictions:,} predictions, one for each of them and the rest for "
+        f"others: plus or minus {format_number(plan.reach, 3)}. People alone: {format_number(plan.alone, 3)}."
+    )

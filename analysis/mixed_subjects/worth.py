@@ -1,0 +1,145 @@
+"""What the predictions of a model are worth in people, and how many people to ask.
+
+Of the variance of an estimate, predictions that correlate with outcomes by r (within a condition) leave 1 - r² m / (n + m),
+where n people have an outcome and m others have a prediction alone. So n people with the model estimate as precisely as
+n / (1 - r² m / (n + m)) people without it; the difference is what the model is worth. Source: Broska, Howes and van Loon 2025.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from parley.analysis.bootstrap import LEVEL, Ends, correlation_interval
+from parley.analysis.mixed_subjects.sample import Arm, Floats, Sample
+
+FEWEST_PEOPLE = 10
+"""Below this number of people in a condition, what a model is worth is unknown."""
+SHUFFLES = 400
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a model is worth. r: correlation within conditions; low, high: its interval. people: n; others: m (of all conditions).
+
+    null: what 95% of shuffled predictions are worth at most. The worth is missing (NaN) below `FEWEST_PEOPLE`.
+    """
+
+    r: float
+    low: float
+    high: float
+    people: int
+    others: int
+    null: float
+
+    @property
+    def worth(self) -> tuple[float, float, float]:
+        """People that the predictions replace: estimate and interval (0 as its lower end if r may be 0)."""
+        return self._span(self.others)
+
+    @property
+    def ceiling(self) -> tuple[float, float, float]:
+        """The same with predictions for endless others."""
+        return self._span(math.inf)
+
+    def _span(self, others: float) -> tuple[float, float, float]:
+        ends = sorted((abs(self.low), abs(self.high)))
+        least = 0.0 if self.low <= 0 <= self.high else ends[0]
+        middle, low, high = (people_worth(r, self.people, others) for r in (self.r, least, ends[1]))
+        return middle, low, high
+
+
+def people_worth(r: float, people: float, others: float) -> float:
+    """Return how many people predictions with this correlation replace; NaN if r is unknown.
+
+    >>> round(people_worth(0.5, 100, 300), 1)
+    23.1
+    >>> round(people_worth(0.5, 100, math.inf), 1)
+    33.3
+    """
+    share = 1.0 if math.isinf(others) else others / (people + others) if others else 0.0
+    left = 1 - r * r * share
+    return people / left - people if left > 0 else math.inf
+
+
+def measure_worth(sample: Sample, rng: np.random.Generator) -> Worth:
+    """Return what the predictions of a sample are worth; r, interval and null are NaN below `FEWEST_PEOPLE` in a condition."""
+    others = len(sample.pairs) if sample.pairs is not None else sum(len(arm.others) for arm in sample.arms)
+    people = sample.people
+    if sample.fewest < FEWEST_PEOPLE:
+        return Worth(math.nan, math.nan, math.nan, people, others, math.nan)
+    y, s = (np.concatenate(parts) for parts in zip(*map(_deviations, sample.arms), strict=True))
+    low, high = _interval(y, s)
+    lots = [np.concatenate([rng.permutation(part) for part in _split(s, sample)]) for _ in range(SHUFFLES)]
+    null = float(np.quantile([people_worth(_r(y, lot), people, others) for lot in lots], LEVEL))
+    return Worth(_r(y, s), low, high, people, others, null)
+
+
+def _deviations(arm: Arm) -> tuple[Floats, Floats]:
+    return arm.outcome - arm.outcome.mean(), arm.predicted - arm.predicted.mean()
+
+
+def _split(values: Floats, sample: Sample) -> list[Floats]:
+    return np.split(values, np.cumsum([arm.people for arm in sample.arms])[:-1])
+
+
+def _r(y: Floats, s: Floats) -> float:
+    """The correlation of deviations; 0 where one of them does not vary."""
+    below = math.sqrt(float((y * y).sum() * (s * s).sum()))
+    return float((y * s).sum()) / below if below > 0 else 0.0
+
+
+def _interval(y: Floats, s: Floats) -> Ends:
+    """The 95% interval of r of deviations, over people; (0, 0) where predictions or outcomes do not vary."""
+    if not float((y * y).sum() * (s * s).sum()) > 0:
+        return 0.0, 0.0
+    return correlation_interval(np.column_stack([np.ones_like(y), y, s, y * y, s * s, y * s]))
+
+
+def people_needed(sample: Sample, r: float, reaches: Sequence[float]) -> pd.DataFrame:
+    """Return how many people a condition need an outcome, for intervals of plus or minus `reaches`: alone, and with predictions.
+
+    Columns: reach, alone, with (endless predictions). r: the correlation within conditions. Normal approximation.
+    """
+    spread = sum(float(arm.outcome.var(ddof=1)) for arm in sample.arms)
+    z = float(ndtri((1 + LEVEL) / 2))
+    alone = [spread * (z / reach) ** 2 for reach in reaches]
+    rows = [(reach, math.ceil(n), max(2, math.ceil(n * (1 - r * r)))) for reach, n in zip(reaches, alone, strict=True)]
+    return pd.DataFrame(rows, columns=["reach", "alone", "with"])
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """How to spend a budget: people with an outcome, predictions (for them and for others), and the interval's half width.
+
+    alone: the half width if the whole budget is spent on people.
+    """
+
+    people: int
+    predictions: int
+    reach: float
+    alone: float
+
+
+def plan_purchase(sample: Sample, r: float, budget: float, person: float, prediction: float) -> Purchase:
+    """Return the numbers of people and predictions, over all conditions, with the narrowest interval for a budget.
+
+    person, prediction: the price of an outcome and of a prediction. The variance is (1 - r²) / n + r² / N for n people and
+    N predictions; the best n and N are proportional to sqrt((1 - r²) / person) and sqrt(r² / prediction), if N > n.
+    """
+    arms = len(sample.arms)
+    spread = arms * sum(float(arm.outcome.var(ddof=1)) for arm in sample.arms)
+    z = float(ndtri((1 + LEVEL) / 2))
+    alone = z * math.sqrt(spread / (budget / person))
+    parts = math.sqrt((1 - r * r) / person), math.sqrt(r * r / prediction)
+    scale = budget / (parts[0] * person + parts[1] * prediction)
+    people, predictions = scale * parts[0], scale * parts[1]
+    reach = z * math.sqrt(spread * ((1 - r * r) / people + (r * r / predictions if predictions else 0.0)))
+    if predictions <= people or reach >= alone:
+        return Purchase(int(budget / person), 0, alone, alone)
+    return Purchase(int(people), int(predictions), reach, alone)
