@@ -124,11 +124,12 @@ class CardComparison(Comparison):
 class RunComparison(Comparison):
     """Runs, compared as by the command `run.py compare RUN RUN`."""
 
-    def __init__(self, opened: Sequence[Run]):
+    def __init__(self, opened: Sequence[Run], within: float | None = None):
+        self._within = within
         self.names = numbered([run_name(run.folder) for run in opened])
         self._runs = {name: run.tables for name, run in zip(self.names, opened, strict=True)}
-        self.table = compare_runs(self._runs)
-        self.sentences = sentences(self._runs, self.table)
+        self.table = compare_runs(self._runs, within)
+        self.sentences = sentences(self._runs, self.table, within)
         self.differences = settings_table(self.names, [tables.header for tables in self._runs.values()])
 
     def plot(self) -> Figure:
@@ -140,16 +141,18 @@ class RunComparison(Comparison):
         return inline(draw_runs(self._runs, self.table))
 
     def report(self, out: Path | str | None = None) -> Path:
-        return write_run_comparison(self._runs, _folder(out))
+        return write_run_comparison(self._runs, _folder(out), self._within)
 
 
-def compare(*given: AuditCard | Run | Path | str) -> Comparison:
+def compare(*given: AuditCard | Run | Path | str, within: float | None = None) -> Comparison:
     """Compare bias cards, or runs, as `python run.py compare` does.
 
     Parameters
     ----------
     *given : AuditCard, Run, str or Path
         Two or more cards, or two or more runs: the objects, or their folders. Differences are taken from the first card.
+    within : float, optional
+        Of runs: a bound in points. The sentences then say which parties moved alike within it, by equivalence tests.
 
     Returns
     -------
@@ -159,7 +162,7 @@ def compare(*given: AuditCard | Run | Path | str) -> Comparison:
     Raises
     ------
     UserError
-        There are fewer than two, cards and runs are mixed, or a folder holds neither.
+        There are fewer than two, cards and runs are mixed, a folder holds neither, or `within` is no bound for them.
 
     Examples
     --------
@@ -176,7 +179,11 @@ def compare(*given: AuditCard | Run | Path | str) -> Comparison:
             f"{runs_[0].folder} is a run and {cards_[0].folder} is a bias card, which cannot be "
             "compared: give two runs or two cards"
         )
-    return CardComparison(cards_) if cards_ else RunComparison(runs_)
+    if within is not None and (cards_ or within <= 0):
+        raise UserError(
+            "within needs runs, and a number of points above 0" if cards_ else "within must be above 0 points"
+        )
+    return CardComparison(cards_) if cards_ else RunComparison(runs_, within)
 
 
 def _open(item: AuditCard | Run | Path | str) -> AuditCard | Run:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import ALIKE, mean_interval
+from parley.analysis.statistics.equivalence import p_alike
 from parley.analysis.statistics.groups import compare_paired, compare_two
 from parley.analysis.statistics.results import Result, holm
 from parley.analysis.tables import RATING, Tables, rating_value
@@ -25,7 +26,7 @@ SEAT = ["room", "seat"]
 PAIRED, UNPAIRED = "paired", "unpaired"
 COLUMNS = [
     "run", *KEYS, "mean", "se", "low", "high", "n",
-    "difference", "difference_low", "difference_high", "rooms", "how", "p", "p_holm", "missing", "reason",
+    "difference", "difference_low", "difference_high", "rooms", "how", "df", "p", "p_holm", "missing", "reason",
 ]  # fmt: skip
 
 
@@ -70,13 +71,15 @@ def pairing(one: Tables, other: Tables) -> Pairing:
     return Pairing(PAIRED, "they have the same seed and the same people in each room")
 
 
-def compare_runs(runs: Mapping[str, Tables]) -> pd.DataFrame:
+def compare_runs(runs: Mapping[str, Tables], within: float | None = None) -> pd.DataFrame:
     """Return one row per run, topic, group, party and round; columns: COLUMNS.
 
     mean, se, low, high, n: of the attitude (0 to 10) over rooms. difference: how much further agents moved up the axis since the
     survey before the debate than in the first run, with its 95% interval (not corrected), over `rooms` pairs (or rooms of both
-    runs) and `how`. p_holm: corrected, at the last common round alone. missing: agents left out because a rating is missing.
-    reason: why there is no interval. The first run has no difference.
+    runs) and `how`. df: degrees of freedom. p_holm: corrected, at the last common round alone. missing: agents left out
+    because a rating is missing.
+    reason: why there is no interval. The first run has no difference. within: a bound in points; `p_alike` is then the p of
+    "the difference is at least the bound in size", corrected as p_holm.
     """
     (first, base), *others = runs.items()
     frames = [mean_attitudes(base).assign(run=first)]
@@ -87,6 +90,11 @@ def compare_runs(runs: Mapping[str, Tables]) -> pd.DataFrame:
     table = pd.concat(frames, ignore_index=True).reindex(columns=COLUMNS)
     last = _is_last(table)
     table.loc[last, "p_holm"] = holm(table.loc[last, "p"].to_numpy(dtype=float))
+    if within is not None:
+        ends = table[["difference", "difference_low", "difference_high", "df"]].astype(float)
+        found = pd.Series([p_alike(*row, within) for row in ends.to_numpy(dtype=float).tolist()], index=table.index)
+        table.insert(COLUMNS.index("p_holm") + 1, "p_alike", found.where(last))
+        table.loc[last, "p_alike"] = holm(found[last].to_numpy(dtype=float))
     return table
 
 
@@ -127,7 +135,14 @@ def _row(result: Result, how: str, missing: int) -> dict[str, Any]:
         .replace("units a condition", "rooms")
         .replace("no unit of differences differs", "no room differs")
     )
-    return ends | {"rooms": found["n"], "how": how, "p": found["p"], "missing": missing, "reason": reason or None}
+    return ends | {
+        "rooms": found["n"],
+        "how": how,
+        "df": found["df_within"],
+        "p": found["p"],
+        "missing": missing,
+        "reason": reason or None,
+    }
 
 
 def _movements(*runs: Tables) -> list[pd.DataFrame]:

@@ -53,14 +53,42 @@ def run_name(run: Path) -> str:
     return path.parent.name if path.is_file() else path.name
 
 
-def sentences(runs: Runs, table: pd.DataFrame) -> list[str]:
-    """Return what came out, as plain text: of each run after the first, its differences from it, or that none can be shown."""
+def sentences(runs: Runs, table: pd.DataFrame, within: float | None = None) -> list[str]:
+    """Return what came out, as plain text: of each run after the first, its differences from it, or that none can be shown.
+
+    within: a bound in points; then also which parties moved alike within it.
+    """
     (first, base), *others = runs.items()
     last = last_differences(table)
     found = []
     for name, tables in others:
-        found += _sentences(first, base, name, tables, last[last["run"] == name])
+        rows = last[last["run"] == name]
+        found += _sentences(first, base, name, tables, rows)
+        if within is not None and len(rows):
+            found.append(_alike(first, base, name, rows, within))
     return found
+
+
+def _alike(first: str, base: Tables, name: str, last: pd.DataFrame, within: float) -> str:
+    """Return which parties moved alike within a bound, by equivalence tests."""
+    tested = last[last["p_alike"].notna()]
+    bound = "1 point" if within == 1 else f"{within:g} points"
+    start = f"Whether agents moved alike in {first} and {name} within {bound}"
+    if tested.empty:
+        return (
+            f"{start} is unknown: {last['reason'].dropna().iloc[0] if last['reason'].notna().any() else 'no interval'}."
+        )
+    sure = tested[tested["p_alike"] < LEVEL]
+    of = count_phrase(len(tested), "equivalence test")
+    if sure.empty:
+        return f"{start} is not shown ({of})."
+    who = [_who(base, row, last) for row in sure.head(MOST).to_dict("records")]
+    more = [f"{len(sure) - MOST} others"] if len(sure) > MOST else []
+    largest = sure["p_alike"].max()
+    return (
+        f"{join_phrases([*who, *more])} moved alike in {first} and {name} within {bound}, in {len(sure)} of {of} "
+        f"(p {'< 0.001' if largest < 0.001 else f'up to {largest:.3f}'}, corrected)."
+    )
 
 
 def _sentences(first: str, base: Tables, name: str, tables: Tables, last: pd.DataFrame) -> list[str]:
@@ -149,12 +177,12 @@ def _rooms(row: Mapping[str, Any] | pd.Series) -> str:
     return f"{row['rooms']:.0f} {'paired rooms' if row['how'] == PAIRED else 'rooms of both runs'}"
 
 
-def comparison_report(runs: Runs, folder: Path) -> tuple[Report, list[Chapter]]:
+def comparison_report(runs: Runs, folder: Path, within: float | None = None) -> tuple[Report, list[Chapter]]:
     """Write table and figure of a comparison into a folder; return its report and the chapters of its page."""
-    table, report = compare_runs(runs), Report(folder, "compare")
+    table, report = compare_runs(runs, within), Report(folder, "compare")
     (first, _), *others = runs.items()
     report.data(compare=table)
-    lines = sentences(runs, table)
+    lines = sentences(runs, table, within)
     report.add(f"**{escape_markdown(lines[0])}**")
     report.lines(f"- {escape_markdown(line)}" for line in lines[1:])
     if any(shared_seats(runs[first], tables) for _, tables in others):
@@ -221,8 +249,11 @@ def _p(value: float) -> str:
     return "" if pd.isna(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def write_run_comparison(runs: Runs, folder: Path) -> Path:
-    """Write compare.html, compare.csv, compare.png and .svg; return the path of the page. Errors: UserError."""
+def write_run_comparison(runs: Runs, folder: Path, within: float | None = None) -> Path:
+    """Write compare.html, compare.csv, compare.png and .svg; return the path of the page. Errors: UserError.
+
+    within: a bound in points, to test which parties moved alike.
+    """
     with disk_errors(folder, "choose another folder with --out"):
-        report, chapters = comparison_report(runs, folder)
+        report, chapters = comparison_report(runs, folder, within)
         return report.write_document(f"{' and '.join(runs)} compared", chapters)

@@ -16,12 +16,14 @@ def compare_parser() -> Parser:
         "compare",
         "Compare runs, or bias cards, with the first one: what differs in a sentence, one figure, differences with intervals, "
         "and what was set differently\n(docs/branches.md, docs/card.md).",
-        "compare runs/a runs/b",
+        "compare runs/a runs/b --within 0.5",
         cli.out("runs/compare-<time>"),
     )
     add_option(
         parser, "RUN", "folders of runs or their records, or of cards or their card.json", Path, name="given", nargs="+"
     )
+    about = "runs: also test which parties moved alike within so many points of the axis from 0 to 10"
+    add_option(parser, "--within POINTS", about, float)
     return parser
 
 
@@ -31,7 +33,7 @@ def compare(words: Sequence[str]) -> int:
     from parley.analysis.comparisons import compare as compared
 
     folder = results_folder(options, "compare")
-    comparison = compared(*options.given)
+    comparison = compared(*options.given, within=options.within)
     page = comparison.report(folder)
     print("\n".join(comparison.sentences))
     print_paths(page=page, figure=folder / "compare.png")

@@ -6,14 +6,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from data_checks import check_each
+from scipy.special import stdtrit
 from scipy.stats import ttest_ind
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from parley.analysis.comparisons import draw_comparison
 from parley.analysis.run_comparison import compare_runs, last_differences, mean_attitudes, shared_seats
 from parley.analysis.run_comparison_page import sentences
 from parley.analysis.run_settings import differences
+from parley.analysis.statistics.equivalence import p_alike
 from parley.analysis.tables import Tables, load, tables
 from parley.llm.router import open_all
 from parley.model.debate import DebateModel
@@ -116,6 +120,40 @@ def test_nothing_is_said_of_few_rooms_or_of_equal_ones() -> None:
     ]
     same = {"a": rooms(1, ONE), "b": rooms(1, ONE)}
     assert sentences(same, compare_runs(same)) == ["No difference: ratings moved alike in a and b, in 6 paired rooms."]
+
+
+@check_each("seed, people", [(1, ""), (2, "")])
+def test_alike_is_the_equivalence_test_of_statsmodels(seed: int, people: str) -> None:
+    """Paired and of two samples: the same p as two one-sided t-tests; nothing is claimed at the edge of the bound."""
+    runs = {"a": rooms(1, ONE), "b": rooms(seed, OTHER, people)}
+    row = last_differences(compare_runs(runs, within=1.5)).iloc[0]
+    one, other = DescrStatsW(np.array(OTHER) - np.array(ONE)), CompareMeans.from_data(OTHER, ONE)
+    p = one.ttost_mean(-1.5, 1.5)[0] if seed == 1 else other.ttost_ind(-1.5, 1.5, usevar="unequal")[0]
+    assert row["p_alike"] == pytest.approx(p)
+    said = sentences(runs, compare_runs(runs, within=1.5), 1.5)[-1]
+    assert said.startswith("Whether agents moved alike in a and b within 1.5 points is not shown (1 equivalence test).")
+    if seed == 1:
+        said = sentences(runs, compare_runs(runs, within=2.0), 2.0)[-1]
+        assert said.startswith(
+            "Republicans moved alike in a and b within 2 points, in 1 of 1 equivalence test (p up to 0.002"
+        )
+
+
+def test_alike_is_unknown_of_few_rooms() -> None:
+    """Two rooms that move alike are no evidence that runs do."""
+    few = {"a": rooms(1, ONE[:2]), "b": rooms(1, ONE[:2])}
+    said = sentences(few, compare_runs(few, within=1.0), 1.0)[-1]
+    assert said == "Whether agents moved alike in a and b within 1 point is unknown: fewer than 5 rooms."
+
+
+def test_alike_is_claimed_at_most_at_the_level() -> None:
+    """A null: the true difference is the bound, so a claim is wrong. Of 400 at 5%, more than 32 come in 0.4%."""
+    random = np.random.default_rng(0)
+    drawn = random.normal(0.5, 1.0, (400, 20))
+    reach = stdtrit(19, 0.975) * drawn.std(axis=1, ddof=1) / np.sqrt(20)
+    means = drawn.mean(axis=1)
+    claims = sum(p_alike(m, m - r, m + r, 19, 0.5) < 0.05 for m, r in zip(means, reach, strict=True))
+    assert claims <= 32
 
 
 def test_a_missing_rating_leaves_its_agent_out_and_is_counted() -> None:
