@@ -92,7 +92,10 @@ def compare_runs(runs: Mapping[str, Tables], within: float | None = None) -> pd.
     table.loc[last, "p_holm"] = holm(table.loc[last, "p"].to_numpy(dtype=float))
     if within is not None:
         ends = table[["difference", "difference_low", "difference_high", "df"]].astype(float)
-        found = pd.Series([p_alike(*row, within) for row in ends.to_numpy(dtype=float).tolist()], index=table.index)
+        found = pd.Series(
+            [p_alike(by, low, high, df, within) for by, low, high, df in ends.to_numpy(dtype=float).tolist()],
+            index=table.index,
+        )
         table.insert(COLUMNS.index("p_holm") + 1, "p_alike", found.where(last))
         table.loc[last, "p_alike"] = holm(found[last].to_numpy(dtype=float))
     return table
