@@ -47,12 +47,13 @@ class Reader(NamedTuple):
     whom: str = WHOM[0]
     temperature: float = 1.0
 
-    def compose_choice(self, aim: str, first: str, second: str, seed: int) -> Request:
-        """Ask which of two messages would do more to persuade; the answer is 1 or 2."""
+    def compose_choice(self, aim: str, first: str, second: str, seed: int, post: str = "") -> Request:
+        """Ask which of two messages would do more to persuade; the answer is 1 or 2. post: the one that they reply to, if any."""
         texts = {"first": one_line(first), "second": one_line(second)}
         whom = self.language.words(f"persuade_{self.whom}")
         ask = self.language.prompt("persuasion_choice").fill(aim=aim, whom=whom, **texts)
         facts: Facts = {"claim": aim, "candidates": list(texts.values())}
+        facts |= {"post": post} if post else {}
         return self._request(ask, seed, CHOICES, "persuasion", facts)
 
     def compose_rating(self, aim: str, message: str, seed: int) -> Request:

@@ -15,6 +15,7 @@ from parley.analysis.bootstrap import clustered_share_interval, prediction_inter
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
+from parley.analysis.studies.correction_panel import add_panel
 from parley.analysis.studies.corrections import (
     ALONE,
     CONDITIONS,
@@ -71,8 +72,13 @@ def count_quotations(replies: pd.DataFrame) -> pd.DataFrame:
     return counted.reset_index()
 
 
-def write_corrections(study: CorrectionStudy, replies: pd.DataFrame, folder: Path) -> Path:
-    """Write corrections.md, its tables (replies, qualities, quotations, retrieval) and the figure; return the page's path."""
+def write_corrections(
+    study: CorrectionStudy, replies: pd.DataFrame, folder: Path, compared_by: pd.DataFrame | None = None
+) -> Path:
+    """Write corrections.md, its tables (replies, qualities, quotations, retrieval) and the figure; return the page's path.
+
+    compared_by: the comparisons of a panel, if there is one (studies/correction_panel.py).
+    """
     compared, quoted, found = compare_measures(replies), count_quotations(replies), retrieval(study)
     report = Report(folder, "corrections", "Replies to false claims")
     report.data(replies=replies, qualities=compared, quotations=quoted, retrieval=found)
@@ -93,6 +99,8 @@ def write_corrections(study: CorrectionStudy, replies: pd.DataFrame, folder: Pat
     )
     shown = compared[compared["condition"] != EVIDENCE]
     report.table(shown, DIFFERENCES)
+    if compared_by is not None:
+        add_panel(report, compared_by, study.size, study.llm)
     report.section("Quotations", "Code compares each quotation with the passages, word for word.")
     report.lines(f"- {kind}: {meaning}" for kind, meaning in QUOTATION_KINDS.items())
     report.table(quoted, {name: name for name in quoted.columns})

@@ -66,14 +66,17 @@ def draw_matches(readers: Sequence[Reader], ids: Sequence[str], pairs: int, seed
 
 
 def compare(
-    match: Match, texts: Mapping[str, str], aim: str, seed: int
+    match: Match, texts: Mapping[str, str], aim: str, seed: int, post: str = ""
 ) -> Conversation[list[tuple[float | None, str]]]:
-    """Ask for both orders, a first and then b first: the probability that the first message is chosen, or None and why."""
+    """Ask for both orders, a first and then b first: the probability that the first message is chosen, or None and why.
+
+    post: the post that both messages reply to; "" for none.
+    """
     orders = (match.a, match.b), (match.b, match.a)
     person = match.reader.person
     seeds = [derive(seed, "arena", person.party, person.id, *order) for order in orders]
     asked = [
-        match.reader.compose_choice(aim, texts[first], texts[second], own)
+        match.reader.compose_choice(aim, texts[first], texts[second], own, post)
         for (first, second), own in zip(orders, seeds, strict=True)
     ]
     read = [read_choice(reply) for reply in (yield from ask_all(asked))]

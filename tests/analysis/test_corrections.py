@@ -23,6 +23,7 @@ from parley.analysis.correction_report import (
 )
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.report import Report
+from parley.analysis.studies.correction_panel import ask_panel, draw_panel, preferences, verdict
 from parley.analysis.studies.corrections import (
     ALONE,
     EVIDENCE,
@@ -204,3 +205,45 @@ def test_the_plan_counts_what_is_asked(tmp_path: Path, capsys: pytest.CaptureFix
     assert run.main([*words, "--dry-run"]) == 0
     assert capsys.readouterr().out.strip() == "96 replies and 480 verdicts"
     assert not (tmp_path / "out").exists()
+
+
+def panel_of(spec: str, folder: Path, people: int = 3) -> tuple[CorrectionStudy, pd.DataFrame]:
+    own, desk = study(spec), CallDesk(folder, quiet)
+    return own, ask_panel(own, measure(own, desk), draw_panel(own, "voters", people), spec, desk)
+
+
+def test_a_panel_that_goes_by_quotations_prefers_them_and_any_others(tmp_path: Path) -> None:
+    """proof=1: a reply with replaced claims wins, and so do quotations that do not fit, which the verdict says."""
+    own, table = panel_of("oracle", tmp_path)
+    found = preferences(table, own.size).set_index("condition")
+    assert (found["low"] > 0.5).all()
+    assert found["posts"].tolist() == [24] * 4
+    assert "they are more persuasive for it. Quotations that do not fit the post do as much" in verdict(table)
+
+
+def test_a_panel_that_does_not_care_for_quotations_prefers_nothing(tmp_path: Path) -> None:
+    own, table = panel_of("oracle,proof=0", tmp_path)
+    found = preferences(table, own.size).set_index("condition").loc[REPLACED]
+    assert found["low"] < 0.5 < found["high"]
+    assert "cannot be distinguished from 50%" in verdict(table)
+
+
+def test_preferences_by_hand_and_what_is_missing() -> None:
+    """Post 1: preferred with .8 and .6 (shown first and second): .7. Post 2 lacks an order, so it is missing; no verdict."""
+    rows = [
+        (1, REPLACED, "a", "", "1.1 replaced", "1.1 alone", 0.8, ""),
+        (1, REPLACED, "a", "", "1.1 alone", "1.1 replaced", 0.4, ""),
+        (2, REPLACED, "a", "", "2.1 replaced", "2.1 alone", 0.8, ""),
+        (2, REPLACED, "a", "", "2.1 alone", "2.1 replaced", float("nan"), "timeout"),
+    ]
+    table = pd.DataFrame(rows, columns=["post", "condition", "member", "party", "first", "second", "share", "reason"])
+    found = preferences(table, 3).set_index("condition").loc[REPLACED]
+    assert (found["preferred"], found["posts"], found["missing"]) == pytest.approx((0.7, 1, 2))
+    assert verdict(table) == (
+        "Whether replies with replaced claims are as persuasive as their drafts is unknown: fewer than 5 posts have answers."
+    )
+
+
+def test_a_panel_and_a_training_are_not_mixed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["correct", "en", "--llm", "pocket", "--judge", "oracle", "--train", "--panel", "3"]) == 2
+    assert "leave out --panel or --train" in capsys.readouterr().err

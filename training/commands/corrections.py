@@ -18,6 +18,7 @@ from parley.training.commands.tuning import RECIPE, add_numbers, from_args, out_
 from parley.training.tuning.recipe import DPO, Recipe
 
 if TYPE_CHECKING:
+    from parley.agents.persuasion import Reader
     from parley.analysis.journaled_calls import CallDesk
     from parley.analysis.studies.corrections import CorrectionStudy
     from parley.training.corrections import CorrectorTraining
@@ -53,6 +54,9 @@ def correct_parser() -> Parser:
     add_option(
         parser, "--samples N", f"replies to each post in each condition (default: 1; with --train {SAMPLES})", positive
     )
+    about = "number of personas that compare the replies in pairs: which is more persuasive? (default: none)"
+    add_option(parser, "--panel N", about, positive)
+    add_option(parser, "--personas SET", "with --panel: name of the set of personas", default="voters")
     add_option(
         parser, "--train", "train by DPO on the rated replies; takes pocket or hf:MODEL as --llm", action="store_true"
     )
@@ -82,15 +86,16 @@ def correct(words: Sequence[str]) -> int:
     study, out = study_from_args(options), out_folder(options, "correct")
     _check_options(options)
     if options.dry_run:
-        print(planned_calls(study, (options.shuffles or 1) if options.train else 0))
+        print(planned_calls(study, (options.shuffles or 1) if options.train else 0, options.panel or 0))
         return 0
+    panel = _panel(options, study)
     training = _training(options, study, out) if options.train else None
     spending = shared_budget(options, out, study.llm, study.judge)
     print(f"folder   {out}", flush=True)
     with lock_folder(out):
         check_manifest(out / "corrections.json", study.to_dict() | {"trained": options.train}, "set of replies")
         desk = CallDesk(out, bar, options.keep_going, spending)
-        return _train(training, desk) if training else _measure(study, out, desk)
+        return _train(training, desk) if training else _measure(study, out, desk, panel)
 
 
 def study_from_args(options: argparse.Namespace) -> CorrectionStudy:
@@ -109,32 +114,44 @@ def study_from_args(options: argparse.Namespace) -> CorrectionStudy:
     return CorrectionStudy(posts, evidence, llm, judge, options.passages, options.words, samples, options.seed)
 
 
-def planned_calls(study: CorrectionStudy, shuffles: int) -> str:
+def planned_calls(study: CorrectionStudy, shuffles: int, panel: int = 0) -> str:
     """Return the number of calls, as text. A draft is the reply without passages, so it is asked for once.
 
-    shuffles: trainings on shuffled preferences; 0 without a training.
+    shuffles: trainings on shuffled preferences; 0 without a training. panel: number of personas.
     """
     replies, runs = study.size * study.samples, shuffles + 2
     if shuffles:
         return f"at most {runs * replies:,} replies and {4 * runs * replies:,} verdicts, and {runs - 1} trainings"
-    return f"{4 * replies:,} replies and {4 * 5 * replies:,} verdicts"
+    compared = f", and {2 * 4 * panel * replies:,} comparisons" if panel else ""
+    return f"{4 * replies:,} replies and {4 * 5 * replies:,} verdicts{compared}"
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    """Errors: UserError for a setting of the training without --train."""
+    """Errors: UserError for a setting of the training without --train, and for a panel with it."""
+    if options.panel and options.train:
+        raise UserError("--panel compares replies without a training: leave out --panel or --train")
     given = [name for name in (*NUMBERS, "shuffles", "held_out") if getattr(options, name) is not None]
     if given and not options.train:
         name = given[0].replace("_", "-")
         raise UserError(f"--{name} only works with --train: add --train, or leave out --{name}")
 
 
-def _measure(study: CorrectionStudy, out: Path, desk: CallDesk) -> int:
+def _panel(options: argparse.Namespace, study: CorrectionStudy) -> Sequence[Reader]:
+    """Return the readers of --panel, none without it. Errors: UserError if the set of personas has fewer people."""
+    from parley.analysis.studies.correction_panel import draw_panel
+
+    return draw_panel(study, options.personas, options.panel) if options.panel else ()
+
+
+def _measure(study: CorrectionStudy, out: Path, desk: CallDesk, panel: Sequence[Reader]) -> int:
     from parley.analysis.correction_report import write_corrections
+    from parley.analysis.studies.correction_panel import ask_panel
     from parley.analysis.studies.corrections import measure
 
     replies = measure(study, desk)
+    compared = ask_panel(study, replies, panel, study.llm, desk) if panel else None
     print(desk.tally.line)
-    print_paths(report=write_corrections(study, replies, out), figure=out / "corrections.png")
+    print_paths(report=write_corrections(study, replies, out, compared), figure=out / "corrections.png")
     return 0
 
 

@@ -45,7 +45,8 @@ each retelling (`drift=0.5`, or by dimension, `drift=sentiment:1+certainty:0.5`)
 changes the answers to a survey, and peaked how uneven these answers are (survey_law.py). logos, pathos and ethos make it a
 Bayesian hearer with these weights of the three appeals, and report is the noise of what it reports (`--llm
 oracle,logos=1,report=0.3`; belief_network.py); then kappa, mu, sigma and epsilon have no effect. taste, place, longer, gain and
-advice say which of two messages persuades it (`--llm oracle,taste=0,place=1`; persuasion_law.py). exaggeration is how far a
+advice say which of two messages persuades it, and proof by how much a quotation in a reply does (`--llm oracle,taste=0,place=1`;
+persuasion_law.py). exaggeration is how far a
 person sees another party from its own, 1 being right (`--llm oracle,exaggeration=2`). steady is how often a person repeats an
 earlier answer of which it is reminded (steadiness.py). play, level, differ, stated, endgame, obey, keen and widen say how it
 plays games of points, and what it says before (game_law.py; `oracle,play=tit_for_tat,stated=2`). worth, worth_spread and first
@@ -119,6 +120,7 @@ def open_backend(
     longer: float = READER.longer,
     gain: float = READER.gain,
     advice: float = READER.advice,
+    proof: float = READER.proof,
     exaggeration: float = 1.0,
     steady: float = 0.0,
     play: str = PATIENT.play,
@@ -158,7 +160,7 @@ def open_backend(
     guidance.check()
     survey = SurveyLaw(group_effect, peaked)
     survey.check()
-    persuasion = PersuasionLaw(taste, place, longer, gain, advice)
+    persuasion = PersuasionLaw(taste, place, longer, gain, advice, proof)
     persuasion.check()
     playing = GameLaw(play, level, differ, stated, endgame, obey, keen, widen)
     playing.check()

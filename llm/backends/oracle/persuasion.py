@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from parley.llm.request import Reply
 from parley.llm.seeding import digest, stream
 
 SENTENCES = 2
+_QUOTED = re.compile(r'"[^"]+" \([^()]*\d\)')
+"""A quotation with its source, as readers see it."""
 
 
 class _Claim(NamedTuple):
@@ -99,6 +102,8 @@ def _claim(reading: Reading) -> _Claim | None:
 
 def _strengths(reading: Reading, speaker: Speaker, texts: Sequence[str]) -> list[float] | Reply:
     """Return the strengths of messages for the reader, or a failure: a claim or a message that it does not know."""
+    if "post" in reading.facts:
+        return [_reply_strength(reading, speaker, text) for text in texts]
     claim = _claim(reading)
     if claim is None:
         return unknown(reading)
@@ -112,6 +117,12 @@ def _strengths(reading: Reading, speaker: Speaker, texts: Sequence[str]) -> list
         noise = normal(digest("persuasion", reading.persona, text))
         found.append(speaker.laws.persuasion.strength(moved, len(text.split()), noise))
     return found
+
+
+def _reply_strength(reading: Reading, speaker: Speaker, text: str) -> float:
+    """Return the strength of a reply to a post with a false claim."""
+    noise = normal(digest("persuasion", reading.persona, text))
+    return speaker.laws.persuasion.reply_strength(len(_QUOTED.findall(text)), len(text.split()), noise)
 
 
 def _worth(reading: Reading, advice: str) -> float:

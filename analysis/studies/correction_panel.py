@@ -1,0 +1,140 @@
+"""How persuasive replies to false claims are: a panel of personas compares each kind of reply with the reply without passages.
+
+The reply without passages is the draft of the reply whose claims are replaced, so its row is the question of PersuaBot (2024):
+does a reply lose persuasiveness when quotations replace its claims? Each pair is asked in both orders. The unit is the post.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.persuasion import Reader
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.persuasion.comparisons import (
+    COLUMNS,
+    Match,
+    compare,
+    comparison_table,
+    draw_people,
+    pair_values,
+)
+from parley.analysis.report import Report
+from parley.analysis.studies.corrections import ALONE, EVIDENCE, REPLACED, SHUFFLED, SWAPPED, CorrectionStudy
+from parley.analysis.studies.paired_conditions import mean_row
+
+COMPARED = (REPLACED, EVIDENCE, SHUFFLED, SWAPPED)
+EVEN, PERCENT = 0.5, 100
+ABOUT = (
+    "Personas compare replies to the same post with the reply without passages (the draft of `replaced`), in both orders: "
+    "which would do more to convince people that the claim of the post is false? 50%: neither. `shuffled` and `swapped` are the "
+    "nulls: a panel that prefers them as well goes by quotations as such, and not by what they say. Brackets hold 95% intervals "
+    "over posts, and then over people."
+)
+SHOWN: dict[str, Column] = {
+    "condition": "condition", "posts": "posts", "missing": "missing", "preferred (%)": estimate("preferred", 1, PERCENT),
+    "over people (%)": estimate("people", 1, PERCENT),
+}  # fmt: skip
+
+
+def draw_panel(study: CorrectionStudy, personas: str, people: int) -> list[Reader]:
+    """Return the readers of a panel. Errors: UserError if the set has fewer people."""
+    return [Reader(person, study.posts.language) for person in draw_people(personas, people, study.seed)]
+
+
+def ask_panel(
+    study: CorrectionStudy, replies: pd.DataFrame, panel: Sequence[Reader], model: str, desk: CallDesk
+) -> pd.DataFrame:
+    """Return two rows per reader and pair of replies: `post`, `condition`, and the columns of a comparison.
+
+    replies: of `measure`. model: who plays the readers. Pairs of which a reply is missing are not asked for.
+    """
+    texts = {
+        (int(row.post), int(row.sample), str(row.condition)): str(row.text)
+        for row in replies[replies["text"].notna()].itertuples()
+    }
+    kept = [key for key in texts if key[2] in COMPARED and (*key[:2], ALONE) in texts]
+    asked, matches, about = [], [], []
+    for post, sample, condition in kept:
+        claim = study.posts.posts[post - 1].text
+        aim = study.posts.language.fill("persuade_refute", claim=claim)
+        for reader in panel:
+            match = Match(reader, _name(post, sample, ALONE), _name(post, sample, condition))
+            pair = {_name(post, sample, name): texts[post, sample, name] for name in (ALONE, condition)}
+            asked.append(compare(match, pair, aim, study.seed, claim))
+            matches.append(match)
+            about += 2 * [(post, condition)]
+    answers = desk.ask(asked, model, "comparisons", lambda both: next((reason for _, reason in both if reason), None))
+    table = comparison_table(matches, answers)
+    return pd.concat([pd.DataFrame(about, columns=["post", "condition"]), table], axis=1)
+
+
+def preferences(table: pd.DataFrame, posts: int) -> pd.DataFrame:
+    """Return one row per condition: posts, missing (posts without an answer in both orders), preferred (share of comparisons in
+    which this reply is preferred to the one without passages), with low and high over posts; people: the same, over people.
+    """
+    by_post, by_person = (_shares(table, unit) for unit in ("post", "member"))
+    rows = []
+    for condition in COMPARED:
+        values, people = (frame[condition].dropna().to_numpy(dtype=float) for frame in (by_post, by_person))
+        counts = {"condition": condition, "posts": len(values), "missing": posts - len(values)}
+        rows.append({**counts, **mean_row(values, "preferred"), **mean_row(people, "people", "people_")})
+    return pd.DataFrame(rows)
+
+
+def _shares(table: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """Return the share that prefers each kind of reply to that without passages: a row per unit, a column per condition."""
+    parts = []
+    for condition in COMPARED:
+        part = table[table["condition"] == condition]
+        ids = sorted({*part["first"], *part["second"]}, key=lambda name: not name.endswith(ALONE))
+        pairs = pair_values(part[COLUMNS], ids).dropna(subset=["value"])
+        units = pairs.assign(post=pairs["b"].map(lambda name: name.partition(".")[0]))[unit]
+        parts.append((1 - pairs["value"]).groupby(units).mean().rename(condition))
+    return pd.concat(parts, axis=1)
+
+
+def verdict(table: pd.DataFrame) -> str:
+    """Return whether replacing the claims of a draft by quotations makes it more or less persuasive for the panel, and whether
+    any other quotations do as much.
+    """
+    shares = _shares(table, "post")
+    own = shares[REPLACED].dropna().to_numpy(dtype=float)
+    row = mean_row(own)
+    if np.isnan(row["low"]):
+        reason = f"fewer than {FEWEST} posts have answers" if len(own) < FEWEST else "the answers do not vary"
+        return f"Whether replies with replaced claims are as persuasive as their drafts is unknown: {reason}."
+    said = f"The panel prefers replies with replaced claims to their drafts in {_percent(row)}% of comparisons"
+    if row["low"] <= EVEN <= row["high"]:
+        return f"{said}, which cannot be distinguished from 50%."
+    said += f": they are {'more' if row['estimate'] > EVEN else 'less'} persuasive for it. "
+    null = mean_row((shares[REPLACED] - shares[SHUFFLED]).dropna().to_numpy(dtype=float))
+    if np.isnan(null["low"]):
+        return f"{said}Whether quotations that do not fit the post do as much is unknown: too few posts have both."
+    if null["low"] <= 0 <= null["high"]:
+        return f"{said}Quotations that do not fit the post do as much: {_percent(null)} percentage points apart."
+    return f"{said}That is {_percent(null)} percentage points from quotations that do not fit the post."
+
+
+def _percent(row: Mapping[str, float]) -> str:
+    return format_estimate(*(PERCENT * row[name] for name in ("estimate", "low", "high")), 1)
+
+
+def add_panel(report: Report, table: pd.DataFrame, posts: int, model: str) -> None:
+    """Add what the panel prefers, and its tables: comparisons, preferences."""
+    found = preferences(table, posts)
+    report.section("How persuasive the replies are", ABOUT)
+    report.plain(f"The panel: {table['member'].nunique()} personas, played by {model}.")
+    lost = table["reason"][table["share"].isna()]
+    report.missing(len(lost), len(table), "answers are missing", count_table(lost))
+    report.add(verdict(table))
+    report.table(found, SHOWN)
+    report.data(comparisons=table, preferences=found)
+
+
+def _name(post: int, sample: int, condition: str) -> str:
+    return f"{post}.{sample} {condition}"
