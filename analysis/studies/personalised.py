@@ -15,8 +15,10 @@ from parley.analysis import disclaimers
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.human.measures import measure_source
+from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import ALL, SALVI, Source, find, salvi
 from parley.analysis.human.rooms import RUN, of_run
+from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import conditions_report, mean_row
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
@@ -32,6 +34,17 @@ EFFECTS = {
     "introduced as AI": {"person": -0.5, "person, personalised": -0.5, "AI": 0.5, "AI, personalised": 0.5},
     "both beyond each": {"person": 1.0, "person, personalised": -1.0, "AI": -1.0, "AI, personalised": 1.0},
 }
+PEOPLE = ("Human-Human", "Human-Human, personalized", "Human-AI", "Human-AI, personalized")
+"""The conditions of the published table, the reference first."""
+ODDS = (
+    "A proportional odds regression of agreement with the opponent's side after the debate (five points) on the condition and on "
+    "agreement before it. The odds ratio compares a condition with the first one of its source: 1 is no difference, 2 doubles the "
+    "odds of each higher answer. Brackets are 95% intervals, clustered by debate."
+)
+PAPER = (
+    "Salvi et al. report 81.7% higher odds (a ratio of 1.82) for people who debated GPT-4 with access to their personal "
+    "information, from a partial proportional odds model."
+)
 POINTS = 4
 """Points from one end of the scale of five to the other."""
 CAPTION = (
@@ -65,7 +78,7 @@ def effects(people: pd.DataFrame) -> pd.DataFrame:
 
 
 def write(runs: Mapping[str, Tables], folder: Path, data: Path | None) -> Path:
-    """Write personalised.md, its tables (conditions, effects) and its figure; return the path of the page.
+    """Write personalised.md, its tables (conditions, effects, odds) and its figure; return the path of the page.
 
     data: a folder with the published table of people. Errors: UserError if the table is not there.
     """
@@ -79,7 +92,8 @@ def write(runs: Mapping[str, Tables], folder: Path, data: Path | None) -> Path:
         sources.insert(0, salvi(path))
     measures = pd.concat([measure_source(source) for source in sources], ignore_index=True)
     own, header = effects(sources[-1].people), next(iter(runs.values())).header
-    tables = {"conditions": measures, "effects": own}
+    odds = {source.name: odds_table(source, PEOPLE if source.name != RUN else list(CONDITIONS)) for source in sources}
+    tables = {"conditions": measures, "effects": own, "odds": pd.concat(odds, names=["source"]).reset_index(level=0)}
     report = conditions_report(folder, "personalised", "Personalised persuasion", CAPTION, header, **tables)
     report.table(*_conditions_table(measures))
     report.section("Effects in the run")
@@ -90,7 +104,21 @@ def write(runs: Mapping[str, Tables], folder: Path, data: Path | None) -> Path:
         "effect": "effect", "rooms": "rooms", "left out": "missing", "change toward the opponent": estimate("estimate"),
     }  # fmt: skip
     report.table(own, columns)
+    report.section("Odds of more agreement with the opponent", ODDS, PAPER if data else None)
+    for name, table in odds.items():
+        _add_odds(report, name, table)
     return report.write()
+
+
+def _add_odds(report: Report, name: str, table: pd.DataFrame) -> None:
+    """Add the odds ratios of a source of people, or why they are unknown."""
+    report.plain(f"Source: {name}, compared with the condition {next(iter(CONDITIONS)) if name == RUN else PEOPLE[0]}")
+    if reason := table["reason"].iloc[0]:
+        report.plain(f"The odds are unknown: {reason}.")
+    columns: Mapping[str, Column] = {
+        "condition": "condition", "people": "people", "debates": "groups", "odds ratio": estimate("odds"),
+    }  # fmt: skip
+    report.table(table, columns)
 
 
 def _conditions_table(measures: pd.DataFrame) -> tuple[list[list[str]], list[str]]:

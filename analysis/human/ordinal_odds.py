@@ -1,0 +1,77 @@
+"""Odds of more agreement with the opponent after a debate, by condition: a proportional odds regression.
+
+The measure of Salvi et al. 2025: agreement with the opponent's side on five points, after the debate, by condition and agreement
+before it. An odds ratio of 2 doubles the odds of each higher answer. Intervals allow for people of one debate being alike.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from statsmodels.miscmodels.ordinal_model import OrderedModel
+from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
+
+from parley.analysis.bootstrap import FEWEST, too_few
+from parley.analysis.human.readers import Source
+
+STEPS = 4
+"""Steps from one end of the scale of five points to the other."""
+NORMAL = 1.959964
+LARGEST = 10.0
+"""Logits beyond which an estimate means that the conditions do not overlap, and that no finite one exists."""
+
+
+def odds_table(source: Source, conditions: Sequence[str]) -> pd.DataFrame:
+    """Return one row per condition after the first, which is the reference: condition, people, groups, odds, low, high, reason.
+
+    source: people with `side`, `before` and `after` (0 to 1); ratings between two points count as the nearer one.
+    odds: the ratio (1: no difference) with its 95% interval, clustered by group; NaN with a reason where it is unknown.
+    """
+    people = source.people[source.people["condition"].isin(conditions)]
+    sign = np.where(people["side"] > 0, 1.0, -1.0)
+    asked = people.assign(
+        after=np.rint(STEPS * (0.5 + sign * (people["after"] - 0.5))), before=sign * (people["before"] - 0.5)
+    )
+    known = asked[(asked["side"] != 0) & asked[["after", "before", "side"]].notna().all(axis=1)]
+    of = [known[known["condition"] == name] for name in conditions]
+    reason, found = _why_unknown(known, [part["group"].nunique() for part in of]), {}
+    if not reason:
+        found, reason = _fit(known, list(conditions[1:]))
+    rows = []
+    for name, part in zip(conditions[1:], of[1:], strict=True):
+        odds, low, high = found.get(name, (np.nan,) * 3)
+        counts = {"condition": name, "people": len(part), "groups": part["group"].nunique()}
+        rows.append({**counts, "odds": odds, "low": low, "high": high, "reason": reason})
+    return pd.DataFrame(rows)
+
+
+def _why_unknown(known: pd.DataFrame, groups: Sequence[int]) -> str:
+    if min(groups) < FEWEST:
+        return f"{too_few('debate')} of a condition have ratings before and after"
+    return "all people agree equally after the debate" if known["after"].nunique() < 2 else ""
+
+
+def _fit(known: pd.DataFrame, names: Sequence[str]) -> tuple[dict[str, tuple[float, float, float]], str]:
+    """Return the odds ratios with their ends by condition, or none and why."""
+    design = pd.DataFrame({name: (known["condition"] == name).astype(float) for name in names})
+    if known["before"].nunique() > 1:
+        design["before"] = known["before"]
+    clusters = pd.factorize(known["group"])[0]
+    answers = pd.Categorical(known["after"], ordered=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        warnings.simplefilter("error", HessianInversionWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            model = OrderedModel(answers, design, distr="logit")
+            fit = model.fit(method="bfgs", disp=0, maxiter=500, cov_type="cluster", cov_kwds={"groups": clusters})
+        except (ConvergenceWarning, HessianInversionWarning, np.linalg.LinAlgError):
+            return {}, "the regression does not converge"
+    estimates, errors = (np.asarray(values, dtype=float)[: len(names)] for values in (fit.params, fit.bse))
+    if not np.isfinite(errors).all() or np.max(np.abs(estimates)) > LARGEST:
+        return {}, "the conditions do not overlap, so no finite odds exist"
+    ends = np.exp(np.column_stack([estimates, estimates - NORMAL * errors, estimates + NORMAL * errors]))
+    return {name: (float(row[0]), float(row[1]), float(row[2])) for name, row in zip(names, ends, strict=True)}, ""
