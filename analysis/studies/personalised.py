@@ -38,8 +38,8 @@ PEOPLE = ("Human-Human", "Human-Human, personalized", "Human-AI", "Human-AI, per
 """The conditions of the published table, the reference first."""
 ODDS = (
     "A proportional odds regression of agreement with the opponent's side after the debate (five points) on the condition and on "
-    "agreement before it. The odds ratio compares a condition with the first one of its source: 1 is no difference, 2 doubles the "
-    "odds of each higher answer. Brackets are 95% intervals, clustered by debate."
+    "agreement before it. The odds ratio compares a condition with the first one of its source: 1 is no difference, 2 doubles "
+    "the odds of each higher answer. Brackets are 95% intervals, clustered by debate."
 )
 PAPER = (
     "Salvi et al. report 81.7% higher odds (a ratio of 1.82) for people who debated GPT-4 with access to their personal "

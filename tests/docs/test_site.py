@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections import Counter
 from pathlib import Path
 
 from data_checks import check_each
@@ -67,18 +66,6 @@ def test_files_that_are_named_are_there() -> None:
         named = set(re.findall(r"docs/\w+\.md", text))
         named |= set(re.findall(rf"`((?:{ours})/[\w/.]*\w)`", text)) if page.name != "log.md" else set()
         assert [one for one in sorted(named) if not (ROOT / one).exists()] == [], page.name
-
-
-def test_the_papers_page_has_a_row_for_each_of_the_listing() -> None:
-    """Each says how far it goes; what runs here has its command and a sentence on what it does not do; the sums are right."""
-    page = (DOCS / "papers.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d+) \| [^|]+ \| (measured|part|none) \| ([^|]+) \|$", page, re.M)
-    assert [int(number) for number, *_ in rows] == list(range(1, 53))
-    assert [
-        told for _, level, told in rows if level != "none" and not ("`" in told and re.search(r"[.:;,] ", told))
-    ] == []
-    sums = Counter(level for _, level, _ in rows)
-    assert re.findall(r"\((\d+)\)", page)[:3] == [str(sums[level]) for level in ("measured", "part", "none")]
 
 
 def test_the_decoding_table_is_that_of_the_code() -> None:
