@@ -11,6 +11,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Floats, mean_interval
 from parley.analysis.formatting import format_estimate
+from parley.analysis.human.clones import add_people, person_table
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics.spread import levels
 from parley.analysis.report import Report
@@ -28,10 +29,14 @@ UNITS = (
 
 
 def write_cascades(tables: Tables, file: Path, folder: Path) -> Path:
-    """Write cascades.md and cascades.csv into the folder; return the path of cascades.md. Errors: UserError."""
+    """Write cascades.md, cascades.csv and, if people of the table are nodes of the run's network, clone.csv into the folder.
+
+    Return the path of cascades.md. Errors: UserError.
+    """
     if tables.acts.empty:
         raise UserError("no one could share a post in this run: choose a run on a platform (docs/platform.md)")
-    real = read_cascades(file)
+    shares = read_shares(file)
+    real, people = _trees(file, shares), person_table(tables, shares)
     rooms = [means for medium in media(tables) if (means := room_trees(medium)) is not None]
     report = Report(folder, "cascades", "Cascades of a run and of real posts")
     report.disclaim(tables.header)
@@ -42,15 +47,28 @@ def write_cascades(tables: Tables, file: Path, folder: Path) -> Path:
         for name, words in MEASURES.items()
     ]
     report.table(rows, ["", f"run, {len(rooms)} rooms", f"{file.name}, {len(real)} cascades"])
+    if people is not None:
+        add_people(report, people)
     report.data(cascades=pd.concat([frame.assign(source=name) for name, frame in sources.items()], ignore_index=True))
     return report.write()
 
 
 def read_cascades(file: Path) -> pd.DataFrame:
-    """Return scale, depth and breadth of each cascade of a table with a row per share: cascade, person, parent.
+    """Return scale, depth and breadth of each cascade of a table. Errors: as `read_shares`, and UserError on a person who shares
+    a post twice, on a parent who did not share it, and on parents in a circle.
+    """
+    return _trees(file, read_shares(file))
+
+
+def _trees(file: Path, shares: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(list(_real_trees(file, shares)), columns=list(MEASURES))
+
+
+def read_shares(file: Path) -> pd.DataFrame:
+    """Return a table with a row per share: cascade, person, parent.
 
     `parent` is the person from whom the post came, empty if it came from its author. Errors: UserError on a file that cannot be
-    read, on a missing column, on a person who shares a post twice, on a parent who did not share it, and on parents in a circle.
+    read, and on a missing column or person.
     """
     try:
         rows = pd.read_csv(file, dtype=str, keep_default_na=False)
@@ -60,7 +78,7 @@ def read_cascades(file: Path) -> pd.DataFrame:
         raise UserError(f"{file} has no column {missing[0]}: it needs {', '.join(COLUMNS)}, with a row per share")
     if rows.empty or (rows["person"] == "").any():
         raise UserError(f"{file}: every row needs the person who shared, and there must be a row")
-    return pd.DataFrame(list(_real_trees(file, rows)), columns=list(MEASURES))
+    return rows
 
 
 def _real_trees(file: Path, rows: pd.DataFrame) -> Iterator[tuple[int, int, int]]:

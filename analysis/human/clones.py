@@ -1,0 +1,132 @@
+"""Does a run on a real network share as its people did? Person by person, beside people dealt anew and halves of the real posts.
+
+Source: Digital cloning of online social networks (2024), which compares how the same network spreads posts, real and simulated.
+The people of the table are those of the run if their names are the nodes of the user's own network (docs/networks.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from parley.analysis.bootstrap import Floats
+from parley.analysis.formatting import DASH, format_number
+from parley.analysis.metrics._posts import Medium, media
+from parley.analysis.report import Report
+from parley.analysis.tables import Tables
+from parley.llm.seeding import derive
+
+MEASURES: Mapping[str, str] = {
+    "shared": "how many posts a person shared",
+    "carried": "how often others shared a post that came to them through this person, who had shared it",
+}
+REAL = {"shared": "person", "carried": "parent"}
+"""The column of a real share that counts for a measure."""
+FEWEST_PEOPLE = 10
+DEALS, HALVES = 999, 50
+LIMIT = 0.05
+ABOUT = (
+    "The people of the table are nodes of the run's network, so each person can be compared with itself. rho: Spearman's "
+    f"correlation over people, of the run and of the table. p: the share of {DEALS} deals of the run's people to the nodes that "
+    "correlate as much, times the number of measures (Bonferroni). Halves: the mean correlation of one half of the table's "
+    "cascades with the other, as a ceiling. One network is one case: nothing is said about other networks."
+)
+
+
+def person_table(tables: Tables, shares: pd.DataFrame) -> pd.DataFrame | None:
+    """Return one row per measure: measure, people, rho, p, halves, reason (why it is unknown); None if the run has other people.
+
+    shares: a row per real share, with the columns cascade, person, parent.
+    """
+    nodes = tables.agents["node"].dropna().astype(str).unique()
+    if not set(shares["person"]) & set(nodes):
+        return None
+    run = (
+        pd.concat([_count_run(medium, tables, nodes) for medium in media(tables)]).groupby(level=0).sum().reindex(nodes)
+    )
+    real, rng = _count_real(shares, nodes), np.random.default_rng(derive(0, "clone"))
+    rows = []
+    for name in MEASURES:
+        one, other = (frame[name].to_numpy(dtype=float) for frame in (run, real))
+        reason = _why_unknown(one, other)
+        rho = np.nan if reason else float(stats.spearmanr(one, other).statistic)
+        p = np.nan if reason else min(1.0, len(MEASURES) * _chance(one, other, rho, rng))
+        row = {"measure": name, "people": len(nodes), "rho": rho, "p": p}
+        rows.append({**row, "halves": _halves(shares, nodes, name, rng), "reason": reason})
+    return pd.DataFrame(rows)
+
+
+def _count_run(medium: Medium, tables: Tables, nodes: Floats) -> pd.DataFrame:
+    seats = tables.agents[tables.agents["room"] == medium.room.name]
+    node = dict(zip(seats["agent"], seats["node"].astype(str), strict=True))
+    shares = medium.shares
+    passed = shares[shares["carrier"] != shares["target"].map(medium.posts["author"])]
+    return pd.DataFrame({
+        name: people.map(node).value_counts().reindex(nodes, fill_value=0)
+        for name, people in (("shared", shares["agent"]), ("carried", passed["carrier"]))
+    })  # fmt: skip
+
+
+def _count_real(shares: pd.DataFrame, nodes: Floats) -> pd.DataFrame:
+    return pd.DataFrame(
+        {name: shares[column].value_counts().reindex(nodes, fill_value=0) for name, column in REAL.items()}
+    )
+
+
+def _why_unknown(run: Floats, real: Floats) -> str:
+    if len(run) < FEWEST_PEOPLE:
+        return f"the network has fewer than {FEWEST_PEOPLE} people"
+    for where, values in (("run", run), ("table", real)):
+        if np.ptp(values) == 0:
+            return f"all people of the {where} have the same number"
+    return ""
+
+
+def _chance(run: Floats, real: Floats, rho: float, rng: np.random.Generator) -> float:
+    """Return how often people dealt anew correlate as much, themselves included."""
+    ranks, other = stats.rankdata(run), stats.rankdata(real)
+    dealt = np.array([np.corrcoef(rng.permutation(ranks), other)[0, 1] for _ in range(DEALS)])
+    return float((1 + np.sum(dealt >= rho - 1e-12)) / (DEALS + 1))
+
+
+def _halves(shares: pd.DataFrame, nodes: Floats, name: str, rng: np.random.Generator) -> float:
+    """Return the mean correlation of two halves of the cascades; NaN where a half does not vary."""
+    column = shares[REAL[name]]
+    counts = pd.crosstab(shares["cascade"], column).reindex(columns=nodes, fill_value=0).to_numpy(dtype=float)
+    found = []
+    for _ in range(HALVES if len(counts) > 1 else 0):
+        order = rng.permutation(len(counts))
+        half, rest = (counts[part].sum(axis=0) for part in (order[: len(order) // 2], order[len(order) // 2 :]))
+        if np.ptp(half) and np.ptp(rest):
+            found.append(float(stats.spearmanr(half, rest).statistic))
+    return float(np.mean(found)) if found else np.nan
+
+
+def verdict(row: Mapping[str, object]) -> str:
+    """Return whether the run has a measure of its people as the table has it."""
+    what = MEASURES[str(row["measure"])]
+    if row["reason"]:
+        return f"Whether the run has {what} as in the table is unknown: {row['reason']}."
+    rho, p = format_number(row["rho"]), format_number(row["p"], 3)
+    if float(str(row["p"])) < LIMIT:
+        return f"The run has in part {what} as in the table (rho {rho}, p {p})."
+    return f"It cannot be shown that the run has {what} as in the table (rho {rho}, p {p})."
+
+
+def add_people(report: Report, table: pd.DataFrame) -> None:
+    """Add the comparison person by person, and its table `clone`."""
+    report.section("Person by person", ABOUT)
+    report.lines(f"- {verdict(row)}" for row in table.to_dict("records"))
+    rows = [
+        [
+            row["measure"],
+            str(row["people"]),
+            *[format_number(row[name], 3 if name == "p" else 2) for name in ("rho", "p", "halves")],
+        ]
+        for row in table.to_dict("records")
+    ]
+    report.table([[cell or DASH for cell in row] for row in rows], ["measure", "people", "rho", "p", "halves"])
+    report.data(clone=table)
