@@ -203,6 +203,11 @@ RULES = (
     Rule(r"^run\.py validate", "--personas simple"),
     Rule(r"^run\.py representatives substitute", "--limit 2 --repetitions 1"),
     Rule(
+        r"^run\.py judge .*--notes",
+        why="needs a run with notes; tests/analysis/test_note_alignment.py has one",
+        how="parse",
+    ),
+    Rule(
         r"^run\.py ablation ", why="needs a run with interviews; tests/analysis/test_ablation.py has one", how="parse"
     ),
     Rule(r"^run\.py (report|compare|surrogate|fit-law|rhetoric|deviation|judge|human|analyse) "),

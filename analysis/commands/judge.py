@@ -29,6 +29,8 @@ def judge_parser() -> Parser:
     )
     add_option(parser, "RUN", "a run folder", Path)
     add_judging(parser)
+    about = "also judge the private notes of agents with think=latent or bdi: do they say what agents think? (docs/abilities.md)"
+    add_option(parser, "--notes", about, action="store_true")
     add_option(parser, "--temperature X", "sampling temperature of the judge", amount, default=0.01)
     add_option(
         parser,
@@ -53,6 +55,7 @@ def judge(words: Sequence[str]) -> int:
     from parley.agents.topic import load_topic
     from parley.analysis.deliberation.consensus_report import deliberates
     from parley.analysis.judge_quality import against_truth, warning, write
+    from parley.analysis.note_alignment import with_notes, write_notes
     from parley.analysis.statement_judge import Judging, judge_run, score_table
     from parley.analysis.tables import load
     from parley.model.validation import check_topics
@@ -68,6 +71,7 @@ def judge(words: Sequence[str]) -> int:
             f"summary; to compare statements, use run.py representatives substitute {options.run} --judge SPEC"
         )
     _check_statements(tables, options.run)
+    noted = with_notes(tables) if options.notes else None
     folder, spec, budget = judge_from_args(options, tables, "judge")
     check_topics(spec, map(load_topic, sorted(set(tables.utterances["topic"]))))
     verdicts = judge_run(tables, folder, spec, judging, bar, budget)
@@ -76,6 +80,10 @@ def judge(words: Sequence[str]) -> int:
     score_table(verdicts).to_csv(scores, index=False)
     print_paths(verdicts=folder / "verdicts.csv", scores=f"{scores}  (python run.py analyse {scores})")
     print_paths(report=write(verdicts, tables, folder, spec, judging))
+    if noted:
+        (folder / "notes").mkdir(exist_ok=True)
+        read = judge_run(noted, folder / "notes", spec, judging, bar, budget)
+        print_paths(notes=write_notes(tables, read, verdicts, folder, spec))
     if doubt := warning(against_truth(verdicts)):
         print(doubt.replace("**", ""))
     return 0

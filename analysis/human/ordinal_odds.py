@@ -37,7 +37,8 @@ def odds_table(source: Source, conditions: Sequence[str]) -> pd.DataFrame:
     )
     known = asked[(asked["side"] != 0) & asked[["after", "before", "side"]].notna().all(axis=1)]
     of = [known[known["condition"] == name] for name in conditions]
-    reason, found = _why_unknown(known, [part["group"].nunique() for part in of]), {}
+    found: dict[str, tuple[float, float, float]] = {}
+    reason = _why_unknown(known, [part["group"].nunique() for part in of])
     if not reason:
         found, reason = _fit(known, list(conditions[1:]))
     rows = []

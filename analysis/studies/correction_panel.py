@@ -121,7 +121,8 @@ def verdict(table: pd.DataFrame) -> str:
 
 
 def _percent(row: Mapping[str, float]) -> str:
-    return format_estimate(*(PERCENT * row[name] for name in ("estimate", "low", "high")), 1)
+    value, low, high = (PERCENT * row[name] for name in ("estimate", "low", "high"))
+    return format_estimate(value, low, high, 1)
 
 
 def add_panel(report: Report, table: pd.DataFrame, posts: int, model: str) -> None:

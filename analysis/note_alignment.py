@@ -1,0 +1,142 @@
+"""Do the private notes of agents say what the agents think? Notes and lines by a judge, beside the agents' own ratings.
+
+An agent with `think=latent` (or bdi) notes its states before it speaks. HumanLM (2026) scores how well such states fit what a
+person then says; here the measure is the agent's own private rating in the survey before. The unit is the room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST, too_few
+from parley.analysis.formatting import Column, estimate, format_estimate
+from parley.analysis.judge_quality import on_axis
+from parley.analysis.report import Report
+from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.tables import Tables
+from parley.llm.errors import UserError
+from parley.llm.seeding import derive
+
+NOTES = ("latent", "bdi")
+TURN = ["room", "agent", "iteration"]
+MEASURES: Mapping[str, str] = {
+    "note": "distance of the note from the agent's own rating",
+    "line": "distance of the line that follows from the agent's own rating",
+    "stranger": "distance of the note from the rating of a stranger: same topic, party and round, another room",
+    "known": "stranger minus note: what the note says of this agent beyond its party",
+    "closer": "line minus note: how much nearer the note is than what the agent says",
+}
+ABOUT = (
+    "A judge reads the first state of each note (stance or belief) and each line, from 1 to 7 on the topic's claim. Both are "
+    "shown on the topic's axis from 0 to 10 and compared with the agent's own rating in the survey before. Means over the turns "
+    "of a room, then over rooms; brackets are 95% intervals over rooms. A note that says nothing of its agent beyond its party "
+    "is as near to a stranger."
+)
+
+
+def with_notes(tables: Tables) -> Tables:
+    """Return the tables with the states of notes in the place of the lines. Errors: UserError if no agent made one."""
+    notes = (
+        tables.private[tables.private["purpose"].isin(NOTES)].set_index(TURN)["text"].map(stated, na_action="ignore")
+    )
+    if notes.notna().sum() == 0:
+        raise UserError("no agent of this run noted what it thinks: run the debates with --set think=latent")
+    keys = pd.MultiIndex.from_frame(tables.utterances[TURN])
+    said = tables.utterances[keys.isin(notes.index)]
+    return replace(tables, utterances=said.assign(text=notes.reindex(keys[keys.isin(notes.index)]).to_numpy()))
+
+
+def stated(note: str) -> str:
+    """Return the first state of a note, which is the stance or the belief, without its label.
+
+    >>> stated("Stance: Nothing will change.\\nFeeling: I feel sure.")
+    'Nothing will change.'
+    """
+    first = note.strip().splitlines()[0]
+    return first.partition(":")[2].strip() or first
+
+
+def alignment_table(tables: Tables, notes: pd.DataFrame, lines: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Return one row per turn with a note: room, agent, iteration, topic, party, round, own (rating), note, line and stranger
+    (distances), known, closer. NaN where a part is missing. notes, lines: verdicts of a judge.
+    """
+    probe = tables.header.scenario["probe"]
+    ratings = tables.attitudes[tables.attitudes["probe"] == probe].set_index(["room", "agent", "round"])["attitude"]
+    table = notes[[*TURN, "topic", "party"]].assign(said=on_axis(notes["score"], notes["topic"]))
+    rounds = tables.utterances.set_index(TURN)["round"]
+    table["round"] = rounds.reindex(pd.MultiIndex.from_frame(table[TURN])).to_numpy()
+    before = pd.MultiIndex.from_arrays([table["room"], table["agent"], table["round"] - 1])
+    table["own"] = ratings.reindex(before).to_numpy(dtype=float)
+    spoken = lines.assign(axis=on_axis(lines["score"], lines["topic"])).set_index(TURN)["axis"]
+    table["line"] = (spoken.reindex(pd.MultiIndex.from_frame(table[TURN])).to_numpy(dtype=float) - table["own"]).abs()
+    table["note"] = (table["said"] - table["own"]).abs()
+    table["stranger"] = (table["said"] - _strangers(table, np.random.default_rng(derive(seed, "strangers")))).abs()
+    return table.assign(known=table["stranger"] - table["note"], closer=table["line"] - table["note"])
+
+
+def _strangers(table: pd.DataFrame, rng: np.random.Generator) -> pd.Series:
+    """Return for each turn a rating of the same topic, party and round from another room; NaN if there is none."""
+    found = pd.Series(np.nan, index=table.index)
+    for _, part in table.groupby(["topic", "party", "round"]):
+        for row in part.itertuples():
+            others = part.loc[(part["room"] != row.room) & part["own"].notna(), "own"]
+            if len(others):
+                found[row.Index] = rng.choice(others.to_numpy(dtype=float))
+    return found
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per measure: measure, rooms, missing (turns without it), estimate (points of 10) with its interval."""
+    rows = []
+    for name in MEASURES:
+        values = table.groupby("room")[name].mean().dropna().to_numpy(dtype=float)
+        rows.append(
+            {"measure": name, "rooms": len(values), "missing": int(table[name].isna().sum()), **mean_row(values)}
+        )
+    return pd.DataFrame(rows)
+
+
+def sentences(found: pd.DataFrame) -> list[str]:
+    """Return what the notes know of their agents, and whether they are nearer than the lines."""
+    rows = found.set_index("measure")
+    asked = {
+        "known": (
+            "say more of their agent than its party does",
+            "the notes say anything of their agent beyond its party",
+        ),
+        "closer": ("are nearer to what their agent thinks than its lines", "the notes are nearer than the lines"),
+    }
+    said = []
+    for name, (claim, question) in asked.items():
+        row = rows.loc[name]
+        if np.isnan(row["low"]):
+            reason = too_few() if row["rooms"] < FEWEST else "nothing varies between rooms"
+            said.append(f"Whether {question} is unknown: {reason}.")
+            continue
+        value = format_estimate(row["estimate"], row["low"], row["high"])
+        yes = row["low"] > 0
+        said.append(f"{'The notes' if yes else 'It is not shown that the notes'} {claim}: {value} points.")
+    return said
+
+
+def write_notes(tables: Tables, notes: pd.DataFrame, lines: pd.DataFrame, folder: Path, spec: str) -> Path:
+    """Write notes.md and its tables (note_alignment, notes) into the folder; return the path of the page."""
+    table = alignment_table(tables, notes, lines)
+    found = summary(table)
+    report = Report(folder, "notes", "Do private notes say what agents think?")
+    report.add(ABOUT)
+    report.disclaim(tables.header)
+    report.disclaim_models(spec)
+    report.lines(f"- {line}" for line in sentences(found))
+    columns: Mapping[str, Column] = {
+        "measure": lambda row: MEASURES[str(row["measure"])], "rooms": "rooms", "turns left out": "missing",
+        "points (of 10)": estimate("estimate"),
+    }  # fmt: skip
+    report.table(found, columns)
+    report.data(note_alignment=found, notes=table)
+    return report.write()
