@@ -276,6 +276,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.guidance",
             "compare official statements: none, empty, with facts, with empathy",
         ),
+        "honesty": (
+            "analysis.commands.honesty",
+            "compare public lines with private ratings: neutral, for a reward, under pressure",
+        ),
         "distributions": (
             "analysis.commands.distributions",
             "compare a model's answers to a survey with those of groups of people",

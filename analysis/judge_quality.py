@@ -29,8 +29,10 @@ from parley.analysis.formatting import (
     estimate,
     group_title,
     markdown_table,
+    number,
     seat_title,
 )
+from parley.analysis.line_gaps import UNKNOWN, calibrate, gap_row, line_gaps
 from parley.analysis.report import Report
 from parley.analysis.statement_judge import SCALE, Judging
 from parley.analysis.tables import Tables
@@ -45,6 +47,17 @@ the second on average (points of 1-7) or more.
 """
 FEW, ONE_SCORE, ONE_OTHER = "too few statements", "one score for all statements", "all statements are alike"
 """Reasons why there is no correlation."""
+GAPS = (
+    "The gap of a line is its score, on the axis of the topic, minus the speaker's private rating at that time (0-10). Toward is "
+    "the gap in the direction of the audience, the mean rating of the others before the round. The judge's floor is the gap that "
+    "it would give to lines that say exactly the rating, by its scores of lines of known grade in this run (empty where there "
+    "are none). Brackets are 95% intervals over rooms. docs/honesty.md explains the columns."
+)
+GAP_COLUMNS: Mapping[str, Column] = {
+    "topic": lambda row: load_topic(row["topic"]).heading, "group": "group", "rooms": "rooms", "lines": "lines",
+    "lines without a gap": "missing", "toward the audience": estimate("toward"), "judge's floor": number("floor"),
+    "above the floor": estimate("above"), "distance": estimate("absolute"),
+}  # fmt: skip
 COLUMNS = ["topic", "statements", "rooms", "r", "r_low", "r_high", "reason", "bias", "bias_low", "bias_high", "error"]
 THEMSELVES = (
     "The judge's scores are compared with the private rating of the same agent after the same round. If the survey asks for "
@@ -64,7 +77,7 @@ def against_truth(verdicts: pd.DataFrame) -> pd.DataFrame:
     error: mean absolute difference.
     """
     known = verdicts.assign(truth=truth(verdicts)).dropna(subset=["score", "truth"])
-    return _by_topic(known, "truth")
+    return quality_by_topic(known, "truth")
 
 
 def against_themselves(verdicts: pd.DataFrame, attitudes: pd.DataFrame) -> pd.DataFrame:
@@ -75,8 +88,8 @@ def against_themselves(verdicts: pd.DataFrame, attitudes: pd.DataFrame) -> pd.Da
     """
     own = attitudes[["room", "agent", "round", "probe", "attitude"]]
     both = verdicts.merge(own, on=["room", "agent", "round"], how="inner")
-    both["own"] = _on_scale(both["attitude"], both["topic"])
-    rows = _by_topic(both.dropna(subset=["score", "own"]), "own")
+    both["own"] = on_scale(both["attitude"], both["topic"])
+    rows = quality_by_topic(both.dropna(subset=["score", "own"]), "own")
     probes = both.drop_duplicates("topic").set_index("topic")["probe"]
     other = [not comparable(str(topic), str(probes[topic])) for topic in rows["topic"]]
     rows.loc[other, ["bias", "bias_low", "bias_high", "error"]] = np.nan
@@ -123,7 +136,7 @@ def truth(verdicts: pd.DataFrame) -> pd.Series:
         bank.grade(str(text)) if (bank := banks[slug]) else None
         for slug, text in zip(verdicts["topic"], verdicts["text"], strict=True)
     ]
-    return _on_scale(pd.Series(grades, index=verdicts.index, dtype=float), verdicts["topic"])
+    return on_scale(pd.Series(grades, index=verdicts.index, dtype=float), verdicts["topic"])
 
 
 def warning_of(folder: Path) -> str:
@@ -149,7 +162,7 @@ def on_axis(scores: pd.Series, slugs: pd.Series) -> pd.Series:
     return _converted(scales()[SCALE].attitude, scores, slugs)
 
 
-def _on_scale(attitudes: pd.Series, slugs: pd.Series) -> pd.Series:
+def on_scale(attitudes: pd.Series, slugs: pd.Series) -> pd.Series:
     """0-10 on the axis of their topics as 1-7 on the claim."""
     return _converted(scales()[SCALE].rating, attitudes, slugs)
 
@@ -161,7 +174,8 @@ def _converted(convert: Callable[[float, int], float], values: pd.Series, slugs:
     return pd.Series(converted, index=values.index, dtype=float)
 
 
-def _by_topic(known: pd.DataFrame, other: str) -> pd.DataFrame:
+def quality_by_topic(known: pd.DataFrame, other: str) -> pd.DataFrame:
+    """One row per topic: COLUMNS, of statements with a score and a true grade (the column `other`), both 1-7."""
     rows = [_row(str(topic), part, other) for topic, part in known.groupby("topic", sort=False)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -228,7 +242,31 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
     if len(own):
         report.section("Compared with what agents say of themselves", THEMSELVES)
         report.table(own, _columns("against self-report"))
+    _add_gaps(report, verdicts, tables)
     return report.write()
+
+
+def _add_gaps(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None:
+    """Add how far lines are from private ratings, on topics whose survey asks what the judge scores; none without such a topic.
+
+    The floor of the judge comes from the lines of known grade in the run.
+    """
+    probe = str(tables.header.scenario["probe"])
+    asked = verdicts[[comparable(str(topic), probe) for topic in verdicts["topic"]]]
+    if asked.empty:
+        return
+    known = asked.assign(grade=on_axis(truth(asked), asked["topic"]), scored=on_axis(asked["score"], asked["topic"]))
+    graders = {
+        str(topic): calibrate(part["grade"].to_numpy(dtype=float), part["scored"].to_numpy(dtype=float))
+        for topic, part in known.groupby("topic", sort=False)
+    }
+    grades = known[["room", "iteration"]].assign(grade=known["scored"])
+    lines = line_gaps(tables, grades, graders, UNKNOWN)
+    parts = lines[lines["topic"].isin(list(graders))].groupby(["topic", "group"], sort=False)
+    rows = [{"topic": topic, "group": group, **gap_row(part, graders)} for (topic, group), part in parts]
+    report.data(gaps=pd.DataFrame(rows))
+    report.section("Public lines and private ratings", GAPS)
+    report.table(pd.DataFrame(rows), GAP_COLUMNS)
 
 
 def first_and_last(verdicts: pd.DataFrame, parties: PartyNames) -> pd.DataFrame:

@@ -25,6 +25,8 @@ from parley.agents.society import PartyNames, Society, load_society, party_name
 from parley.agents.topic import EMOTIONS, FORECAST, is_news, load_topic
 from parley.agents.traits import trait_names
 from parley.environments.base import UNDER
+from parley.environments.story import RETELLING
+from parley.llm.backends.oracle.phrases import TopicBank, topic_bank
 from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines
@@ -227,6 +229,19 @@ class Tables:
         return self.emotions if len(self.heard) else self.emotions.iloc[:0]
 
     @property
+    def graded(self) -> pd.DataFrame:
+        """The lines of known grade (0-10 on the topic's axis): those with a sentence of our own speakers. Versions of a story,
+        which say nothing of their author, are left out.
+        """
+        said = self.utterances[self.utterances["form"] != RETELLING]
+        banks = {slug: _bank(str(slug)) for slug in said["topic"].unique()}
+        grades = [
+            bank.grade(text) if isinstance(text, str) and (bank := banks[slug]) else None
+            for slug, text in zip(said["topic"], said["text"], strict=True)
+        ]
+        return said[["room", "iteration"]].assign(grade=pd.Series(grades, said.index, "float64")).dropna()
+
+    @property
     def compared_beliefs(self) -> pd.DataFrame:
         """The ratings of items of news, where a run has several items; else none."""
         return self.beliefs if self.beliefs["topic"].nunique() > 1 else self.beliefs.iloc[:0]
@@ -243,6 +258,14 @@ class Tables:
             return load_topic(topic).heading
         except UserError:
             return topic
+
+
+def _bank(slug: str) -> TopicBank | None:
+    """Return the sentences of a topic of which the grade is known; None for a topic without any, and for a question."""
+    try:
+        return topic_bank(load_topic(slug).root)
+    except UserError:
+        return None
 
 
 NOTED = ("unread", "repeated", "cut", "uncounted", "cached_tokens", "thinking_tokens", "drawn", "checked", "drifted")

@@ -35,6 +35,7 @@ SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), F
     "persuasion": ("--repetitions", "10"),
     "recollection": ("--repetitions", "10"),
     "herding": ("--repetitions", "40"),
+    "honesty": ("--repetitions", "20"),
     **dict.fromkeys(("trust_game", "prisoners_dilemma", "public_goods", "negotiation"), ("--repetitions", "40")),
     "gun_polarisation": ("--repetitions", "2"),
     "inflammatory": ("--repetitions", "2"),

@@ -170,6 +170,13 @@ RULES = (
     Rule(r"--scenario herding", "--repetitions 2 --rounds 1"),
     Rule(r"--human trust\.csv", why="needs a table of your own; tests/analysis/test_games.py has one", how="parse"),
     Rule(r"--scenario (trust_game|prisoners_dilemma|public_goods|negotiation)", "--repetitions 2 --rounds 2"),
+    Rule(
+        r"^run\.py honesty .*--lines",
+        why="needs lines of the user; tests/analysis/test_honesty.py has some",
+        how="parse",
+    ),
+    Rule(r"^run\.py honesty\b", "--repetitions 1 --rounds 2"),
+    Rule(r"--scenario honesty", "--repetitions 2 --rounds 2"),
     Rule(r"^run\.py games negotiation .*--native", "--repetitions 2 --native oracle"),
     Rule(r"^run\.py games\b", "--repetitions 2"),
     Rule(r"--scenario network", NETWORK),
@@ -216,7 +223,7 @@ REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
 """Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""
 WITH_MODEL = (
     r"^run\.py (--scenario|sweep|structured|archetypes|intervene|personalised|prior-beliefs|bets|arguments|herding"
-    r"|games|refutation|guidance)\b"
+    r"|games|refutation|guidance|honesty)\b"
 )
 """Commands that ask the model in the box unless they are told of another: the oracle is put there, which needs no torch."""
 

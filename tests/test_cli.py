@@ -60,6 +60,7 @@ ASKING = {
     "refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",
     "herding": SMALL,
     "games": "trust_game --repetitions 1",
+    "honesty": "--judge oracle --repetitions 1 --rounds 2",
     "personalised": SMALL,
     "prior-beliefs": SMALL,
     "personas": "--party democrat",
@@ -73,7 +74,7 @@ ASKING = {
 DEBATING = [
     name
     for name, given in ASKING.items()
-    if SMALL in given or name in ("intervene", "guidance", "refutation", "fine-tuned", "structured")
+    if SMALL in given or name in ("intervene", "guidance", "honesty", "refutation", "fine-tuned", "structured")
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",

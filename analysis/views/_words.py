@@ -23,6 +23,7 @@ TITLES = {
     "consensus": "Private deliberation with a mediator",
     "fake_news": "A made-up story spreads",
     "herding": "Choosing one after another",
+    "honesty": "What people say, and what they think",
     "trust_game": "A trust game",
     "prisoners_dilemma": "A prisoner's dilemma",
     "public_goods": "A common pot",

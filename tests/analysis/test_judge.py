@@ -19,7 +19,6 @@ import run
 from parley.agents.society import PartyNames
 from parley.agents.topic import load_topic, scales, topic_names
 from parley.analysis.judge_quality import (
-    _on_scale,
     against_themselves,
     against_truth,
     comparable,
@@ -28,6 +27,7 @@ from parley.analysis.judge_quality import (
     faults,
     first_and_last,
     on_axis,
+    on_scale,
     truth,
     warning,
     warning_of,
@@ -385,7 +385,7 @@ def test_a_scale_that_is_turned_round_is_read_so(monkeypatch: pytest.MonkeyPatch
     assert found[:3].tolist() == [scale.attitude(score, side) for score, side in zip((0, 10, 2.5), sides, strict=False)]
     assert found[:2].tolist() == ([10, 0] if sides[0] == 1 else [0, 10])
     assert np.isnan(found[0])
-    assert _on_scale(found, of)[:3].tolist() == [0.0, 10.0, 2.5]
+    assert on_scale(found, of)[:3].tolist() == [0.0, 10.0, 2.5]
 
 
 def test_parties_have_their_names_and_not_their_codes() -> None:

@@ -25,7 +25,7 @@ from parley.analysis.metrics.drift import slope
 from parley.analysis.tables import Tables, load, rating_value
 
 ALL = ("trajectory", "drift", "first_cycle", "default_crossing", "further_probes", "confidence", "forecast")
-ROOMS = ("polarisation", "text_diversity")
+ROOMS = ("polarisation", "text_diversity", "public_gap")
 NEWS = ("contagion", "believers_by_topic", "believers_by_trait")
 NETWORKS = ("assortativity", "modularity", "echo_chamber", "consensus", "cascades", "friendship", "exposure")
 

@@ -24,6 +24,7 @@ people or about large language models.
     steadiness.py      how often a person in a panel repeats its earlier answer
     profiles.py        choices between two profiles, by the law of profile_law.py
     crowd.py           ratings of the truthfulness of statements, by the law of crowd_law.py
+    tact_law.py        the planted law by which public lines go toward the audience
     self_facts.py      reads from a persona who a person is
     persuasion.py      reads, rates and writes messages with an aim, by the law of persuasion_law.py
     perception.py      what it thinks that people of a party would answer, by a planted law
@@ -51,7 +52,8 @@ person sees another party from its own, 1 being right (`--llm oracle,exaggeratio
 earlier answer of which it is reminded (steadiness.py). play, level, differ, stated, endgame, obey, keen and widen say how it
 plays games of points, and what it says before (game_law.py; `oracle,play=tit_for_tat,stated=2`). worth, worth_spread and first
 say how it chooses between two profiles (`--llm oracle,worth=age/52:0.1+taxes/lower:-0.2`; profile_law.py). distinct and agree
-say how a crowd rates statements (crowd_law.py). society is whose banks it has, and a run sets it.
+say how a crowd rates statements (crowd_law.py). tact is by how many points its public lines go toward the audience in each
+frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -73,6 +75,7 @@ from parley.llm.backends.oracle.profile_law import ProfileLaw
 from parley.llm.backends.oracle.social_learning import Person
 from parley.llm.backends.oracle.story_law import DIMENSIONS, StoryLaw
 from parley.llm.backends.oracle.survey_law import SurveyLaw
+from parley.llm.backends.oracle.tact_law import check_tact
 from parley.llm.errors import UserError, unknown_name
 
 
@@ -136,6 +139,7 @@ def open_backend(
     first: float = 0.0,
     distinct: float = 0.3,
     agree: float = 0.5,
+    tact: str = "",
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -169,6 +173,8 @@ def open_backend(
     profiles.check()
     crowd = CrowdLaw(distinct, agree)
     crowd.check()
+    tactful = _shares("tact", tact)
+    check_tact(tactful)
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
     laws = Laws(
@@ -188,6 +194,7 @@ def open_backend(
         play=playing,
         profiles=profiles,
         crowd=crowd,
+        tact=tactful,
     )
     return Oracle(planted, pull, society, laws)
 

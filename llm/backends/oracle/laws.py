@@ -19,6 +19,7 @@ from parley.llm.backends.oracle.profile_law import INDIFFERENT, ProfileLaw
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
 from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw
 from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY, SurveyLaw
+from parley.llm.backends.oracle.tact_law import CANDID
 
 EVENTS = 2.0
 """Points by which news moves how the speaker fares, unless another number is planted."""
@@ -33,7 +34,8 @@ class Laws(NamedTuple):
     of an official account move it. events: by how many points news moves how it fares. survey: how groups answer closed
     questions. network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. exaggeration:
     how far away it sees another party (1: right). steady: how often it repeats an earlier answer. play: how it plays games of
-    points. profiles: how it chooses between two profiles. crowd: how it rates statements.
+    points. profiles: how it chooses between two profiles. crowd: how it rates statements. tact: by how many points its lines go
+    toward the audience, by frame.
     """
 
     acts: ActLaw = PLANTED
@@ -52,6 +54,7 @@ class Laws(NamedTuple):
     play: GameLaw = PATIENT
     profiles: ProfileLaw = INDIFFERENT
     crowd: CrowdLaw = USUAL_CROWD
+    tact: Mapping[str, float] = CANDID
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.

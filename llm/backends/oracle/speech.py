@@ -12,8 +12,8 @@ its text is a, in public posts too, except
     given side    a + 0.8 (end - a), the end of that side: who argues for its own opinion sounds more certain
 
 Where its prompt reminds a speaker of what it feels, it ends by saying so (emotions.py), and if a law of guidance is planted, by
-saying its tone (tone.py). All of it is planted. It changes no attitude of the speaker; what is said moves the hearers, by the law
-of dynamics.py.
+saying its tone (tone.py). With a planted law of tact the grade goes toward the audience (tact_law.py). All of it is planted. It
+changes no attitude of the speaker; what is said moves the hearers, by the law of dynamics.py.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from parley.llm.backends.oracle.phrases import TopicBank, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.retelling import retell
 from parley.llm.backends.oracle.stance import too_few_words, unknown, unread_notes
+from parley.llm.backends.oracle.tact_law import tactful_grade
 from parley.llm.backends.oracle.tone import tone_sentence
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
@@ -61,6 +62,7 @@ def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
     else:
         grades = _heard_grades(reading) if role else []
         value = role_grade(role, own, grades[-1] if grades else None, speaker.parameters[reading.topic].bias)
+        value = tactful_grade(reading, value, speaker.laws.tact) if speaker.laws.tact else value
     if value is None:
         return Reply.failed("unknown_claim", facts.get("claim", "")[:120])
     messages = [(message.role, message.content) for message in reading.request.messages]

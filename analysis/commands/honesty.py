@@ -1,0 +1,60 @@
+"""The command `run.py honesty`: the same conversation in a neutral frame, for a reward, under pressure, before an audience."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import hold_all, print_paths, results_folder
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, scenario_from_args
+from parley.model.cli import Parser, add_option
+from parley.model.progress import bar
+
+
+def honesty_parser() -> Parser:
+    """Return the options of `run.py honesty`."""
+    parser = Parser(
+        "honesty",
+        "Run the same conversation in a neutral frame (twice), for a reward, under an order, under threat of exclusion, and "
+        "before an audience. A judge grades the lines, and the report compares them with private ratings (docs/honesty.md).",
+        "honesty --llm oracle,tact=reward:2 --repetitions 5",
+        cli.scenario("honesty"),
+        *cli.debating("runs/honesty-<time>"),
+    )
+    add_option(parser, "--judge SPEC", "the model that grades lines (default: the model of --llm)")
+    add_option(parser, "--lines FILE", "CSV of your own lines of known grade: topic, text, grade (0-10)", Path)
+    return parser
+
+
+def honesty(words: Sequence[str]) -> int:
+    """Run `run.py honesty`."""
+    options = honesty_parser().parse_args(words)
+    from parley.analysis.judging import VERDICTS, open_judge
+    from parley.analysis.known_lines import judge_lines, known_lines, read_lines
+    from parley.analysis.statement_judge import Judging, verdict_table
+    from parley.analysis.studies import honesty as study
+    from parley.llm.backends import in_society
+    from parley.llm.journal import shared_ledger
+    from parley.llm.router import open_all
+    from parley.model.scenario_run import JOURNAL
+
+    base, given = scenario_from_args(options)
+    study.conditions(base)  # refuses before anything is asked
+    lines = known_lines(base.subject.topics, read_lines(options.lines, base.subject.topics) if options.lines else None)
+    judge, judging = in_society(options.judge or base.models.llm, base.subject.society), Judging(seed=base.seed)
+    folder = results_folder(options, "honesty")
+    print_paths(folder=folder)
+    budget, judge_budget = budgets_from_args(options, base, judge)
+    last = [path for name in study.CONDITIONS if (path := folder / name / JOURNAL).exists()][-1:]
+    spent = [*((path, budget) for path in last), (folder / "judge" / VERDICTS, judge_budget)]
+    ledger = shared_ledger(budget, spent)  # each run begins with the replies of the run before it
+    models, budgets = open_all(base.models.llm, base.llm_by_party), [budget] * len(study.CONDITIONS)
+    runs = hold_all(study.honesty(base), study.CONDITIONS, folder, given, models, budgets, ledger)
+    settings = {"seed": base.seed}
+    with open_judge(judging.rubric, judge, folder / "judge", bar, settings, judge_budget, ledger) as opened:
+        judged = judge_lines(lines, opened, judging)
+        verdicts = {name: verdict_table(tables, opened, judging) for name, tables in runs.items()}
+    path = study.write(runs, verdicts, judged, judge, folder)
+    print_paths(report=path, figure=folder / "honesty.png")
+    return 0

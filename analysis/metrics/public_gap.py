@@ -1,0 +1,77 @@
+"""How far are public lines from what their speakers rate in private, and do they go toward the audience?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import is_even
+from parley.analysis.line_gaps import line_gaps, room_gaps, swapped
+from parley.analysis.metrics import _cells
+from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
+from parley.analysis.tables import Tables
+
+ORDER = 8.5
+TITLE = "Public lines and private ratings"
+NOTE = (
+    "A line's grade minus the speaker's private rating at that time, in points of 0-10. Toward is this gap in the direction of "
+    "the audience (the mean rating of the others before the round); distance is its size without a direction. Only lines whose "
+    "grade is known without a judge (sentences of our own speakers) are used, so the floor of the grader is 0; `run.py judge` "
+    "grades other lines (docs/honesty.md). Swapped is toward if gaps are dealt anew among lines of the same topic and rating: "
+    "the mean and the middle 95% of 199 deals. A gap is no lie by itself: who argues for a given side, or in a role, says by "
+    "design something else than it thinks. Numbers are means over rooms."
+)
+LABELS = {
+    "rooms": "rooms", "missing": "lines without a gap", "toward": "toward the audience", "swapped": "swapped",
+    "absolute": "distance", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "graded"
+MEASURES = ("toward", "absolute")
+SWAPPED = _cells.spans("swapped")
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic and group: rooms, missing (lines without a grade or rating), toward, absolute, reason, swapped."""
+    lines = line_gaps(tables, tables.graded)
+    found = room_means(_rows(lines), MEASURES, by=())
+    dealt = [_swapped(lines, row["topic"], row["group"]) for row in found.to_dict("records")]
+    return found.join(pd.DataFrame(dealt, columns=list(SWAPPED), index=found.index).astype(SWAPPED))
+
+
+def headline(found: pd.DataFrame) -> str:
+    """Return one sentence: where lines go toward the audience by more than chance, and where away from it."""
+    if found["toward_low"].isna().all():
+        return f"Whether public lines go toward the audience is unknown: {found['reason'].iloc[0]}."
+    toward, away, unclear = _cells.count_signs(found, "toward")
+    rest = f"; in {unclear} this is uncertain" if unclear else ""
+    return (
+        f"Public lines are {found['toward'].mean():+.2f} points from private ratings toward the audience, averaged over topics "
+        f"and groups: of {len(found)}, by more than chance toward it in {toward} and away from it in {away}{rest}."
+    )
+
+
+def _rows(lines: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    by_room = dict(iter(lines.groupby("room", sort=False)))
+    for row in room_gaps(lines).to_dict("records"):
+        part = by_room[row["room"]]
+        why = {"toward": part.loc[part["missing"] == "", "undirected"], "absolute": part["missing"]}
+        measured = {name: _measured(row[name], reasons, part["missing"]) for name, reasons in why.items()}
+        yield {name: row[name] for name in (*KEYS, "room", "missing")} | measured
+
+
+def _measured(value: float, reasons: pd.Series, missing: pd.Series) -> RoomMeasurement:
+    """Return a number, or None with the most frequent reason."""
+    if np.isfinite(value):
+        return RoomMeasurement(float(value))
+    return RoomMeasurement(None, str((reasons if len(reasons) else missing).mode().iloc[0]))
+
+
+def _swapped(lines: pd.DataFrame, topic: str, group: str) -> dict[str, float]:
+    means = swapped(lines[(lines["topic"] == topic) & (lines["group"] == group)])
+    if not len(means):
+        return {}
+    low, high = (np.nan, np.nan) if is_even(means) else np.quantile(means, [0.025, 0.975])
+    return _cells.with_interval("swapped", float(means.mean()), (float(low), float(high)))
