@@ -214,6 +214,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "compare-waves": ("analysis.commands.waves", "compare models and dates that answered the same questionnaire"),
         "panel": ("analysis.commands.panel", "ask the same people again, with and without their earlier answers"),
         "validate": ("analysis.commands.validate", "check whether personas answer as their party would"),
+        "depth": ("analysis.commands.depth", "measure deep personas: variety, contradictions, what depth changes"),
+        "evolve": ("analysis.commands.evolve", "let a population of personas evolve toward a survey"),
         "stereotypes": (
             "analysis.commands.stereotypes",
             "measure whether personas are individuals or stereotypes, and how they see the other group",

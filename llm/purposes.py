@@ -63,11 +63,13 @@ PURPOSES: Mapping[str, str] = {
     "payoff_ranking": "how would the author of an opinion rank statements?",
     "preference": "which of two statements would the author of an opinion rather agree with?",
     "authorship": "which of two critiques would the author of an opinion rather have written?",
+    "contradiction": "does a sentence contradict what is known of a person?",
     "verdict": "what a rubric of the user asks",
     # writing
     "backstory": "a persona of a party, from its positions",
     "persona": "a persona from leaning, place and news",
     "persona_variant": "a persona rewritten for a gender or an age",
+    "attribute": "one more sentence about a person, on an attribute",
     "case": "the situation that opens a structured debate",
     "case_refinement": "the same situation with one change",
     "questions": "questions on US politics",
@@ -186,7 +188,8 @@ class Facts(TypedDict, total=False):
     leaning: str
     location: str
     news: str
-    persona: str  # a backstory to be rewritten
+    persona: str  # a backstory to be rewritten, or what is known of a person
+    attribute: str  # what a sentence about a person is about
     variant: str  # the word that states its gender or age
     arguments_for: Sequence[str]
     arguments_against: Sequence[str]

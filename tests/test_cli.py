@@ -64,6 +64,8 @@ ASKING = {
     "personalised": SMALL,
     "prior-beliefs": SMALL,
     "personas": "--party democrat",
+    "depth": "runs/deep --survey planted",
+    "evolve": "planted --size 2 --generations 1 --repeats 1",
     "questions": "--count 5",
     "case": "--topic racism --for Fairness. --against Merit. --refine Shorter. --refine Plainer. --refine Calmer.",
     "representatives episodes": "--laps 1",
@@ -225,7 +227,7 @@ def test_a_mistake_is_one_line(
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs and a file of statements that commands take."""
+    """Runs, a file of statements and deep personas that commands take."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "statements.csv").write_text("statement,speaker\nIt rains.,Ann\nIt snows.,\n", encoding="utf-8")
     small = "--llm oracle --repetitions 1"
@@ -234,6 +236,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"--scenario news_evolution {small} --rounds 2 --out {folder}/news",
         f"--scenario days {small} --rounds 2 --out {folder}/days",
         f"--scenario consensus {small} --set episodes=2 --out {folder}/groups",
+        f"personas --set deep --llm oracle --party democrat --count 5 --depth 2 --out {folder}/deep",
     ):
         assert run.main(line.split()) == 0
     return folder

@@ -12,11 +12,15 @@ from parley.analysis.commands.runs import print_paths, split_names
 from parley.llm.errors import BudgetSpent, Unreachable, UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, model_from_args, society_from_args
-from parley.model.cli import Parser, add_option, natural
+from parley.model.cli import Parser, add_option, natural, positive
 
 if TYPE_CHECKING:
     from parley.agents.society import Society
     from parley.llm.request import Backend
+
+
+DEPTH = 20
+"""Attributes of a deep persona where --depth is not given."""
 
 
 @contextmanager
@@ -61,24 +65,34 @@ def personas_parser() -> Parser:
         cli.topic("the shipped ones; voters take a position on each", default=""),
         *cli.asking("", "the model that writes", "oracle"),
     )
-    about = "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same people as men and as women"
-    add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins"))
+    about = (
+        "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same people as men and as women\n"
+        "deep: people with many attributes of a taxonomy (docs/deep_personas.md)"
+    )
+    add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins", "deep"))
     about = (
         "write only the personas of this party: its code, or first or second for a debater (default: all of the set)"
     )
     add_option(parser, "--party NAME", about)
+    add_option(parser, "--depth N", f"with --set deep: attributes of each person (default: {DEPTH})", natural)
+    add_option(parser, "--count N", "with --set deep: people per party (default: one per first name)", positive)
+    about = "with --set deep: a taxonomy of your own, a .toml file (default: that of the society's language)"
+    add_option(parser, "--taxonomy FILE", about, Path)
     return parser
 
 
 def personas(words: Sequence[str]) -> int:
     """Run `run.py personas`."""
     options = personas_parser().parse_args(words)
+    from parley.agents.deep_personas import write_deep
     from parley.agents.persona_generator import check_unused, in_backstories, write_personas
     from parley.agents.persona_variants import write_enhanced, write_twins
     from parley.agents.topic import load_topic
     from parley.model.validation import check_topics
 
-    write: Any = {"voters": write_personas, "enhanced": write_enhanced, "twins": write_twins}[options.set]
+    write: Any = {"voters": write_personas, "enhanced": write_enhanced, "twins": write_twins, "deep": write_deep}[
+        options.set
+    ]
     society = society_from_args(options)
     parties, spec = _parties_to_write(options, society), model_from_args(options, "oracle")
     if options.set == "voters":
@@ -90,11 +104,27 @@ def personas(words: Sequence[str]) -> int:
         raise UserError(
             f"--topic only works with --set voters, because personas of {options.set} name no topic: leave out --topic"
         )
-    more = {"topics": topics} if topics else {}
+    more = {"topics": topics} if topics else _depth_from_args(options, society)
     with _writer(options, spec, options.out / "personas.sqlite") as backend:
         for party in parties:
             print_paths(personas=write(party, options.out, backend, spec, options.seed, society, **more))
     return 0
+
+
+def _depth_from_args(options: argparse.Namespace, society: Society) -> dict[str, Any]:
+    """Return what only deep personas need. Errors: UserError on such an option for another set, and on a broken taxonomy."""
+    given = [name for name in ("depth", "count", "taxonomy") if getattr(options, name) is not None]
+    if options.set != "deep":
+        if given:
+            raise UserError(f"--{given[0]} only works with --set deep: add --set deep, or leave out --{given[0]}")
+        return {}
+    from parley.agents.taxonomy import load_taxonomy
+
+    taxonomy, depth = (
+        load_taxonomy(society.language, options.taxonomy),
+        DEPTH if options.depth is None else options.depth,
+    )
+    return {"taxonomy": taxonomy, "depth": depth, "count": options.count or 0}
 
 
 def _parties_to_write(options: argparse.Namespace, society: Society) -> list[str]:

@@ -30,6 +30,7 @@ people or about large language models.
     perception.py      what it thinks that people of a party would answer, by a planted law
     game_law.py        the planted law of play in games of points            games.py       moves and expectations by that law
     guidance_law.py    the planted law of guidance by an official account   tone.py        what people feel, by that law
+    attribute_law.py   the planted law of attributes of people              attributes.py  sentences by that law, and their judge
     survey_law.py      the planted shares of answers to closed questions    polls.py       answers by that law
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
@@ -53,7 +54,9 @@ earlier answer of which it is reminded (steadiness.py). play, level, differ, sta
 plays games of points, and what it says before (game_law.py; `oracle,play=tit_for_tat,stated=2`). worth, worth_spread and first
 say how it chooses between two profiles (`--llm oracle,worth=age/52:0.1+taxes/lower:-0.2`; profile_law.py). distinct and agree
 say how a crowd rates statements (crowd_law.py). tact is by how many points its public lines go toward the audience in each
-frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). society is whose banks it has, and a run sets it.
+frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). variety, alike, contradicts and attribute_effect say which sentences
+it writes about people, and how far each moves answers to a survey (attribute_law.py). society is whose banks it has, and a run
+sets it.
 """
 
 from __future__ import annotations
@@ -61,6 +64,7 @@ from __future__ import annotations
 import math
 
 from parley.llm.backends.oracle.act_law import CONSTANTS, HERD, HOMOPHILY, ActLaw
+from parley.llm.backends.oracle.attribute_law import VARIANTS, AttributeLaw
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
@@ -140,6 +144,10 @@ def open_backend(
     distinct: float = 0.3,
     agree: float = 0.5,
     tact: str = "",
+    variety: int = VARIANTS,
+    alike: float = 0.0,
+    contradicts: float = 0.0,
+    attribute_effect: float = 0.0,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -175,6 +183,8 @@ def open_backend(
     crowd.check()
     tactful = _shares("tact", tact)
     check_tact(tactful)
+    attributes = AttributeLaw(variety, alike, contradicts, attribute_effect)
+    attributes.check()
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
     laws = Laws(
@@ -195,6 +205,7 @@ def open_backend(
         profiles=profiles,
         crowd=crowd,
         tact=tactful,
+        attributes=attributes,
     )
     return Oracle(planted, pull, society, laws)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from parley.llm.backends.oracle import (
     acts,
+    attributes,
     circumstances,
     corrections,
     crowd,
@@ -111,6 +112,8 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "payoff_ranking": mediation.answer_ranking,
     "preference": judging.judge_preference,
     "authorship": judging.judge_authorship,
+    "attribute": attributes.write_attribute,
+    "contradiction": attributes.judge_contradiction,
     "backstory": writing.write_backstory,
     "persona": writing.write_persona,
     "persona_variant": writing.rewrite_persona,

@@ -7,6 +7,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, NamedTuple
 
 from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
+from parley.llm.backends.oracle.attribute_law import USUAL_ATTRIBUTES, AttributeLaw
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
@@ -35,7 +36,7 @@ class Laws(NamedTuple):
     questions. network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. exaggeration:
     how far away it sees another party (1: right). steady: how often it repeats an earlier answer. play: how it plays games of
     points. profiles: how it chooses between two profiles. crowd: how it rates statements. tact: by how many points its lines go
-    toward the audience, by frame.
+    toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers.
     """
 
     acts: ActLaw = PLANTED
@@ -55,6 +56,7 @@ class Laws(NamedTuple):
     profiles: ProfileLaw = INDIFFERENT
     crowd: CrowdLaw = USUAL_CROWD
     tact: Mapping[str, float] = CANDID
+    attributes: AttributeLaw = USUAL_ATTRIBUTES
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.

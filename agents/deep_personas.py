@@ -1,0 +1,201 @@
+"""Deep personas: a drawn core of demographics, then attributes of a taxonomy, each written by a model given all before it.
+
+The backstory of a person is its name, the core, and the sentences in the order in which they were written, so that the first
+k sentences are the same person with fewer attributes. Source: DeepPersona (2025); the departures are in docs/deep_personas.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from parley.agents.datafiles import save_text
+from parley.agents.language import Language
+from parley.agents.persona import Persona
+from parley.agents.persona_generator import check_unused, find_clash, list_names, persona_entry
+from parley.agents.society import Society
+from parley.agents.taxonomy import FILE, Attribute, Taxonomy
+from parley.llm.driver import Conversation, ask, drive
+from parley.llm.errors import UserError
+from parley.llm.purposes import Facts
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.seeding import derive, stream
+
+PURPOSE = "attribute"
+ATTEMPTS = 3
+WORDS, LONGEST, TOKENS = 25, 40, 120
+"""Words that are asked for, words that are taken at most, and tokens of a reply."""
+CORE = "core"
+COLUMNS = ("party", "name", "place", "path", "closeness", "value", "sentence", "reason")
+SUFFIX = ".attributes.csv"
+
+
+class Value(NamedTuple):
+    """An attribute of a person: the sentence on it, or "" and the reason why it is missing."""
+
+    path: str
+    closeness: str
+    sentence: str
+    reason: str = ""
+
+
+class DeepPersona(NamedTuple):
+    """A person. intro: who it is. core: name, value, sentence of each core attribute. values: attributes in their order."""
+
+    party: str
+    name: str
+    intro: str
+    core: tuple[tuple[str, str, str], ...]
+    values: tuple[Value, ...] = ()
+
+    def text(self, depth: int | None = None) -> str:
+        """Return the backstory with the first `depth` attributes (None: all); missing ones add nothing."""
+        return " ".join([self.intro, *self.sentences(depth)])
+
+    def sentences(self, depth: int | None = None) -> list[str]:
+        """Return the sentences of the core, then those of the first `depth` attributes."""
+        core = [sentence for _, _, sentence in self.core]
+        return core + [one.sentence for one in self.values[:depth] if one.sentence]
+
+
+def begin_person(party: str, name: str, society: Society, taxonomy: Taxonomy, seed: int) -> DeepPersona:
+    """Return a person of a party with its core, drawn with the seed, and without attributes."""
+    drawn = taxonomy.draw_core(stream(seed, "core", party, name))
+    core = tuple((one.name, drawn[one.name], one.sentence(drawn[one.name])) for one in taxonomy.core)
+    intro = society.language.fill("plain_person", name=name, person=society.parties[party].person)
+    return DeepPersona(party, name, intro, core)
+
+
+def fill_person(
+    person: DeepPersona, attributes: Sequence[Attribute], language: Language, seed: int
+) -> Conversation[DeepPersona]:
+    """Return the person with these attributes, written one after another, after a conversation."""
+    for one in attributes:
+        value = yield from write_value(person, one, language, seed)
+        person = person._replace(values=(*person.values, value))
+    return person
+
+
+def write_value(person: DeepPersona, attribute: Attribute, language: Language, seed: int) -> Conversation[Value]:
+    """Return the sentence on an attribute that fits all that is known of a person, after at most ATTEMPTS replies."""
+    text = person.text()
+    asked = language.prompt(PURPOSE).fill(persona=text, attribute=attribute.about, words=WORDS)
+    facts: Facts = {"persona": text, "attribute": attribute.about, "words": WORDS}
+    wrong = ""
+    for attempt in range(ATTEMPTS):
+        own = derive(seed, PURPOSE, person.party, person.name, text, attribute.path, attempt)
+        sampling = Sampling(1.0, TOKENS)
+        reply = yield from ask(Request((Message("user", asked),), sampling, own, (), PURPOSE, facts=facts))
+        wrong = sentence_problem(reply, " ".join(person.sentences()), language)
+        if not wrong:
+            return Value(attribute.path, attribute.closeness, _sentence(reply))
+    return Value(attribute.path, attribute.closeness, "", wrong)
+
+
+def sentence_problem(reply: Reply, known: str, language: Language) -> str:
+    """Return what is wrong with a reply as a further sentence about a person, or "": a failure, its length, or a contradiction
+    of age, work and family (clashes.toml of the language, which looks for the age in the first two sentences known).
+    """
+    if reply.failure:
+        return reply.failure.name
+    sentence = _sentence(reply)
+    if not sentence:
+        return "empty"
+    if len(sentence.split()) > LONGEST:
+        return "too_long"
+    clash = find_clash(f"{known} {sentence}", language)
+    return f"contradiction ({clash})" if clash and clash != find_clash(known, language) else ""
+
+
+def _sentence(reply: Reply) -> str:
+    """Return a reply on one line, as a sentence that ends."""
+    text = " ".join((reply.text or "").split()).strip('"„“”')
+    return f"{text}." if text and text[-1] not in ".!?" else text
+
+
+def write_deep(
+    party: str,
+    folder: Path,
+    backend: Backend,
+    model: str,
+    seed: int,
+    society: Society,
+    taxonomy: Taxonomy,
+    depth: int,
+    count: int = 0,
+) -> Path:
+    """Write `<folder>/<party>.toml`, its attributes as <party>.attributes.csv, and the taxonomy. Returns the first.
+
+    depth: attributes of a person. count: people, with the first names of the party; 0: all. Errors: UserError if the file
+    exists, if there are too few names or attributes, and if no sentence can be used.
+    """
+    path, names = check_unused(folder, party), list_names(party, society)
+    if count > len(names):
+        raise UserError(f"{party} has {len(names)} first names: give at most --count {len(names)}, not {count}")
+    conversations = []
+    for name in names[: count or len(names)]:
+        drawn = taxonomy.draw_attributes(depth, stream(seed, "attributes", party, name))
+        person = begin_person(party, name, society, taxonomy, seed)
+        conversations.append(fill_person(person, drawn, society.language, seed))
+    people = drive(conversations, backend)
+    values = [value for one in people for value in one.values]
+    if values and not any(value.sentence for value in values):
+        raise UserError(
+            f"the model wrote no usable sentence for {party} (first reason: {values[0].reason}): try another --llm"
+        )
+    save_people(people, folder, f"written by {model} to the prompt attribute.txt (python run.py personas --set deep)")
+    save_text(folder / FILE, taxonomy.text)
+    return path
+
+
+def save_people(people: Sequence[DeepPersona], folder: Path, written: str) -> None:
+    """Write people of one party as a set of personas, with their attributes beside it."""
+    party = people[0].party
+    entries = [persona_entry(Persona("", party, one.name, one.text())) for one in people]
+    save_text(folder / f"{party}.toml", f"# Deep personas ({party}), {written}.\n" + "".join(entries))
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in people:
+        writer.writerow((one.party, one.name, -1, "intro", CORE, "", one.intro, ""))
+        writer.writerows(
+            (one.party, one.name, 0, f"{CORE}/{name}", CORE, value, text, "") for name, value, text in one.core
+        )
+        writer.writerows(
+            (one.party, one.name, place, value.path, value.closeness, "", value.sentence, value.reason)
+            for place, value in enumerate(one.values, 1)
+        )
+    save_text(folder / f"{party}{SUFFIX}", table.getvalue())
+
+
+def read_people(folder: Path) -> list[DeepPersona]:
+    """Return the people of all parties in a folder, as `save_people` wrote them. Errors: UserError without a file."""
+    people: list[DeepPersona] = []
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        if rows and set(rows[0]) != set(COLUMNS):
+            raise UserError(f"{path} needs the columns {', '.join(COLUMNS)}")
+        for name in dict.fromkeys(row["name"] for row in rows):
+            people.append(_read_person([row for row in rows if row["name"] == name]))
+    if not people:
+        raise UserError(
+            f"{folder} has no *{SUFFIX}: write deep personas first, with python run.py personas --set deep --out {folder}"
+        )
+    return people
+
+
+def _read_person(rows: Sequence[dict[str, str]]) -> DeepPersona:
+    intro = next((row["sentence"] for row in rows if row["path"] == "intro"), "")
+    core = [row for row in rows if row["path"].startswith(f"{CORE}/")]
+    values = [row for row in rows if row["closeness"] != CORE]
+    return DeepPersona(
+        rows[0]["party"],
+        rows[0]["name"],
+        intro,
+        tuple((row["path"].partition("/")[2], row["value"], row["sentence"]) for row in core),
+        tuple(Value(row["path"], row["closeness"], row["sentence"], row["reason"]) for row in values),
+    )

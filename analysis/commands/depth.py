@@ -1,0 +1,140 @@
+"""The command `run.py depth`: how varied and consistent deep personas are, and what depth changes in a survey."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.arguments import model_from_args, shared_budget, society_from_args
+from parley.model.cli import Parser, add_option, positive
+from parley.model.progress import bar
+
+if TYPE_CHECKING:
+    from parley.agents.deep_personas import DeepPersona
+    from parley.analysis.deep.answers import DepthStudy
+
+EXAMPLES = """depth mine --llm oracle,attribute_effect=0.5 --survey planted --judge oracle
+depth mine --llm openai:gpt-4o-mini --survey survey.csv --group Kenya --depths 0,10,20"""
+
+
+def depth_parser() -> Parser:
+    """Return the options of `run.py depth`."""
+    parser = Parser(
+        "depth",
+        "Measure deep personas (run.py personas --set deep): how much of the taxonomy they cover, how different they are, how "
+        "often they contradict themselves, and what their depth changes in a survey (docs/deep_personas.md).",
+        EXAMPLES,
+        cli.society(),
+        *cli.asking("runs/depth-<time>", "the model that answers the survey as each person", "oracle"),
+        cli.dry_run("print the number of people and calls, and stop: no model is called"),
+    )
+    add_option(parser, "FOLDER", "the folder that run.py personas --set deep wrote", Path)
+    add_option(parser, "--people N", "only the first N people of each party (default: all)", positive)
+    add_option(parser, "--depths A,B[,C]", "numbers of attributes to compare (default: 0, half, all)", default="")
+    add_option(parser, "--judge SPEC", "the model that looks for contradictions (default: none)")
+    add_option(parser, "--checked N", "sentences of each person that the judge sees", positive, 5)
+    about = "a survey as for run.py distributions, or planted: people of these attributes under the oracle's law"
+    add_option(parser, "--survey FILE", about)
+    add_option(parser, "--group NAME", "the group of the survey that the people belong to (default: the only one)")
+    about = "replies counted for each question if the model gives no probabilities"
+    add_option(parser, "--samples N", about, positive, 20)
+    return parser
+
+
+def depth(words: Sequence[str]) -> int:
+    """Run `run.py depth`."""
+    options = depth_parser().parse_args(words)
+    from parley.agents.deep_personas import read_people
+    from parley.agents.taxonomy import FILE, load_taxonomy
+    from parley.analysis.deep.consistency import judge_people
+    from parley.analysis.deep.report import Depths, write_depths
+    from parley.analysis.journaled_calls import CallDesk, check_manifest
+    from parley.model.scenario_run import lock_folder
+
+    people = first_of_party(read_people(options.folder), options.people)
+    taxonomy = load_taxonomy(society_from_args(options).language, options.folder / FILE)
+    about = Depths(people, taxonomy, depths_from_text(options.depths, people), options.seed)
+    study = study_from_args(options, people, about.depths) if options.survey else None
+    judge = "" if options.judge is None else options.judge
+    calls = (study.calls if study else 0) + (len(people) * (options.checked + 2 * len(taxonomy.core)) if judge else 0)
+    planned = f"{len(people):,} people, at most {calls:,} calls"
+    if options.dry_run:
+        print(planned)
+        return 0
+    folder = results_folder(options, "depth")
+    print_paths(folder=folder, calls=planned)
+    specs = [spec for spec in (study.base.llm if study else "", judge) if spec]
+    with lock_folder(folder):
+        own = {"depths": list(about.depths), "judge": judge, "checked": options.checked, "seed": options.seed}
+        check_manifest(
+            folder / "depth.json",
+            {**own, "people": [one.text() for one in people], **({"survey": study.to_dict()} if study else {})},
+            "measurement",
+        )
+        desk = CallDesk(folder, bar, options.keep_going, shared_budget(options, folder, *specs)) if specs else None
+        judged = (
+            (judge, judge_people(people, taxonomy, options.checked, judge, desk, options.seed))
+            if judge and desk
+            else None
+        )
+        answered = (study, study.ask(desk)) if study and desk else None
+        if desk:
+            print(desk.tally.line)
+        print_paths(report=write_depths(about, folder, judged, answered))
+    return 0
+
+
+def first_of_party(people: Sequence[DeepPersona], count: int | None) -> tuple[DeepPersona, ...]:
+    """Return the first people of each party, in the order of the files (None: all)."""
+    return tuple(
+        one
+        for place, one in enumerate(people)
+        if count is None or sum(other.party == one.party for other in people[:place]) < count
+    )
+
+
+def depths_from_text(text: str, people: Sequence[DeepPersona]) -> tuple[int, ...]:
+    """Return the depths to compare, in order. Errors: UserError on what is no number, and on more than people have."""
+    most = min(len(one.values) for one in people)
+    if not text:
+        return tuple(sorted({0, most // 2, most}))
+    names = split_names(text)
+    if not all(name.isdecimal() for name in names) or len(set(map(int, names))) < 2:
+        raise UserError(f"--depths needs two or more numbers of attributes, such as 0,10,20, not {text}")
+    if max(map(int, names)) > most:
+        raise UserError(f"the people have {most} attributes: give at most {most} in --depths")
+    return tuple(sorted(set(map(int, names))))
+
+
+def study_from_args(options: argparse.Namespace, people: Sequence[DeepPersona], depths: tuple[int, ...]) -> DepthStudy:
+    """Return the survey that is asked. Errors: UserError without a group, and if people are too few to exchange attributes."""
+    from parley.analysis.deep.answers import DepthStudy
+    from parley.analysis.deep.planted import survey_of_texts
+    from parley.analysis.distributions.asking import DistributionStudy
+    from parley.analysis.distributions.planted import PLANTED
+    from parley.analysis.distributions.published import read_survey
+    from parley.llm.backends import check_spec
+
+    society, llm = society_from_args(options), model_from_args(options, "oracle")
+    check_spec(llm)
+    if len(people) < 2:
+        raise UserError(
+            "a survey needs at least 2 people, because attributes are exchanged between them: raise --people"
+        )
+    if options.survey == PLANTED:
+        table = survey_of_texts([one.text() for one in people], society.name, seed=options.seed)
+    else:
+        table = read_survey(Path(options.survey))
+    groups = list(dict.fromkeys(row.group.name for row in table.rows))
+    if not options.group and len(groups) > 1:
+        raise UserError(
+            f"the survey has {len(groups)} groups: name the one of these people with --group, such as {groups[0]}"
+        )
+    table = table.select([options.group] if options.group else [], None, options.seed)
+    base = DistributionStudy(table, llm, society.language, "persona", options.samples, options.seed)
+    return DepthStudy(base, tuple(people), depths)

@@ -1,0 +1,104 @@
+"""The command `run.py evolve`: a population of personas evolves toward the answers of people, beside selection at random."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parley.analysis.commands.runs import print_paths, results_folder
+from parley.llm.errors import UserError, unknown_name
+from parley.model import cli
+from parley.model.arguments import model_from_args, shared_budget, society_from_args
+from parley.model.cli import Parser, add_option, amount, positive
+from parley.model.progress import bar
+
+if TYPE_CHECKING:
+    from parley.analysis.deep.evolution import EvolutionStudy
+
+EXAMPLES = """evolve planted --llm oracle,attribute_effect=0.5
+evolve survey.csv --group Kenya --llm openai:gpt-4o-mini --generations 5"""
+
+
+def evolve_parser() -> Parser:
+    """Return the options of `run.py evolve`."""
+    parser = Parser(
+        "evolve",
+        "Let a population of personas evolve toward a survey: a model rewrites attributes, and those who fit the shares of half "
+        "of the questions survive. The other half is the test, and selection at random the null (docs/deep_personas.md).",
+        EXAMPLES,
+        cli.society(),
+        *cli.asking("runs/evolve-<time>", "the model that writes and answers", "oracle"),
+        cli.dry_run("print the number of calls, and stop: no model is called"),
+    )
+    add_option(
+        parser, "FILE", "a survey as for run.py distributions, or planted: an invented one that the oracle knows"
+    )
+    add_option(parser, "--group NAME", "the group of the survey that is the target (default: the only one)")
+    add_option(parser, "--party NAME", "the party of the people (default: default, who have none)", default="default")
+    add_option(parser, "--size N", "people of a candidate", positive, 6)
+    add_option(parser, "--depth N", "attributes of a person", positive, 3)
+    add_option(parser, "--candidates N", "candidates that survive each generation", positive, 4)
+    add_option(parser, "--generations N", "generations", positive, 10)
+    add_option(parser, "--repeats N", "repetitions of the whole evolution; intervals need 5", positive, 6)
+    about = "weight of coverage in the selection, 0 to 1 (0: fit to people alone; 1: as many options as possible)"
+    add_option(parser, "--coverage W", about, amount, 0.0)
+    add_option(parser, "--taxonomy FILE", "a taxonomy of your own (default: that of the society's language)", Path)
+    about = "replies counted for each question if the model gives no probabilities"
+    add_option(parser, "--samples N", about, positive, 20)
+    return parser
+
+
+def evolve(words: Sequence[str]) -> int:
+    """Run `run.py evolve`."""
+    options = evolve_parser().parse_args(words)
+    study = study_from_args(options)
+    planned = f"{study.repeats:,} repetitions, at most {study.calls:,} calls"
+    if options.dry_run:
+        print(planned)
+        return 0
+    from parley.analysis.deep.evolution_report import PEOPLE, write_evolution
+    from parley.analysis.journaled_calls import CallDesk, check_manifest
+    from parley.model.scenario_run import lock_folder
+
+    folder = results_folder(options, "evolve")
+    print_paths(folder=folder, calls=planned)
+    spending = shared_budget(options, folder, study.base.llm)
+    with lock_folder(folder):
+        check_manifest(folder / "evolve.json", study.to_dict(), "evolution")
+        done = study.run(CallDesk(folder, bar, options.keep_going, spending))
+        print_paths(report=write_evolution(study, done, folder), personas=folder / PEOPLE)
+    return 0
+
+
+def study_from_args(options: argparse.Namespace) -> EvolutionStudy:
+    """Return what evolves. Errors: UserError on a file, group, party or taxonomy that is not there."""
+    from parley.agents.taxonomy import load_taxonomy
+    from parley.analysis.deep.evolution import EvolutionStudy
+    from parley.analysis.deep.planted import TYPICAL, survey_of_kinds
+    from parley.analysis.distributions.asking import DistributionStudy
+    from parley.analysis.distributions.planted import PLANTED
+    from parley.analysis.distributions.published import read_survey
+    from parley.llm.backends import check_spec
+
+    society, llm = society_from_args(options), model_from_args(options, "oracle")
+    check_spec(llm)
+    party = society.seat(options.party)
+    if party not in society.parties:
+        raise unknown_name(f"party of {society.name}", party, society.parties)
+    if options.coverage > 1:
+        raise UserError(f"--coverage is a weight from 0 to 1, not {options.coverage:g}")
+    table = (
+        survey_of_kinds([TYPICAL], seed=options.seed) if options.file == PLANTED else read_survey(Path(options.file))
+    )
+    groups = list(dict.fromkeys(row.group.name for row in table.rows))
+    if not options.group and len(groups) > 1:
+        raise UserError(f"the survey has {len(groups)} groups: name the target with --group, such as {groups[0]}")
+    table = table.select([options.group] if options.group else [], None, options.seed)
+    base = DistributionStudy(table, llm, society.language, "persona", options.samples, options.seed)
+    taxonomy = load_taxonomy(society.language, options.taxonomy)
+    numbers = {
+        name: getattr(options, name) for name in ("size", "depth", "candidates", "generations", "repeats", "coverage")
+    }
+    return EvolutionStudy(base, society, taxonomy, party, **numbers)

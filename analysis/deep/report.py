@@ -1,0 +1,244 @@
+"""The page of `run.py depth`: variety, contradictions, and what depth changes in a survey."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.deep_personas import DeepPersona
+from parley.agents.taxonomy import Taxonomy
+from parley.analysis import disclaimers
+from parley.analysis.bootstrap import FEWEST, Floats, mean_interval
+from parley.analysis.deep.answers import STRANGERS, DepthEffect, DepthStudy, compare_depths
+from parley.analysis.deep.consistency import Contradictions, estimate_contradictions
+from parley.analysis.deep.variety import SHUFFLES, measure_coverage, measure_uniqueness
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, number
+from parley.analysis.report import Report
+from parley.llm.seeding import derive
+
+VARIETY: Mapping[str, Column] = {
+    "attributes": "depth", "leaves covered": number("leaves"), "even draw": number("even_leaves"),
+    "branches of a person": estimate("branches"), "with an even draw": number("even_branches"),
+    "uniqueness": estimate("uniqueness", 3), "attributes alone": number("alone", 3), "words add": estimate("added", 3),
+    "dealt anew": number("dealt", 3), "p": number("p"),
+}  # fmt: skip
+EFFECTS: Mapping[str, Column] = {
+    "attributes": "condition", "score": estimate("score", 1), "nearer than depth 0": estimate("nearer", 3),
+    "nearer than strangers' attributes": estimate("fitting", 3), "spread of people": estimate("spread", 3),
+}  # fmt: skip
+
+
+class Depths(NamedTuple):
+    """What the page is about: the people, their taxonomy, and the depths at which they are measured."""
+
+    people: Sequence[DeepPersona]
+    taxonomy: Taxonomy
+    depths: tuple[int, ...]
+    seed: int
+
+
+def write_depths(
+    about: Depths,
+    folder: Path,
+    judged: tuple[str, pd.DataFrame] | None = None,
+    answered: tuple[DepthStudy, dict[str, Floats]] | None = None,
+) -> Path:
+    """Write depth.md, its tables and its figure; return the path. judged: the judge and its verdicts. answered: a survey."""
+    report = Report(folder, "depth", "Deep personas")
+    report.add(
+        f"{len(about.people):,} people, each with {about.depths[-1]} attributes drawn from "
+        f"{len(about.taxonomy.leaves)}. Brackets hold 95% intervals; below {FEWEST} units there are none."
+    )
+    values = [value for one in about.people for value in one.values[: about.depths[-1]]]
+    lost = [value.reason for value in values if not value.sentence]
+    report.missing(len(lost), len(values), "attributes have no usable sentence", count_table(lost))
+    _add_variety(report, about)
+    if judged:
+        _add_contradictions(report, *judged)
+    if answered:
+        _add_answers(report, *answered)
+    return report.write()
+
+
+def variety_table(about: Depths) -> pd.DataFrame:
+    """Return a row per depth: leaves, branches, uniqueness with their nulls."""
+    rows: list[dict[str, Any]] = []
+    plain = measure_uniqueness(about.people, about.depths[0]).each
+    for depth in about.depths:
+        cover = measure_coverage(about.people, about.taxonomy, depth)
+        rng = np.random.default_rng(derive(about.seed, "dealt")) if depth == about.depths[-1] else None
+        unique = measure_uniqueness(about.people, depth, rng)
+        rows.append({
+            "depth": depth, "leaves": cover.leaves, "even_leaves": cover.even_leaves, "branches": cover.branches,
+            "branches_low": cover.branches_ends[0], "branches_high": cover.branches_ends[1],
+            "even_branches": cover.even_branches, "alone": float(unique.alone.mean()),
+            "dealt": unique.dealt, "p": unique.p, **_named("uniqueness", unique.each),
+            **_named("added", unique.each - unique.alone), **_named("gain", unique.each - plain),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _named(name: str, each: Floats) -> dict[str, float]:
+    """Return the mean over people and its interval, as NAME, NAME_low and NAME_high."""
+    each = np.where(np.abs(each) < 1e-12, 0.0, each)
+    low, high = mean_interval(each)
+    return {name: float(each.mean()), f"{name}_low": low, f"{name}_high": high}
+
+
+def _add_variety(report: Report, about: Depths) -> None:
+    table = variety_table(about)
+    report.data(variety=table)
+    report.section(
+        "Variety",
+        "Uniqueness is 1 minus the cosine (TF-IDF) of a person with the most similar other person, without names. "
+        "*Attributes alone*: the same if all sentences on an attribute were equal; *words add*: the difference. "
+        "*Dealt anew*, at the largest depth: the mean of "
+        f"{SHUFFLES} sets in which the sentences on each attribute are dealt anew among the people who have it. *Even draw*: "
+        "the coverage expected if every attribute had the same chance. The unit is the person.",
+    )
+    report.table(table, VARIETY)
+    report.lines(f"- {line}" for line in variety_lines(table))
+
+
+def variety_lines(table: pd.DataFrame) -> list[str]:
+    """Return in sentences what the sentences on attributes add, and whether those of one person are alike."""
+    last = table.iloc[-1]
+    deep, shallow = int(last["depth"]), int(table.iloc[0]["depth"])
+    unknown = f"fewer than {FEWEST} people, or no attribute that two people have"
+    gain = f"Whether people are more unique with {deep} attributes than with {shallow}"
+    added = "Whether the words of the sentences make people more unique than the draw of attributes alone"
+    lines = [_sign(last, "gain", gain), _sign(last, "added", added)]
+    if not math.isfinite(last["p"]):
+        return [*lines, f"Whether the sentences of a person belong together is unknown: {unknown}."]
+    size, p = last["uniqueness"] - last["dealt"], f"p = {last['p']:.2f}"
+    if last["p"] >= 0.05:
+        verdict = "There is no sign that the sentences of a person depend on who it is"
+    elif size < 0:
+        verdict = "People are more alike than with independent sentences: some share a whole type"
+    else:
+        verdict = "People are less alike than with independent sentences"
+    return [*lines, f"{verdict}: uniqueness is {size:+.3f} from that of sentences dealt anew ({p})."]
+
+
+def _sign(row: pd.Series, name: str, what: str) -> str:
+    """Return whether a mean over people is above 0, below 0, or neither. what: "Whether ..."."""
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    if math.isnan(low):
+        if value == 0:
+            return f"{what}: there is no difference for any person."
+        return f"{what} is unknown: fewer than {FEWEST} people, or nothing varies."
+    verdict = "yes" if low > 0 else "no, they are less" if high < 0 else "there is no sign of it"
+    return f"{what}: {verdict}, by {format_estimate(value, low, high, 3)}."
+
+
+def _add_contradictions(report: Report, judge: str, judged: pd.DataFrame) -> None:
+    found = estimate_contradictions(judged)
+    lost = judged[judged["value"].isna()]
+    report.data(contradictions=judged)
+    report.section(
+        "Contradictions",
+        f"{judge} said of sentences whether they contradict all that is known of the person before. The unit is the person.",
+    )
+    report.disclaim_models(judge)
+    report.missing(len(lost), len(judged), "verdicts are missing", count_table(lost["reasons"]))
+    report.lines(f"- {line}" for line in contradiction_lines(found))
+
+
+def contradiction_lines(found: Contradictions) -> list[str]:
+    """Return in sentences how good the judge is, and how often people contradict themselves."""
+
+    def share(value: float, ends: tuple[float, float]) -> str:
+        if math.isnan(value):
+            return "an unknown share (no verdicts)"
+        return format_estimate(100 * value, 100 * ends[0], 100 * ends[1], 1) + " percent"
+
+    lines = [
+        f"Of planted contradictions the judge found {share(found.found, found.found_ends)}.",
+        f"Of true sentences it called {share(found.false, found.false_ends)} a contradiction.",
+        f"Of the people's own sentences it called {share(found.own, found.own_ends)} a contradiction.",
+    ]
+    if found.reason:
+        return [*lines, f"How often people contradict themselves is unknown: {found.reason}."]
+    if math.isnan(found.corrected_ends[0]):
+        return [
+            *lines,
+            f"Corrected for both, {share(found.corrected, found.corrected_ends)}; no interval, because nothing varies.",
+        ]
+    return [
+        *lines,
+        f"Corrected for both, {share(found.corrected, found.corrected_ends)} of the sentences are contradictions.",
+    ]
+
+
+def effect_table(effects: Sequence[DepthEffect]) -> pd.DataFrame:
+    """Return the effects as a table, with NAME_low and NAME_high for each interval."""
+    rows = []
+    for effect in effects:
+        row: dict[str, Any] = {}
+        for name, value in effect._asdict().items():
+            if name.endswith("_ends"):
+                row[name.removesuffix("_ends") + "_low"], row[name.removesuffix("_ends") + "_high"] = value
+            else:
+                row[name] = value
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _add_answers(report: Report, study: DepthStudy, shares: dict[str, Floats]) -> None:
+    rows, effects, second = compare_depths(study, shares)
+    table = effect_table(effects)
+    report.data(answers=rows, depths=table)
+    questions = len(study.base.table.questions)
+    ceiling = "an unknown number, because the file has no n"
+    if math.isfinite(second[0]):
+        ceiling = format_estimate(second[0], *second[1], 1)
+    report.section(
+        "Answers to a survey",
+        f"{study.base.llm} answered {count_phrase(questions, 'question')} as each person, at each depth. The shares of "
+        "answers are compared with those of people. Score: 100 for equal shares, 0 for even ones. *Nearer*: total "
+        "variation from people at the other condition, minus here. *Strangers*: each person has its own core and the attributes "
+        "of another person. "
+        "*Spread*: total variation of a person from the mean of all. The unit is the question. A second sample of as many people "
+        f"would score {ceiling}.",
+    )
+    report.disclaim_models(study.base.llm)
+    lost = int(sum(np.isnan(own[..., 0]).sum() for own in shares.values()))
+    report.missing(lost, sum(own.shape[0] * own.shape[1] for own in shares.values()), "answers are missing", "")
+    report.table(table, EFFECTS)
+    report.lines(f"- {line}" for line in effect_lines(table, study.depths))
+    shown = table[(table["condition"] != STRANGERS) & (table["condition"] != str(study.depths[0]))]
+    if shown["nearer_low"].notna().any():
+        caption = f"{disclaimers.spec_label(study.base.llm)}; total variation"
+        figure = dot_plot(
+            shown.assign(name=shown["condition"] + " attributes"), ["name"], "nearer", "Nearer than depth 0", caption
+        )
+        report.figure(figure, "depth", "How much nearer to people answers are with more attributes")
+
+
+def effect_lines(table: pd.DataFrame, depths: Sequence[int]) -> list[str]:
+    """Return in sentences whether more attributes bring answers nearer to people, and whether it matters whose they are."""
+    by = table.set_index("condition")
+    last = by.loc[str(depths[-1])]
+    own = _verdict(last, "nearer", f"{depths[-1]} attributes", f"{depths[0]} attributes")
+    return [own, _verdict(last, "fitting", "a person's own attributes", "those of strangers")]
+
+
+def _verdict(row: pd.Series, name: str, one: str, other: str) -> str:
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    start = f"Whether {one} bring answers nearer to people than {other}"
+    if math.isnan(low):
+        if value == 0:
+            return f"{start}: there is no difference on any question."
+        return f"{start} is unknown: fewer than {FEWEST} questions have answers, or nothing varies."
+    size = format_estimate(value, low, high, 3)
+    if low > 0:
+        return f"{one[0].upper()}{one[1:]} bring answers nearer to people than {other}: by {size}."
+    if high < 0:
+        return f"{one[0].upper()}{one[1:]} take answers farther from people than {other}: by {size}."
+    return f"There is no sign that {one} bring answers nearer to people, or take them farther, than {other}: {size}."

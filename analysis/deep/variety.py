@@ -1,0 +1,104 @@
+"""How much of a taxonomy personas cover, and how different they are from one another. The unit is the person."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from parley.agents.deep_personas import DeepPersona
+from parley.agents.taxonomy import Taxonomy
+from parley.analysis.bootstrap import FEWEST, Ends, Floats, mean_interval
+from parley.model.word_index import WordIndex
+
+SHUFFLES = 99
+"""Sets in which the sentences on each attribute are dealt anew."""
+
+
+class Coverage(NamedTuple):
+    """What a set covers at a depth. Shares of 0 to 1. even_: expected if every attribute were drawn with the same chance.
+
+    leaves: attributes that some person has. branches: of a person, the mean with its interval.
+    """
+
+    leaves: float
+    even_leaves: float
+    branches: float
+    branches_ends: Ends
+    even_branches: float
+
+
+class Uniqueness(NamedTuple):
+    """1 minus the cosine with the most similar other person. NaN: unknown.
+
+    each, alone: of each person, as it is, and if all sentences on an attribute were equal. dealt: the mean over sets in which
+    the sentences on each attribute are dealt anew among the people who have it. p: the share of these sets, and of this one,
+    that are at least as far from the mean of all.
+    """
+
+    each: Floats
+    alone: Floats
+    dealt: float
+    p: float
+
+
+def measure_coverage(people: Sequence[DeepPersona], taxonomy: Taxonomy, depth: int) -> Coverage:
+    """Return what the first `depth` attributes of people cover."""
+    own = [{value.path for value in one.values[:depth] if value.sentence} for one in people]
+    size, sizes = len(taxonomy.leaves), Counter(leaf.branch for leaf in taxonomy.leaves)
+    leaves = len(set().union(*own)) / size
+    missed = math.prod(1 - len(paths) / size for paths in own)
+    shares = np.array([len({path.partition("/")[0] for path in paths}) / len(sizes) for paths in own])
+    even = [
+        sum(1 - math.comb(size - count, len(paths)) / math.comb(size, len(paths)) for count in sizes.values())
+        / len(sizes)
+        for paths in own
+    ]
+    return Coverage(leaves, 1 - missed, float(shares.mean()), mean_interval(shares), float(np.mean(even)))
+
+
+def measure_uniqueness(people: Sequence[DeepPersona], depth: int, rng: np.random.Generator | None = None) -> Uniqueness:
+    """Return how unlike one another people are at a depth, without names and parties. rng: for `dealt` (None: unknown)."""
+    if len(people) < 2:
+        unknown = np.full(len(people), np.nan)
+        return Uniqueness(unknown, unknown, math.nan, math.nan)
+    sentences = [{value.path: value.sentence for value in one.values[:depth] if value.sentence} for one in people]
+    holders: dict[str, list[int]] = defaultdict(list)
+    for place, own in enumerate(sentences):
+        for path in own:
+            holders[path].append(place)
+    shared = {path: places for path, places in holders.items() if len(places) > 1}
+    each = _unlike(people, sentences)
+    first = {path: sentences[places[0]][path] for path, places in holders.items()}
+    alone = _unlike(people, [{path: first[path] for path in own} for own in sentences])
+    dealt, p = math.nan, math.nan
+    if rng and shared and len(people) >= FEWEST:
+        sets = np.array([_unlike(people, _deal(sentences, shared, rng)).mean() for _ in range(SHUFFLES)])
+        dealt, middle = float(sets.mean()), float(np.append(sets, each.mean()).mean())
+        extreme = int((np.abs(sets - middle) >= abs(each.mean() - middle) - 1e-12).sum())
+        p = (extreme + 1) / (SHUFFLES + 1)
+    return Uniqueness(each, alone, dealt, p)
+
+
+def _deal(
+    sentences: Sequence[dict[str, str]], shared: dict[str, list[int]], rng: np.random.Generator
+) -> list[dict[str, str]]:
+    """Return the sentences with those on each attribute dealt anew among the people who have it."""
+    dealt = [dict(own) for own in sentences]
+    for path, places in shared.items():
+        for place, other in zip(places, rng.permutation(places), strict=True):
+            dealt[place][path] = sentences[other][path]
+    return dealt
+
+
+def _unlike(people: Sequence[DeepPersona], sentences: Sequence[dict[str, str]]) -> Floats:
+    """Return 1 minus the cosine with the most similar other person, of the TF-IDF weights of core and sentences."""
+    index, places = WordIndex(), range(len(people))
+    for place, (one, own) in enumerate(zip(people, sentences, strict=True)):
+        index.add(place, place, " ".join([*(sentence for _, _, sentence in one.core), *own.values()]))
+    cosines = np.array([index.likeness(place, places) for place in places])
+    np.fill_diagonal(cosines, -1.0)
+    return np.asarray(1 - cosines.max(axis=1))
