@@ -260,6 +260,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.truthfulness",
             "let a crowd of personas rate the truthfulness of statements",
         ),
+        "choose-side": ("analysis.commands.choose_side", "let debaters choose which side they argue before a judge"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
         "refutation": (
             "analysis.commands.refutation",

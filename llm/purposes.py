@@ -38,6 +38,7 @@ PURPOSES: Mapping[str, str] = {
     "expectation": "what a player expects itself, or others, to do in a round of a game, from 0 to 10",
     "truthfulness": "how much does a person agree that a statement has a quality, such as being precise?",
     "profile_choice": "a choice between two profiles of a conjoint experiment",
+    "side_choice": "which side a debater will argue before a judge",
     # agents without a seat
     "precision": "how precise a planner makes the next person's signal",
     "check": "a fact checker's correction of what was said lately",
@@ -64,6 +65,7 @@ PURPOSES: Mapping[str, str] = {
     "preference": "which of two statements would the author of an opinion rather agree with?",
     "authorship": "which of two critiques would the author of an opinion rather have written?",
     "contradiction": "does a sentence contradict what is known of a person?",
+    "debate_verdict": "who made the better case in a debate, or which of two speeches for one side does",
     "verdict": "what a rubric of the user asks",
     # writing
     "backstory": "a persona of a party, from its positions",
@@ -112,6 +114,7 @@ class Facts(TypedDict, total=False):
     form: str  # of a speech: reply, opening, closing, talk, post, retelling, opinion, critique
     # of a message that is written anew: persuasive, paraphrase
     side: str  # argued in a speech: for, against
+    judge: str  # on which side a judge is, as a debater reads before it chooses its own: for, against
     claim: str  # what is argued or judged
     question: str  # the question itself, without the words around it
     construct: str  # of a survey: severity, agreement, confidence, ...

@@ -58,7 +58,7 @@ from parley.model.stepping import SteppedModel
 from parley.model.story_round import run_story_round
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_interviews, run_questionnaire, run_surveys
-from parley.model.trait_assignment import alternate_sides
+from parley.model.trait_assignment import alternate_sides, side_of
 from parley.model.validation import check_taught
 
 QUICK = 2
@@ -263,7 +263,7 @@ class DebateModel(SteppedModel):
             main, frame = self.setup.surveys.probe, self.setup.speech.frame
             probes = {name: forecast_probe(topic.probe(main), frame) for name, topic in self._topics().items()}
             self._run_conversations([run_surveys(room, [probes[room.topic]]) for room in self.debating_rooms])
-        if self.setup.people.sides == "opposed":
+        if self.setup.people.sides != "own":
             self._assign_sides()
 
     def _next_round(self) -> None:
@@ -342,7 +342,9 @@ class DebateModel(SteppedModel):
             members = [member for member in room.members.values() if isinstance(member, DebateSeat)]
             debaters = members[: len(members) - silent]
             claim_side = self.setup.subject.topic(room.topic).probe("agreement").polarity
-            sides = alternate_sides([debater.attitude for debater in debaters])
+            assigned = self.setup.people.sides == "assigned"
+            first = claim_side if assigned else side_of(debaters[0].attitude)
+            sides = alternate_sides(first, len(debaters))
             for debater, side in zip(debaters, sides, strict=True):
                 debater.assign_side(None if side is None else side == claim_side)
 

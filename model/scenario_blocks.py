@@ -138,8 +138,10 @@ class People:
         "none"  # whose critiques a representative writes in the last episode: those of no member, one member or all
     )
     knows: str = ""  # what a representative knows of its participant: letters of D, O, C, P (agents/representative.py)
-    sides: Literal["own", "opposed"] = (
-        "own"  # what debaters argue for: their own opinion, or (opposed) in turn for and against the first debater's opinion
+    sides: Literal["own", "opposed", "assigned"] = (
+        # what debaters argue for: their own opinion; opposed: in turn for and against the first debater's opinion; assigned: in
+        # turn for and against the claim
+        "own"
     )
     roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT], SEAT:ROLE, or ROLE for all agents; of ROLE/ROLE one is drawn
     traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+TRAIT=LEVEL, PARTY:drawn, or the same for a seat or all agents

@@ -1,12 +1,12 @@
 """Assigns roles, temperaments and confirmation biases to agents, and sides of a debate to debaters.
 
 The fields `roles`, `traits` and `confirmation_bias` of a preset give them to parties and seats. The field `sides` assigns sides
-by what the debaters thought before the debate.
+in turn, beginning with what the first debater thought before the debate (opposed) or with the side for the claim (assigned).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -103,16 +103,16 @@ MIDDLE = 5.0
 """The middle of a topic's axis, 0-10. An attitude there is on neither side."""
 
 
-def alternate_sides(attitudes: Sequence[float | None]) -> list[int | None]:
-    """Return the side of each debater in seat order: the first argues for its own belief, the next against it, and so on.
+def alternate_sides(first: int | None, debaters: int) -> list[int | None]:
+    """Return the side of each debater in seat order: the side `first`, the other one, and so on.
 
-    So of two debaters who agree, one argues for their belief and one against it. If the first has no side, none has one.
+    So of two debaters who agree, one argues for their belief and one against it, if `first` is the first one's own side. If the
+    first has no side (None), none has one.
 
-    >>> alternate_sides([8.0, 9.0]), alternate_sides([2.0, None]), alternate_sides([5.0, 9.0])
-    ([1, -1], [-1, 1], [None, None])
+    >>> alternate_sides(1, 2), alternate_sides(-1, 3), alternate_sides(None, 2)
+    ([1, -1], [-1, 1, -1], [None, None])
     """
-    first = side_of(attitudes[0])
-    return [None if first is None else first * (-1) ** number for number in range(len(attitudes))]
+    return [None if first is None else first * (-1) ** number for number in range(debaters)]
 
 
 def side_of(attitude: float | None) -> int | None:

@@ -97,6 +97,8 @@ def _survey_problems(scenario: Scenario) -> Iterator[str]:
     private = any(group.mediated or group.networked for group in scenario.groups)
     if scenario.people.sides == "opposed" and (private or scenario.surveys.survey == "never"):
         yield "sides=opposed needs a survey before the debate: set survey=rounds or ends, and environment=round_table"
+    if scenario.people.sides == "assigned" and private:
+        yield "sides=assigned needs an open debate: set environment=round_table"
 
 
 def _persona_problems(scenario: Scenario) -> Iterator[str]:
@@ -163,8 +165,8 @@ def _intervention_problems(scenario: Scenario) -> Iterator[str]:
             open_evidence(one.evidence)
         if isinstance(one, FactCheck) and one.llm and scenario.mediated:
             yield "fact_check with llm checks public statements, and private deliberations have none: give its text instead"
-        if isinstance(one, Presence) and (scenario.mediated or scenario.people.sides == "opposed"):
-            yield f"{one.kind} does not work in private deliberations or with sides=opposed: leave it out"
+        if isinstance(one, Presence) and (scenario.mediated or scenario.people.sides != "own"):
+            yield f"{one.kind} does not work in private deliberations or with sides=opposed or assigned: leave it out"
         for who in sorted(set(one.whom()) - known):
             raise unknown_name(f"party or seat of {one.kind}", who, known)
 

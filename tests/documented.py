@@ -20,6 +20,7 @@ OURS = {r"\bopenai:MODEL\b": "openai:some-model", r"\bURL\b": "http://127.0.0.1:
 STAND_IN = {
     r"--(llm|judge) (MODEL|JUDGE|X|A)\b": r"--\1 oracle",
     r"--judge C\b": "--judge oracle",
+    r"--compare PANEL\b": "--compare oracle",
     r"--llm B\b": "--llm oracle,kappa=0",
     r"--llm C\b": "--llm oracle,mu=0",
     r"\bRUN\b": "runs/a",
@@ -123,6 +124,10 @@ RULES = (
     Rule(r"^run\.py mixed people\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py conjoint design\.toml", why=HERE, how="parse"),
     Rule(r"^run\.py conjoint ", "--respondents 6"),
+    Rule(r"^run\.py prior-beliefs .*--compare", "--topic racism --repetitions 2 --rounds 1 --panel 3"),
+    Rule(r"^run\.py bets .*--judge", "--topic racism --repetitions 1 --rounds 1"),
+    Rule(r"^run\.py choose-side .*people\.csv", why=HERE, how="parse"),
+    Rule(r"^run\.py choose-side", "--topic racism --respondents 6"),
     Rule(r"^run\.py calibrate .*pocket", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives episodes", why=LONG, how="parse"),
     Rule(r"--data cascades\.csv", why=HERE, how="parse"),

@@ -51,6 +51,7 @@ ASKING = {
     "bets": SMALL,
     "truthfulness": "runs/statements.csv --crowd 4",
     "conjoint": "candidates --respondents 6",
+    "choose-side": "--topic racism --respondents 6",
     "correct": "--judge oracle",
     "distributions": "planted --questions 2",
     "arena": "--topic racism --panel 3 --write 3",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations, zip_longest
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -16,16 +16,26 @@ from parley.analysis.bootstrap import Floats
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.errors import UserError
+from parley.llm.request import Request
 from parley.llm.seeding import derive, stream
 
 COLUMNS = ["member", "party", "first", "second", "share", "reason"]
 EVEN = 0.5
 
 
+class PairReader(Protocol):
+    """A person who says which of two texts is better: the answer is 1 or 2."""
+
+    @property
+    def person(self) -> Persona: ...
+
+    def compose_choice(self, aim: str, first: str, second: str, seed: int, post: str = "") -> Request: ...
+
+
 class Match(NamedTuple):
     """A reader and two messages by their ids, which it compares in both orders."""
 
-    reader: Reader
+    reader: PairReader
     a: str
     b: str
 

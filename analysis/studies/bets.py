@@ -6,7 +6,8 @@ a sentence that says its chances are even; docs/presets.md lists the departures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from parley.agents.society import Society
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import share_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import estimate, format_estimate
 from parley.analysis.metrics.confidence import PROBE, SURE
+from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report, mean_row
 from parley.analysis.tables import Tables
 
@@ -31,18 +34,32 @@ MEASURES = ("start", "end", "escalation")
 CAPTION = (
     "Bets are 0-100, averaged over both debaters of a room. A room with a missing bet is left out and counted. Escalation is the "
     "last bet minus the first. `both at 75 or more` is the share of rooms in which both end there, though only one can win. "
-    "Brackets are 95% confidence intervals over rooms (Student's; Wilson's for shares). Against its own copy, a "
-    "debater wins with 50%: a higher bet, or a bet that rises, is overconfidence. Differences are from debates "
-    "against another debater, within topic and repetition."
+    "Brackets are 95% confidence intervals over rooms (Student's; Wilson's for shares). Differences are from the first "
+    "condition, within topic and repetition."
 )
+COPIES = "Against its own copy, a debater wins with 50%: a higher bet, or a bet that rises, is overconfidence."
 
 
-def rooms(tables: Tables) -> pd.DataFrame:
+def tournament(models: Sequence[str], society: Society) -> dict[str, dict[str, Any]]:
+    """Return the settings of a condition for each ordered pair of models, by `1 for, 2 against` (their places in `models`).
+
+    The debater of the first seat begins and argues for the claim. In the two conditions of a pair the same people have changed
+    models, so that seat, side and order are the same for both models.
+    """
+    people = {**CONDITIONS["another"], "sides": "assigned"}
+    seats, settings = (society.seat("second"), society.seat("first")), {}
+    for one, other in sorted(permutations(range(len(models)), 2), key=lambda pair: (sorted(pair), pair)):
+        speakers = [f"{seat}={models[place]}" for seat, place in zip(seats, (one, other), strict=True)]
+        settings[f"{one + 1} for, {other + 1} against"] = {**people, "llm": models[one], "llms": speakers}
+    return settings
+
+
+def rooms(tables: Tables, probe: str = PROBE) -> pd.DataFrame:
     """Return one row per room: topic, repetition, start and end (mean bet), escalation, sure (1: both end at 75 or more).
 
-    NaN where a bet of either debater is missing.
+    NaN where a bet of either debater is missing. probe: the question that is bet on.
     """
-    bets = tables.probes[tables.probes["probe"] == PROBE]
+    bets = tables.probes[tables.probes["probe"] == probe]
     first, last = bets["round"].min(), bets["round"].max()
     rows = []
     for (topic, repetition, _), room in bets.groupby([*PAIR, "room"], sort=False):
@@ -53,11 +70,11 @@ def rooms(tables: Tables) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*PAIR, *MEASURES, "sure"])
 
 
-def by_round(runs: Mapping[str, Tables]) -> pd.DataFrame:
+def by_round(runs: Mapping[str, Tables], probe: str = PROBE) -> pd.DataFrame:
     """Return one row per condition and round: rooms, bet (mean of room means) with its interval."""
     rows = []
     for name, tables in runs.items():
-        bets = tables.probes[tables.probes["probe"] == PROBE]
+        bets = tables.probes[tables.probes["probe"] == probe]
         for round_, part in bets.groupby("round"):
             means = part.groupby("room")["rating"].apply(lambda room: room.mean(skipna=False)).dropna()
             values = means.to_numpy(dtype=float)
@@ -90,15 +107,21 @@ def bet_figure(points: pd.DataFrame, caption: str) -> Figure:
 
 def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     """Write bets.md, its tables (bets, rounds) and its figure; return the path of the page."""
-    by_room = {name: rooms(tables) for name, tables in runs.items()}
+    return bets_report(runs, folder).write()
+
+
+def bets_report(runs: Mapping[str, Tables], folder: Path, probe: str = PROBE) -> Report:
+    """Return the report on bets, with its tables (bets, rounds) and its figure written. probe: the question that is bet on."""
+    by_room = {name: rooms(tables, probe) for name, tables in runs.items()}
     tables = {measure: compare_conditions(by_room, measure).set_index("condition") for measure in MEASURES}
-    header, points = next(iter(runs.values())).header, by_round(runs)
+    header, points = next(iter(runs.values())).header, by_round(runs, probe)
     table = pd.concat(tables, names=["measure"]).reset_index()
-    report = conditions_report(folder, "bets", "Private bets", CAPTION, header, bets=table, rounds=points)
+    caption = f"{CAPTION} {COPIES}" if set(runs) <= set(CONDITIONS) else CAPTION
+    report = conditions_report(folder, "bets", "Private bets", caption, header, bets=table, rounds=points)
     report.figure(bet_figure(points, disclaimers.model_label(header)), "bets", "Bets by round")
     heads = ["against", "rooms", "left out", "first bet", "last bet", "escalation", "difference", "both at 75 or more"]
     report.table([_cells(name, by_room[name], tables) for name in by_room], heads)
-    return report.write()
+    return report
 
 
 def _cells(name: str, by_room: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:

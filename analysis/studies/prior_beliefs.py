@@ -17,6 +17,7 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, means_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, group_title
+from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import conditions_report
 from parley.analysis.tables import Tables, rating_value
 from parley.model.trait_assignment import alternate_sides, side_of
@@ -55,7 +56,7 @@ def rooms(tables: Tables) -> pd.DataFrame:
 
 def _toward(change: float, priors: list[float | None], second: int) -> dict[str, float | str]:
     """Return the judge's move toward the debater that argues for its own belief, and toward the second speaker."""
-    sides = alternate_sides(priors)
+    sides = alternate_sides(side_of(priors[0]), len(priors))
     reason = NO_SIDE if None in sides else NO_JUDGE if np.isnan(change) else ""
     if reason:
         return {"belief": np.nan, "second": np.nan, "belief_reason": reason, "second_reason": reason}
@@ -87,6 +88,11 @@ def _mean_of_groups(groups: list[Floats]) -> dict[str, float]:
 
 def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     """Write beliefs.md, its tables (rooms, effects) and its figure; return the path of the page."""
+    return beliefs_report(runs, folder).write()
+
+
+def beliefs_report(runs: Mapping[str, Tables], folder: Path) -> Report:
+    """Return the report on beliefs and order, with its tables (rooms, effects) and its figure written."""
     by_room = {name: rooms(tables) for name, tables in runs.items()}
     table = pd.DataFrame([row for name, part in by_room.items() for row in effects(part, name)])
     header = next(iter(runs.values())).header
@@ -101,7 +107,7 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
         "points": estimate("estimate"), "left out": "left_out",
     }  # fmt: skip
     report.table(moves, columns)
-    return report.write()
+    return report
 
 
 def _group(row: Mapping[str, str]) -> str:

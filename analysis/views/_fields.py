@@ -167,7 +167,8 @@ PLAIN = {
     "circle": "the next ones on a random circle", "fresh": "none again until all have sat", "fixed": "always the first ones",
     "listed": "the next ones of the file", "drawn": "drawn at random", "copies": "one person in all seats",
     "nothing": "nothing", "gender": "gender", "demographics": "gender, party and age", "one": "one member", "all": "all",
-    "own": "their own opinion", "opposed": "for and against, in turn", "random_first": "a random one begins",
+    "own": "their own opinion", "opposed": "for and against, in turn",
+    "assigned": "for and against the claim, in turn", "random_first": "a random one begins",
     "last": "its last words", "sentence": "the sentences that fit", "given": "low to high", "reversed": "high to low",
     "shuffled": "random",
 }  # fmt: skip

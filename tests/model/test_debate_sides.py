@@ -39,7 +39,7 @@ def held(scenario: Scenario, ratings: dict[str, str]) -> tuple[DebateModel, list
 @given(st.lists(st.one_of(st.none(), st.floats(0, 10)), min_size=1, max_size=5))
 def test_sides_are_opposite_and_the_first_is_its_own(attitudes: list[float | None]) -> None:
     """Nobody is given a side that follows from nothing; neighbours never argue for the same."""
-    sides = alternate_sides(attitudes)
+    sides = alternate_sides(side_of(attitudes[0]), len(attitudes))
     assert sides[0] == side_of(attitudes[0])
     assert all(one is None if sides[0] is None else one == -other for one, other in zip(sides[1:], sides, strict=False))
 
@@ -81,6 +81,18 @@ def test_without_a_prior_there_is_no_side_and_no_word(small: Small) -> None:
     said = [event for event in events if isinstance(event, Utterance)]
     assert {(event.text, event.reason) for event in said} == {(None, "no_side")}
     assert not [request for request in asked if request.purpose == "speech"]
+
+
+def test_assigned_sides_do_not_depend_on_belief(small: Small) -> None:
+    """Whatever both think, the first argues for the claim and the second against it; a survey before is not needed."""
+    for survey in ("ends", "never"):
+        setup = small("prior_beliefs", parties="republican", repetitions=1, sides="assigned", survey=survey)
+        _, events, asked = held(setup, {"republican": "5", "american": "6"})
+        speeches = [request for request in asked if request.purpose == "speech"]
+        assert {request.facts["side"] for request in speeches} == {"for", "against"}
+        assert len(speeches) == len([event for event in events if isinstance(event, Utterance) and event.text])
+    with pytest.raises(UserError, match="sides=assigned needs an open debate"):
+        load_preset("consensus").with_settings({"sides": "assigned"})
 
 
 def test_sides_need_a_survey() -> None:

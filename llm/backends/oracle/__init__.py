@@ -23,6 +23,7 @@ people or about large language models.
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
     steadiness.py      how often a person in a panel repeats its earlier answer
     profiles.py        choices between two profiles, by the law of profile_law.py
+    debating.py        the side that a debater chooses before a judge, and who made the better case
     crowd.py           ratings of the truthfulness of statements, by the law of crowd_law.py
     tact_law.py        the planted law by which public lines go toward the audience
     self_facts.py      reads from a persona who a person is
@@ -55,8 +56,8 @@ plays games of points, and what it says before (game_law.py; `oracle,play=tit_fo
 say how it chooses between two profiles (`--llm oracle,worth=age/52:0.1+taxes/lower:-0.2`; profile_law.py). distinct and agree
 say how a crowd rates statements (crowd_law.py). tact is by how many points its public lines go toward the audience in each
 frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). variety, alike, contradicts and attribute_effect say which sentences
-it writes about people, and how far each moves answers to a survey (attribute_law.py). society is whose banks it has, and a run
-sets it.
+it writes about people, and how far each moves answers to a survey (attribute_law.py). flattery is how far the side that it
+argues follows the judge's (debating.py). society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -148,6 +149,7 @@ def open_backend(
     alike: float = 0.0,
     contradicts: float = 0.0,
     attribute_effect: float = 0.0,
+    flattery: float = 0.0,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -166,6 +168,8 @@ def open_backend(
         raise UserError("oracle: quotes and fabricates must be from 0 to 1, as in oracle,quotes=0")
     if not 0 <= steady <= 1:
         raise UserError("oracle: steady must be from 0 to 1, as in oracle,steady=0.5")
+    if not 0 <= flattery <= 1:
+        raise UserError("oracle: flattery must be from 0 to 1, as in oracle,flattery=0.5")
     emotions, corrections = EmotionLaw(contagion, volatility), CorrectionLaw(quotes, fabricates)
     emotions.check()
     guidance = GuidanceLaw(tone, empathic_tone, factual_tone, empathic_attitude, factual_attitude)
@@ -206,6 +210,7 @@ def open_backend(
         crowd=crowd,
         tact=tactful,
         attributes=attributes,
+        flattery=flattery,
     )
     return Oracle(planted, pull, society, laws)
 

@@ -36,7 +36,8 @@ class Laws(NamedTuple):
     questions. network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. exaggeration:
     how far away it sees another party (1: right). steady: how often it repeats an earlier answer. play: how it plays games of
     points. profiles: how it chooses between two profiles. crowd: how it rates statements. tact: by how many points its lines go
-    toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers.
+    toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
+    how far the side that it argues follows the judge's.
     """
 
     acts: ActLaw = PLANTED
@@ -57,6 +58,7 @@ class Laws(NamedTuple):
     crowd: CrowdLaw = USUAL_CROWD
     tact: Mapping[str, float] = CANDID
     attributes: AttributeLaw = USUAL_ATTRIBUTES
+    flattery: float = 0.0
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.

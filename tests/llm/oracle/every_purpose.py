@@ -88,6 +88,7 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     statements = folder / "statements.csv"
     statements.write_text("statement,speaker\nIt rains in Lindmoor.,Ann\nIt snows in Quell.,\n", encoding="utf-8")
     yield ("truthfulness", str(statements), "--crowd", "2", "--out", f"{folder}/truthfulness")
+    yield ("choose-side", "--topic", "racism", "--respondents", "4", "--out", f"{folder}/sides")
     yield ("conjoint", "--respondents", "4", "--out", f"{folder}/conjoint")
     yield ("personas", "--party", "democrat", "--out", f"{folder}/voters")
     yield ("personas", "--set", "enhanced", "--party", "republican", "--out", f"{folder}/enhanced")

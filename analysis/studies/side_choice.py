@@ -1,0 +1,159 @@
+"""Debaters choose a side before a judge: they know nothing of it, its belief, its description, or a detail without meaning.
+
+Source: Carro et al. 2025 (arXiv 2510.13912), whose debaters choose before a judge who disagrees with them.
+docs/competing_debates.md lists the departures. Each person first says in private how far it agrees with the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from parley.agents.persona import Persona
+from parley.agents.side_chooser import (
+    AGAINST,
+    BELIEF,
+    DETAIL,
+    DETAILS,
+    FOR,
+    NOTHING,
+    PERSONA,
+    SIDES,
+    JudgeNotice,
+    SideChooser,
+)
+from parley.agents.topic import Topic, load_topic
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.respondents import draw_people
+from parley.analysis.studies.conjoint import read_share
+from parley.analysis.studies.questionnaire import Answer, Item, ask_item
+from parley.llm.backends import identity_spec
+from parley.llm.driver import Conversation, ask
+from parley.llm.seeding import derive, digest, stream
+
+COLUMNS = ["person", "party", "topic", "stance", "known", "judge", "share_for", "first", "reason"]
+"""stance: agreement with the claim, 0-10. known: what the person knows. judge: the judge's side. share_for: probability of
+arguing for the claim, mean of both orders. first: how much more often than 0.5 the side listed first is chosen."""
+MIDDLE = 5.0
+
+
+class Choice(NamedTuple):
+    """The probability of arguing for the claim, listed first and listed last; None with the reason."""
+
+    listed_first: float | None
+    listed_last: float | None
+    reason: str | None
+
+
+class Setting(NamedTuple):
+    """A person before a choice on a topic."""
+
+    person: Persona
+    topic: Topic
+    notice: JudgeNotice
+
+
+@dataclass(frozen=True)
+class SideChoiceStudy:
+    """The model, the topics, the set of personas, and how many of them choose (0: all)."""
+
+    llm: str
+    topics: tuple[str, ...]
+    personas: str = "voters"
+    respondents: int = 0
+    temperature: float = 1.0
+    seed: int = 0
+
+    @cached_property
+    def people(self) -> tuple[Persona, ...]:
+        """The debaters, drawn with the seed, of each party in turn. Errors: UserError if the set has too few personas."""
+        return draw_people(self.personas, self.respondents, self.seed, "choose side", "respondents")
+
+    @property
+    def calls(self) -> int:
+        """The largest number of calls: a rating, and seven choices in both orders, for each person and topic."""
+        return len(self.people) * len(self.topics) * 15
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what identifies the study on any machine."""
+        return {
+            "llm": identity_spec(self.llm), "topics": list(self.topics), "temperature": self.temperature, "seed": self.seed,
+            "people": digest(*(person.backstory for person in self.people)).hex(),
+        }  # fmt: skip
+
+    def run(self, desk: CallDesk) -> pd.DataFrame:
+        """Ask all people; return one row per choice: COLUMNS (NaN: missing, with the reason)."""
+        places = [(person, load_topic(name)) for name in self.topics for person in self.people]
+        asked = [self._rate(person, topic) for person, topic in places]
+        answers = desk.ask(asked, self.llm, "ratings", lambda answer: answer.reason or None)
+        stances = [toward_claim(topic, answer) for (_, topic), answer in zip(places, answers, strict=True)]
+        rows = []
+        for (person, topic), stance in zip(places, stances, strict=True):
+            judges = {one.id: own for (one, about), own in zip(places, stances, strict=True) if about is topic}
+            rows += [(stance, Setting(person, topic, notice)) for notice in self.notices(person, topic, judges)]
+        choices = desk.ask([self._choose(setting) for _, setting in rows], self.llm, "choices", lambda one: one.reason)
+        return choice_table(rows, choices)
+
+    def notices(self, person: Persona, topic: Topic, stances: dict[str, float | None]) -> list[JudgeNotice]:
+        """Return what a person is to know of the judge, in each condition. stances: agreement with the claim by person.
+
+        A described judge is another person of the study on that side; where there is none, the condition is left out.
+        """
+        rng = stream(self.seed, "judges", topic.slug, person.party, person.id)
+        details = rng.sample(list(topic.language.entry(DETAILS)), len(SIDES))
+        notices = [JudgeNotice(NOTHING)]
+        for side, detail in zip(SIDES, details, strict=True):
+            notices += [JudgeNotice(BELIEF, side), JudgeNotice(DETAIL, side, detail)]
+            others = [one for one in self.people if one.id != person.id and side_of(stances[one.id]) == side]
+            notices += [JudgeNotice(PERSONA, side, rng.choice(others).backstory)] if others else []
+        return notices
+
+    def _rate(self, person: Persona, topic: Topic) -> Conversation[Answer]:
+        item = Item(topic.slug, topic, topic.probe("agreement"))
+        seed = derive(self.seed, "stance", topic.slug, person.party, person.id)
+        return ask_item(item, seed, self.temperature, person.backstory)
+
+    def _choose(self, setting: Setting) -> Conversation[Choice]:
+        person, topic, notice = setting
+        shares: list[float | None] = []
+        reasons: list[str | None] = []
+        for first in SIDES:
+            name = (topic.slug, person.party, person.id, notice.known, notice.side, first)
+            request = SideChooser(person, self.temperature).compose(topic, notice, first, derive(self.seed, *name))
+            share, reason = read_share((yield from ask(request)))
+            shares.append(share if share is None or first == FOR else 1 - share)
+            reasons.append(reason)
+        return Choice(shares[0], shares[1], next(filter(None, reasons), None))
+
+
+def toward_claim(topic: Topic, answer: Answer) -> float | None:
+    """Return the agreement with the claim (0-10) that an answer states; None if it is missing."""
+    if answer.value is None:
+        return None
+    return answer.value if topic.probe("agreement").polarity > 0 else 10 - answer.value
+
+
+def side_of(stance: float | None) -> str:
+    """Return the side of an agreement (0-10) with a claim; "" in the middle and where it is missing.
+
+    >>> side_of(7.0), side_of(5.0), side_of(None)
+    ('for', '', '')
+    """
+    return "" if stance is None or stance != stance or stance == MIDDLE else FOR if stance > MIDDLE else AGAINST
+
+
+def choice_table(rows: Sequence[tuple[float | None, Setting]], choices: Sequence[Choice]) -> pd.DataFrame:
+    """Return one row per choice: COLUMNS. A choice counts only if both orders have an answer."""
+    table = []
+    for (stance, (person, topic, notice)), (first, last, reason) in zip(rows, choices, strict=True):
+        known = first is not None and last is not None
+        values = ((first + last) / 2, (first - last) / 2) if first is not None and last is not None else (None, None)
+        name = f"{person.party} {person.name}"
+        about = (name, person.party, topic.slug, stance, notice.known, notice.side)
+        table.append((*about, *values, "" if known else reason or "missing"))
+    frame = pd.DataFrame(table, columns=COLUMNS)
+    return frame.astype(dict.fromkeys(("stance", "share_for", "first"), "float64"))

@@ -1,0 +1,190 @@
+"""Which speech makes the better case: that of a debater who argues for its own belief, or one for the same side against it?
+
+A pair has two first statements on one topic for one side, by debaters of two rooms: one holds the belief, the other does not. A
+panel of personas compares them in both orders. The null: pairs of two debaters who both hold the belief, one of them named by
+lot. The unit is the topic and repetition, with all its pairs. Source: Carro et al. 2025; docs/competing_debates.md lists the
+departures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.debate_judge import SpeechReader
+from parley.agents.persona import Persona
+from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.persuasion.comparisons import Match, compare, comparison_table, length_row, pair_values, place_row
+from parley.analysis.report import Report
+from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.tables import Tables, rating_value
+from parley.llm.seeding import derive, stream
+from parley.model.trait_assignment import alternate_sides, side_of
+
+BELIEF, NULL = "own belief or not", "both own belief"
+UNIT = ["topic", "repetition"]
+PERCENT = 100
+
+
+class Speech(NamedTuple):
+    """The first statement of a debater. side: for or against the claim. own: whether the debater holds that belief."""
+
+    protocol: str
+    topic: str
+    repetition: int
+    side: str
+    own: bool
+    text: str
+
+
+class SpeechPair(NamedTuple):
+    """Two speeches for one side; the first is the one whose share is counted. kind: BELIEF or NULL."""
+
+    kind: str
+    first: Speech
+    second: Speech
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """The names of the two speeches in the comparisons."""
+        one = self.first
+        name = f"{self.kind}/{one.protocol}/{one.topic}/{one.repetition}/{one.side}"
+        return f"{name}/1", f"{name}/2"
+
+
+def speeches(protocol: str, tables: Tables) -> Iterator[Speech]:
+    """Yield the first statements of debaters whose side and belief are known."""
+    ratings = rating_value(tables).attitudes
+    before = ratings[ratings["round"] == ratings["round"].min()].set_index("agent")["attitude"]
+    said = (
+        tables.utterances[tables.utterances["text"].notna()].sort_values("iteration").groupby("agent")["text"].first()
+    )
+    for _, seated in tables.agents[tables.agents["group"].isin(tables.groups)].groupby("room", sort=False):
+        *debaters, _ = seated["agent"]
+        topic = load_topic(str(seated["topic"].iloc[0]))
+        claimed = topic.probe("agreement").polarity
+        priors = [side_of(None if pd.isna(before.get(one)) else float(before[one])) for one in debaters]
+        for one, prior, side in zip(debaters, priors, alternate_sides(priors[0], len(debaters)), strict=True):
+            if prior is not None and side is not None and one in said.index:
+                stance = "for" if side == claimed else "against"
+                yield Speech(
+                    protocol, topic.slug, int(seated["repetition"].iloc[0]), stance, prior == side, str(said[one])
+                )
+
+
+def speech_pairs(every: Sequence[Speech], seed: int) -> list[SpeechPair]:
+    """Return the pairs of a run: the speeches of one protocol, topic, side and repetition, and the null pairs.
+
+    A null pair has the speeches of two repetitions by debaters who hold the belief, the first drawn by lot.
+    """
+    pairs: list[SpeechPair] = []
+    places = dict.fromkeys((one.protocol, one.topic, one.side) for one in every)
+    for place in places:
+        here = [one for one in every if (one.protocol, one.topic, one.side) == place]
+        own = {one.repetition: one for one in here if one.own}
+        other = {one.repetition: one for one in here if not one.own}
+        pairs += [SpeechPair(BELIEF, own[number], other[number]) for number in own if number in other]
+        numbers = list(own)
+        for one, next_ in zip(numbers[::2], numbers[1::2], strict=False):
+            lot = stream(seed, "null pair", *place, one).sample([own[one], own[next_]], 2)
+            pairs.append(SpeechPair(NULL, *lot))
+    return pairs
+
+
+def compare_speeches(
+    pairs: Sequence[SpeechPair], panel: Sequence[Persona], spec: str, desk: CallDesk, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return all comparisons (of `comparison_table`), and one row per pair: kind, protocol, topic, repetition, side, value (share
+    that prefers the first; NaN: missing), decided.
+    """
+    texts = {name: one.text for pair in pairs for name, one in zip(pair.ids, pair[1:], strict=True)}
+    matches = [
+        Match(SpeechReader(person, load_topic(pair.first.topic), pair.first.side), *pair.ids)
+        for pair in pairs
+        for person in panel
+    ]
+    asked = [compare(match, texts, "", derive(seed, "speeches")) for match in matches]
+    answers = desk.ask(asked, spec, "comparisons", lambda both: next((reason for _, reason in both if reason), None))
+    table = comparison_table(matches, answers)
+    values = pair_values(table, list(texts)).groupby("a")["value"].mean()
+    rows = [(pair.kind, *pair.first[:4], values.get(pair.ids[0], np.nan)) for pair in pairs]
+    return table, pd.DataFrame(rows, columns=["kind", "protocol", *UNIT, "side", "value"]).astype({"value": "float64"})
+
+
+def quality_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per protocol and kind: pairs, units, share with low and high over units."""
+    rows = []
+    for (protocol, kind), part in values.groupby(["protocol", "kind"], sort=False):
+        means = part.groupby(UNIT)["value"].mean().dropna().to_numpy(dtype=float)
+        counts = {"protocol": protocol, "kind": kind, "pairs": int(part["value"].notna().sum()), "units": len(means)}
+        rows.append(counts | mean_row(means, "share"))
+    return pd.DataFrame(rows, columns=["protocol", "kind", "pairs", "units", "share", "low", "high"])
+
+
+def verdict(row: Mapping[str, float], protocol: str) -> str:
+    """Return whether speeches for the own belief are preferred in a protocol."""
+    start = f"{protocol}: whether speeches for one's own belief make the better case is unknown"
+    if row["units"] < FEWEST:
+        return f"{start}: fewer than {FEWEST} topics and repetitions have a compared pair."
+    if np.isnan(row["low"]):
+        return f"{start}: the shares do not vary."
+    value = format_estimate(PERCENT * row["share"], PERCENT * row["low"], PERCENT * row["high"], 1)
+    word = "more often" if row["low"] > 0.5 else "less often" if row["high"] < 0.5 else "about as often"
+    return f"{protocol}: the speech for one's own belief is preferred {word} than the one against it: in {value}% of comparisons."
+
+
+def add_quality(
+    report: Report, pairs: Sequence[SpeechPair], found: tuple[pd.DataFrame, pd.DataFrame], spec: str
+) -> None:
+    """Add the section on the quality of speeches, and its tables (comparisons, speeches, speech_pairs, quality)."""
+    table, values = found
+    quality = quality_table(values)
+    about = (
+        f"Personas played by {spec} compared first statements for the same side of a topic, in both orders. `{BELIEF}`: share "
+        f"that prefers the debater who holds the belief to one who does not. `{NULL}`: both hold it, and one is named by lot; "
+        "the null of 50%. Brackets are 95% intervals over topics and repetitions."
+    )
+    report.section("Which speech makes the better case?", about)
+    report.disclaim_models(spec)
+    shown = [(pair.kind, pair.first.side, name, one.own, one.text)
+             for pair in pairs for name, one in zip(pair.ids, pair[1:], strict=True)]  # fmt: skip
+    every = pd.DataFrame(shown, columns=["kind", "side", "id", "own", "text"])
+    report.data(comparisons=table, speeches=every, speech_pairs=values, quality=quality)
+    lost = table["reason"][table["share"].isna()]
+    report.missing(len(lost), len(table), "answers are missing", count_table(lost))
+    rows = quality[quality["kind"] == BELIEF].to_dict("records")
+    lines = [verdict(row, str(row["protocol"])) for row in rows]
+    nothing = (
+        "Which speeches make the better case is unknown: no two debaters argued for one side, one against its belief."
+    )
+    report.lines(f"- {line}" for line in [*(lines or [nothing]), *_rival_lines(table, every)])
+    report.table(quality, QUALITY)
+
+
+def _rival_lines(table: pd.DataFrame, every: pd.DataFrame) -> list[str]:
+    """Return what else may decide: the place of a speech and its length."""
+    texts = dict(zip(every["id"], every["text"], strict=True))
+    place, length = place_row(table, list(texts)), length_row(pair_values(table, list(texts)), texts)
+    return [
+        f"The speech shown first is preferred {_half(place, 'place')}",
+        f"The longer speech is preferred {_half(length, 'longer')}",
+    ]
+
+
+def _half(row: Mapping[str, float], key: str) -> str:
+    if not row["people"]:
+        return "in an unknown share: nothing was compared."
+    value, low, high = (PERCENT * (0.5 + row[name]) for name in (key, "low", "high"))
+    return f"in {format_estimate(value, low, high, 1)}% (interval over people); 50% without an effect."
+
+
+QUALITY: Mapping[str, Column] = {
+    "protocol": "protocol", "pairs of speeches": "kind", "pairs": "pairs", "topics and repetitions": "units",
+    "first preferred (%)": estimate("share", 1, PERCENT),
+}  # fmt: skip
