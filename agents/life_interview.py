@@ -14,6 +14,7 @@ from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.persona_generator import find_clash
 from parley.llm.driver import Conversation, ask
+from parley.llm.errors import UserError
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
@@ -31,8 +32,11 @@ class Interview(NamedTuple):
 
 
 def life_questions(language: Language, count: int) -> tuple[str, ...]:
-    """Return the first questions of the interview; count: how many, at most all. Errors: UserError without the file."""
-    return tuple(language.data("life_interview")["questions"][:count])
+    """Return the first `count` questions of the interview. Errors: UserError without the file, and for more than there are."""
+    questions = tuple(language.data("life_interview")["questions"])
+    if count > len(questions):
+        raise UserError(f"the interview has {len(questions)} questions, so {count} cannot be asked")
+    return questions[:count]
 
 
 def interview_life(

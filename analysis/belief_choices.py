@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from statsmodels.discrete.discrete_model import Logit
 
 from parley.agents.laws import Codes
-from parley.analysis.bootstrap import FEWEST, Floats, clustered_share_interval
+from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, clustered_share_interval
 from parley.analysis.journaled_calls import run_journaled
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask
@@ -158,28 +158,35 @@ def fit(rows: pd.DataFrame) -> dict[str, Any]:
     """
     used = rows[(rows["near"] > 0) & (rows["far"] > 0)]
     gain = (np.log(used["far"]) - np.log(used["near"])).to_numpy(dtype=float)
+    gain = np.where(np.abs(gain) > ALIKE, gain, 0.0)  # equal distances, but for rounding, are on neither side
     people = used["person"].astype("category").cat.codes.to_numpy()
     counts = {"people": used["person"].nunique(), "choices": len(used), "left_out": len(rows) - len(used)}
     row = counts | {"nearer": float((gain > 0).mean()) if len(gain) else np.nan}
     row |= {"slope": np.nan, "low": np.nan, "high": np.nan, "reason": ""}
-    if not len(gain) or not np.ptp(gain) > 0:
+    if not len(gain):
+        return row | {"reason": "no choice has earlier beliefs and vectors of both beliefs"}
+    if not np.ptp(gain) > 0:
         return row | {"reason": "no variation of relative dissonance"}
     if (gain >= 0).all() or (gain <= 0).all():
         return row | {"reason": "every choice is on one side, so no finite slope fits"}
-    fitted = _logit(gain, people)
+    few = counts["people"] < FEWEST
+    fitted = _logit(gain, None if few else people)
     row["slope"] = float(fitted.params[0])
-    if counts["people"] < FEWEST:
+    if few:
         return row | {"reason": f"fewer than {FEWEST} people"}
     low, high = fitted.conf_int()[0]
     return row | {"low": float(low), "high": float(high)}
 
 
-def _logit(gain: Floats, people: np.ndarray) -> Any:
-    """Fit the choices. Which of the two beliefs is called first is arbitrary and changes nothing; here it alternates."""
+def _logit(gain: Floats, people: Codes | None) -> Any:
+    """Fit the choices, with errors clustered by person (people None: not clustered).
+
+    Which of the two beliefs is called first is arbitrary and changes nothing; here it alternates.
+    """
     took = np.arange(len(gain)) % 2
     signs = np.where(took == 1, 1.0, -1.0)
-    kept = {"groups": people}
-    return Logit(took, (gain * signs)[:, None]).fit(disp=0, cov_type="cluster", cov_kwds=kept, use_t=True)
+    clusters: Any = {} if people is None else {"cov_type": "cluster", "cov_kwds": {"groups": people}, "use_t": True}
+    return Logit(took, (gain * signs)[:, None]).fit(disp=0, **clusters)
 
 
 def shuffled_slopes(choices: pd.DataFrame, vectors: pd.DataFrame, count: int = SHUFFLES) -> Floats:

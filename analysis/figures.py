@@ -327,10 +327,15 @@ def plot_line(axis: Axes, points: pd.DataFrame, at: str, value: str, label: str,
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def dot_plot(table: pd.DataFrame, names: Sequence[str], value: str, title: str, caption: str) -> Figure:
-    """Draw a point with its interval for each row, from top to bottom, and a line at 0. names: the columns that name a row."""
+def dot_plot(
+    table: pd.DataFrame, names: Sequence[str], value: str, label: str, caption: str, title: str = ""
+) -> Figure:
+    """Draw a point with its interval for each row, from top to bottom, and a line at 0.
+
+    names: the columns that name a row. label: of the axis of values. caption: the note below. title: above the figure.
+    """
     rows = [wrap_text(", ".join(map(str, row)), 1.7, LABEL) for row in table[list(names)].to_numpy().tolist()]
-    with new_figure(4.2, 0.32 * len(table) + 1.1, f"{caption}. Bars: 95% intervals") as figure:
+    with new_figure(4.2, 0.32 * len(table) + 1.1, f"{caption}. Bars: 95% intervals", title=title) as figure:
         axis = figure.subplots()
         places = list(range(len(table)))[::-1]
         look: Any = {"fmt": "o", "color": ESTIMATE, "markersize": 4, "capsize": 2}
@@ -338,5 +343,5 @@ def dot_plot(table: pd.DataFrame, names: Sequence[str], value: str, title: str, 
         axis.axvline(0, color="#999999", linewidth=0.6)
         axis.set_yticks(places, rows, fontsize=7)
         axis.set_ylim(-0.6, len(table) - 0.4)
-        axis.set_xlabel(title)
+        axis.set_xlabel(label)
     return figure

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from itertools import chain, zip_longest
 
 from parley.agents.persona import Persona, all_personas, parties, persona_set, set_name
@@ -13,7 +15,8 @@ def draw_people(personas: str, count: int, seed: int, study: str, option: str) -
     """Return `count` personas of a set (0: all), of each party in turn, in an order drawn with the seed, without variants.
 
     Personas with the same text, such as those of the Default, are one respondent: a model cannot tell them apart.
-    study: names the random stream. option: that which sets the count. Errors: UserError if the set has too few.
+    study: names the random stream. option: that which sets the count. Errors: UserError if the set has too
+    few, and as `check_names`.
     """
     folder, groups = persona_set(personas), []
     for party in parties(folder):
@@ -25,4 +28,12 @@ def draw_people(personas: str, count: int, seed: int, study: str, option: str) -
             f"the set {set_name(folder)} has {len(mixed)} personas: give at most --{option} {len(mixed)}, "
             "because the same persona twice is not two respondents"
         )
+    check_names(mixed)
     return tuple(mixed[: count or len(mixed)])
+
+
+def check_names(people: Iterable[Persona]) -> None:
+    """Errors: UserError if two personas of a party have one name, by which tables tell them apart."""
+    for (party, name), count in Counter((one.party, one.name) for one in people).items():
+        if count > 1:
+            raise UserError(f"{count} personas of {party} are called {name}: give each of them a name of its own")

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST
+from parley.analysis import disclaimers
+from parley.analysis.bootstrap import ALIKE, FEWEST, NO_VARIATION, too_few
+from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -49,7 +51,11 @@ def write_truthfulness(study: TruthfulnessStudy, ratings: pd.DataFrame, folder: 
     report.disclaim_models(study.llm)
     lost = ratings[ratings["rating"].isna()]
     report.missing(len(lost), len(ratings), "ratings are missing", count_table(lost["reason"]))
-    report.section("In short", "\n".join(f"- {line}" for line in findings(measured, labels)))
+    lines = findings(measured, labels, len(study.people))
+    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    if measured["alpha"].notna().any():
+        look = "Krippendorff's alpha", disclaimers.spec_label(study.llm), "Agreement of the crowd by dimension"
+        report.figure(dot_plot(measured, ["aspect"], "alpha", *look), "truthfulness", "Agreement of the crowd")
     report.section("By dimension")
     report.table(measured, ROWS)
     report.section("Correlations between mean ratings (Spearman's rho)")
@@ -58,20 +64,30 @@ def write_truthfulness(study: TruthfulnessStudy, ratings: pd.DataFrame, folder: 
     return report.write()
 
 
-def findings(measured: pd.DataFrame, labels: np.ndarray) -> list[str]:
-    """Return in sentences whether the crowd agrees, whether it agrees with experts, and which dimensions add something."""
+def findings(measured: pd.DataFrame, labels: np.ndarray, people: int) -> list[str]:
+    """Return in sentences whether the crowd agrees, whether it agrees with experts, and which dimensions add something.
+
+    people: who rated. One person alone is no crowd.
+    """
     overall, dimensions = measured.iloc[0], measured.iloc[1:]
-    lines = [_line("Agreement of the crowd on truthfulness overall (alpha)", overall, "alpha")]
-    if np.isfinite(labels).any():
-        lines.append(
-            _line("Agreement of mean ratings of truthfulness overall with the experts (rho)", overall, "expert")
-        )
-    else:
-        lines.append("Agreement with experts is unknown: the file has no labels.")
+    alone = "one person is no crowd" if people < 2 else ""
+    few = too_few("statement") if len(labels) < FEWEST else ""
+    labelled = int(np.isfinite(labels).sum())
+    reason = f"{labelled} statements with a label, fewer than {FEWEST}" if labelled else "the file has no labels"
+    lines = [
+        _line("Agreement of the crowd on truthfulness overall (alpha)", overall, "alpha", alone or few),
+        _line(
+            "Agreement of mean ratings of truthfulness overall with the experts (rho)",
+            overall,
+            "expert",
+            reason if labelled < FEWEST else "",
+        ),
+    ]
     sure = dimensions[dimensions["added_low"] > 0]
     judged = int(dimensions["added_low"].notna().sum())
     if not judged:
-        return [*lines, "What dimensions add to overall truthfulness is unknown: no interval."]
+        why = alone or few or "the crowd agrees too little, or nothing varies"
+        return [*lines, f"What dimensions add to overall truthfulness is unknown: {why}."]
     named = f" ({', '.join(sure['aspect'])})" if len(sure) else ""
     return [
         *lines,
@@ -79,13 +95,19 @@ def findings(measured: pd.DataFrame, labels: np.ndarray) -> list[str]:
     ]
 
 
-def _line(start: str, row: pd.Series, name: str) -> str:
-    if np.isnan(row[f"{name}_low"]):
-        found = "" if np.isnan(row[name]) else f" It is {format_number(row[name])} in these statements."
-        return f"{start} is unknown: too few statements, or no variation, so there is no interval.{found}"
-    value = format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
-    beyond = abs(row[name]) > row[f"{name}_null"] and (row[f"{name}_low"] > 0 or row[f"{name}_high"] < 0)
-    verdict = (
-        "more than by chance" if beyond and row[name] > 0 else "less than by chance" if beyond else "no sign of it"
-    )
-    return f"{start}: {value}; {format_number(row[f'{name}_null'])} for shuffled ratings: {verdict}."
+def _line(start: str, row: pd.Series, name: str, few: str) -> str:
+    """Return what a measure says of the whole. few: why it has no interval, if it has too few units."""
+    value, low, high, null = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_null"))
+    chance = f"{format_number(null)} for shuffled ratings"
+    if name == "expert" and not few and abs(value) > 1 - ALIKE and abs(value) > null:
+        order = "the same as" if value > 0 else "the reverse of"
+        return f"{start}: {format_number(value)}, so the order is {order} that of the experts; {chance}."
+    if np.isnan(low):
+        sample = "" if np.isnan(value) else f"; it is {format_number(value)} in these statements"
+        return f"{start} is unknown: {few or NO_VARIATION}{sample}."
+    found = f"{start}: {format_estimate(value, low, high)}"
+    if np.isnan(null):
+        return f"{found}. Whether this is chance is unknown: it cannot be computed for shuffled ratings."
+    beyond = abs(value) > null and (low > 0 or high < 0)
+    verdict = "more than by chance" if beyond and value > 0 else "less than by chance" if beyond else "no sign of it"
+    return f"{found}; {chance}: {verdict}."

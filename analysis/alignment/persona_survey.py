@@ -19,6 +19,7 @@ from parley.agents.persona import Persona, load_personas, parties, persona_set
 from parley.agents.society import DEFAULT, US, Society, load_society
 from parley.agents.topic import Probe, Topic, load_topic
 from parley.analysis.journaled_calls import check_manifest, run_journaled
+from parley.analysis.respondents import check_names
 from parley.llm.backends import identity_spec, open_spec
 from parley.llm.budget import NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar, Conversation, ask_all
@@ -43,7 +44,7 @@ class PersonaSurvey:
     society: str = US
 
     def people(self) -> list[Persona]:
-        """Return the personas without a variant, by party. Errors: UserError with fewer than two parties."""
+        """Return the personas without a variant, by party. Errors: UserError below two parties, and as `check_names`."""
         society = load_society(self.society)
         folder = persona_set(society.qualified(self.personas))
         named = [party for party in parties(folder) if party != DEFAULT and party in society.parties]
@@ -51,7 +52,9 @@ class PersonaSurvey:
             raise UserError(
                 f"the set {self.personas} has personas of fewer than two parties, so groups cannot be compared"
             )
-        return [one for party in named for one in load_personas(party, folder)]
+        people = [one for party in named for one in load_personas(party, folder)]
+        check_names(people)
+        return people
 
 
 def run_survey(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from parley.analysis.alignment.individuation import Measured, individuation, spr
 from parley.analysis.alignment.perception import perception_distances, perception_gaps, wide
 from parley.analysis.disclaimers import spec_label
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_table, estimate, format_number, number
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.report import Report
 from parley.llm.errors import UserError
 
@@ -68,6 +69,8 @@ def read_answers(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
             "correct it, or give the scale with --people-range"
         )
     about = table["about"].fillna("") if "about" in table.columns else ""
+    if not (about == "" if isinstance(about, str) else (about == "").any()):
+        raise UserError(f"{path} has only guesses: add the own answers of people, in rows with an empty about")
     answers = table.assign(about=about, answer=10 * (given - low) / (high - low), reason="")
     if (twice := answers.duplicated(["person", "group", "question", "about"])).any():
         row = int(np.flatnonzero(twice)[0])
@@ -139,15 +142,67 @@ def write(
             int(lost.sum()), len(table), f"answers of {source} are missing", count_table(table.loc[lost, "reason"])
         )
     report.data(measures=measures, **({"distances": distances} if parts else {}))
+    report.section("In short")
+    report.lines(f"- {line}" for line in findings(measures))
     report.section("Measures")
     report.table(measures, MEASURES)
     gaps = measures[measures["measure"].str.startswith("gap")]
     if len(gaps) and gaps["value"].notna().any():
-        figure = dot_plot(
-            gaps, ["source", "measure"], "value", "Seen as more extreme (points)", spec_label(spec) if spec else title
-        )
-        report.figure(figure, "stereotypes", "How far groups are seen as more extreme than they are")
+        caption, about = spec_label(spec) if spec else title, "How far groups are seen as more extreme than they are"
+        figure = dot_plot(gaps, ["source", "measure"], "value", "Seen as more extreme (points)", caption, about)
+        report.figure(figure, "stereotypes", about)
     if parts:
         report.section("How a group is seen, against how it answers")
         report.table(distances, DISTANCES)
     return report.write()
+
+
+VERDICTS: Mapping[str, tuple[str, str, str]] = {
+    "share of groups": ("groups differ", "groups differ less than by chance", "groups do not clearly differ"),
+    "slope on groups": (
+        "groups of personas are farther apart than groups of people",
+        "groups of personas are less far apart than groups of people",
+        "groups of personas are not clearly more or less far apart than groups of people",
+    ),
+    "spread within groups (people": (
+        "personas of a group differ more than people of a group",
+        "personas of a group differ less than people of a group",
+        "personas of a group do not clearly differ more or less than people of a group",
+    ),
+    "spread within groups (without": (
+        "after the interview personas of a group differ more",
+        "after the interview personas of a group differ less",
+        "after the interview personas of a group do not clearly differ more or less",
+    ),
+    "individuation": (
+        "personas answer like their own person",
+        "personas answer unlike their own person",
+        "personas do not clearly answer like their own person",
+    ),
+    "gap: out-group minus own group": (
+        "the other group is exaggerated",
+        "the own group is exaggerated",
+        "neither group is clearly exaggerated",
+    ),
+}
+"""What is said of a measure above its null, below it, and not clearly apart from it."""
+
+
+def findings(measures: pd.DataFrame) -> list[str]:
+    """Return what came out as sentences: one for each measure of VERDICTS, in the order of the table."""
+    lines = []
+    for row in measures.to_dict("records"):
+        words = next((words for start, words in VERDICTS.items() if row["measure"].startswith(start)), None)
+        if words:
+            lines.append(_finding(row, words))
+    return lines
+
+
+def _finding(row: Mapping[Any, Any], words: tuple[str, str, str]) -> str:
+    lead = "" if row["measure"].endswith(", people") else f"{str(row['source']).capitalize()}: "
+    if np.isnan(row["low"]):
+        return f"{lead}{row['measure']} is unknown: {row['reason']}."
+    by_chance = row["p"] >= 0.05 or row["low"] <= row["null"] <= row["high"]
+    verdict = words[2] if by_chance else words[0] if row["low"] > row["null"] else words[1]
+    size = f"{row['measure']}: {format_estimate(row['value'], row['low'], row['high'])}"
+    return f"{lead}{verdict if lead else verdict.capitalize()}; {size}, and {format_number(row['null'])} without an effect."

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import add_people, ask_questions
 from parley.model import cli
-from parley.model.arguments import model_from_args, shared_budget, society_from_args
-from parley.model.cli import Parser, add_option, positive
-from parley.model.progress import bar
+from parley.model.arguments import model_from_args, society_from_args
+from parley.model.cli import Parser, add_option
 
 EXAMPLES = """conjoint candidates --llm oracle,worth=age/52:0.1
 conjoint design.toml --llm openai:gpt-4o-mini --people people.csv"""
@@ -29,10 +29,7 @@ def conjoint_parser() -> Parser:
     about = "the design: candidates or kandidaten (those of Parley), or a .toml file of your own"
     add_option(parser, "DESIGN", about, nargs="?", default="candidates")
     add_option(parser, "--people FILE", "a CSV with choices of people, to compare with (docs/conjoint.md)", Path)
-    add_option(parser, "--personas SET", "name of the set of personas that answer", default="voters")
-    add_option(
-        parser, "--respondents N", "number of personas, of each party in turn (default: all of the set)", positive
-    )
+    add_people(parser, "respondents")
     return parser
 
 
@@ -42,10 +39,8 @@ def conjoint(words: Sequence[str]) -> int:
     from parley.agents.conjoint_design import load_design
     from parley.analysis.conjoint.people import read_choices
     from parley.analysis.conjoint.report import write_conjoint
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.analysis.studies.conjoint import ConjointStudy
     from parley.llm.backends import check_spec
-    from parley.model.scenario_run import lock_folder
 
     design, spec = load_design(options.design), model_from_args(options)
     check_spec(spec)
@@ -53,17 +48,5 @@ def conjoint(words: Sequence[str]) -> int:
     study = ConjointStudy(design, spec, personas, options.respondents or 0, options.seed)
     people = read_choices(options.people, design) if options.people else None
     planned = f"{len(study.people):,} respondents, {len(study.tasks):,} pairs, {2 * len(study.tasks):,} calls"
-    if options.dry_run:
-        print(planned)
-        return 0
-    folder = results_folder(options, "conjoint")
-    print_paths(folder=folder, calls=planned)
-    spending = shared_budget(options, folder, spec)
-    with lock_folder(folder):
-        check_manifest(folder / "conjoint.json", study.to_dict(), "conjoint experiment")
-        desk = CallDesk(folder, bar, options.keep_going, spending)
-        choices = study.run(desk)
-        print(desk.tally.line)
-        report = write_conjoint(study, choices, folder, people)
-    print_paths(report=report, table=folder / "choices.csv")
-    return 0
+    write = partial(write_conjoint, study, people=people)
+    return ask_questions(options, "conjoint", study, planned, "conjoint experiment", write)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.analysis.commands.runs import ask_questions, split_names
 from parley.model import cli
-from parley.model.arguments import model_from_args, shared_budget
+from parley.model.arguments import model_from_args
 from parley.model.cli import Parser, add_option, positive
-from parley.model.progress import bar
 
 if TYPE_CHECKING:
     from parley.analysis.distributions.asking import DistributionStudy
@@ -54,23 +54,10 @@ def distributions(words: Sequence[str]) -> int:
     groups, most = len({row.group.name for row in table.rows}), study.calls * study.samples
     asked = f"{len(table.questions):,} questions, {groups:,} groups"
     planned = f"{asked}: {study.calls:,} calls, or {most:,} if the model gives no probabilities"
-    if options.dry_run:
-        print(planned)
-        return 0
     from parley.analysis.distributions.report import write_distributions
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
-    from parley.model.scenario_run import lock_folder
 
-    folder = results_folder(options, "distributions")
-    spending = shared_budget(options, folder, study.llm)
-    print_paths(folder=folder, calls=planned)
-    with lock_folder(folder):
-        check_manifest(folder / "distributions.json", study.to_dict(), "set of answers")
-        desk = CallDesk(folder, bar, options.keep_going, spending)
-        answers = study.ask(desk)
-        print(desk.tally.line)
-        print_paths(report=write_distributions(study, answers, folder), figure=folder / "distributions.png")
-    return 0
+    write = partial(write_distributions, study)
+    return ask_questions(options, "distributions", study, planned, "set of answers", write)
 
 
 def study_from_args(options: argparse.Namespace) -> DistributionStudy:

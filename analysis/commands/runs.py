@@ -6,19 +6,28 @@ import argparse
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, model_from_args, scenario_from_args, study_budgets
-from parley.model.cli import Parser
-from parley.model.progress import Progress, summary_line
+from parley.model.arguments import (
+    budgets_from_args,
+    model_from_args,
+    scenario_from_args,
+    shared_budget,
+    study_budgets,
+)
+from parley.model.cli import Parser, add_option, positive
+from parley.model.progress import Progress, bar, summary_line
 
 if TYPE_CHECKING:
+    from parley.analysis.journaled_calls import CallDesk
     from parley.analysis.tables import Tables
     from parley.llm.budget import Budget, Ledger
     from parley.llm.request import Backend
     from parley.model.scenario import Scenario
+
+Answers = TypeVar("Answers", covariant=True)
 
 
 def print_paths(**paths: object) -> None:
@@ -130,3 +139,56 @@ def each_condition(
     for name, settings in conditions.items():
         tables[name] = yield base.with_settings(settings)
     return tables
+
+
+class Questions(Protocol[Answers]):
+    """A study that asks a model outside of debates, such as a conjoint experiment."""
+
+    @property
+    def llm(self) -> str:
+        """The model that is asked."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what identifies the study on any machine."""
+
+    def run(self, desk: CallDesk) -> Answers:
+        """Ask all questions. Errors: Unreadable, BudgetSpent."""
+
+
+def ask_questions(
+    options: argparse.Namespace,
+    name: str,
+    study: Questions[Answers],
+    planned: str,
+    kind: str,
+    write: Callable[[Answers, Path], Path],
+) -> int:
+    """Ask all questions of a study in the folder of --out, and write its report; with --dry-run only print what is planned.
+
+    name: of the command, its manifest and its figure. planned: the number of questions and calls. kind: what the folder holds,
+    for the message about a folder of something else. write: writes the report into the folder, and returns its path.
+    """
+    if options.dry_run:
+        print(planned)
+        return 0
+    from parley.analysis.journaled_calls import CallDesk, check_manifest
+    from parley.model.scenario_run import lock_folder
+
+    folder = results_folder(options, name)
+    spending = shared_budget(options, folder, study.llm)
+    print_paths(folder=folder, calls=planned)
+    with lock_folder(folder):
+        check_manifest(folder / f"{name}.json", study.to_dict(), kind)
+        desk = CallDesk(folder, bar, options.keep_going, spending)
+        answers = study.run(desk)
+        print(desk.tally.line)
+        report, figure = write(answers, folder), folder / f"{name}.png"
+    print_paths(report=report, **({"figure": figure} if figure.exists() else {}))
+    return 0
+
+
+def add_people(parser: Parser, count: str, usual: int | None = None) -> None:
+    """Add the options that say which personas answer. count: the option with their number; usual: its default (None: all)."""
+    add_option(parser, "--personas SET", "name of the set of personas that answer", default="voters")
+    about = f"number of personas, of each party in turn{'' if usual else ' (default: all of the set)'}"
+    add_option(parser, f"--{count} N", about, positive, usual)

@@ -47,9 +47,13 @@ def stereotypes_parser() -> Parser:
 def stereotypes(words: Sequence[str]) -> int:
     """Run `run.py stereotypes`."""
     options = stereotypes_parser().parse_args(words)
+    import pandas as pd
+
+    from parley.agents.life_interview import life_questions
     from parley.agents.persona_generator import in_backstories
     from parley.analysis.alignment import stereotypes as report
     from parley.analysis.alignment.persona_survey import PersonaSurvey, check_topics_of, run_survey
+    from parley.analysis.journaled_calls import missing_lines
     from parley.llm.journal import shared_ledger
     from parley.model.scenario_run import JOURNAL
 
@@ -66,14 +70,18 @@ def stereotypes(words: Sequence[str]) -> int:
         topics = check_topics_of(society, split_names(options.topic), in_backstories(society))
         surveys = {report.PLAIN: PersonaSurvey(title, topics, 0, options.seed, society.name)}
         if options.interview:
+            life_questions(society.language, options.interview)  # refuses more than there are
             surveys[report.INTERVIEW] = PersonaSurvey(title, topics, options.interview, options.seed, society.name)
         surveys[report.PLAIN].people()  # refuses before anything is asked
         (budget,), folder = budgets_from_args(options, spec), results_folder(options, "stereotypes")
+        print_paths(folder=folder)
         places = {report.PLAIN: folder / "plain", report.INTERVIEW: folder / "interview"}
         ledger = shared_ledger(budget, [(places[source] / JOURNAL, budget) for source in surveys])
         answers = {
             source: run_survey(one, spec, places[source], bar, budget, ledger) for source, one in surveys.items()
         }
+        every = pd.concat(answers.values())
+        print(missing_lines(every[["answer"]], every["reason"], "answers"))
     if people is not None:
         report.check_common(next(iter(answers.values())), people, options.people)
     page = report.write(answers, people, title, spec, options.seed, folder)

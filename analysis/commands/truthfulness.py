@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import add_people, ask_questions
 from parley.model import cli
-from parley.model.arguments import model_from_args, shared_budget, society_from_args
-from parley.model.cli import Parser, add_option, positive
-from parley.model.progress import bar
+from parley.model.arguments import model_from_args, society_from_args
+from parley.model.cli import Parser, add_option
 
 
 def truthfulness_parser() -> Parser:
@@ -24,8 +24,7 @@ def truthfulness_parser() -> Parser:
         cli.dry_run("print the number of ratings, and stop: no model is called"),
     )
     add_option(parser, "FILE", "a CSV with the columns statement, speaker and, if there are any, label", Path)
-    add_option(parser, "--personas SET", "name of the set of personas that rate", default="voters")
-    add_option(parser, "--crowd N", "number of personas, of each party in turn", positive, 20)
+    add_people(parser, "crowd", 20)
     return parser
 
 
@@ -33,11 +32,9 @@ def truthfulness(words: Sequence[str]) -> int:
     """Run `run.py truthfulness`."""
     options = truthfulness_parser().parse_args(words)
     from parley.agents.crowd import ASPECTS, read_statements
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.analysis.studies.truthfulness import TruthfulnessStudy
     from parley.analysis.truthfulness_report import write_truthfulness
     from parley.llm.backends import check_spec
-    from parley.model.scenario_run import lock_folder
 
     statements, spec = read_statements(options.file), model_from_args(options)
     check_spec(spec)
@@ -45,17 +42,4 @@ def truthfulness(words: Sequence[str]) -> int:
     study = TruthfulnessStudy(statements, spec, personas, options.crowd, options.seed)
     calls = len(ASPECTS) * len(statements) * len(study.people)
     planned = f"{len(statements):,} statements, {len(study.people):,} personas, {calls:,} calls"
-    if options.dry_run:
-        print(planned)
-        return 0
-    folder = results_folder(options, "truthfulness")
-    print_paths(folder=folder, calls=planned)
-    spending = shared_budget(options, folder, spec)
-    with lock_folder(folder):
-        check_manifest(folder / "truthfulness.json", study.to_dict(), "set of ratings")
-        desk = CallDesk(folder, bar, options.keep_going, spending)
-        ratings = study.run(desk)
-        print(desk.tally.line)
-        report = write_truthfulness(study, ratings, folder)
-    print_paths(report=report, table=folder / "ratings.csv")
-    return 0
+    return ask_questions(options, "truthfulness", study, planned, "set of ratings", partial(write_truthfulness, study))

@@ -27,6 +27,8 @@ EFFECTS = [
 SMALLEST = 1e-9
 """A standard error below this is rounding: nothing varies."""
 EXCHANGES = 999
+FEWEST_EXCHANGED = 6
+"""Respondents that a verdict on exchanged choices needs: of five, 2 of 32 exchanges always give as large an AMCE (p > .05)."""
 
 
 class ExchangeTest(NamedTuple):
@@ -138,7 +140,7 @@ def exchange_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.
     """Return whether choices depend on any attribute: the largest AMCE beside those of exchanged choices.
 
     Each draw takes respondents by the toss of a coin, and gives the choices of each one taken to the other profile of each pair.
-    So tastes of single respondents do not count as an effect on average. Below `FEWEST` respondents p is NaN.
+    So tastes of single respondents do not count as an effect on average. Below `FEWEST_EXCHANGED` respondents p is NaN.
     """
     known = known_choices(choices)
     weights = [row for name in design.attributes for row in _effect_weights(known, design, name)]
@@ -147,7 +149,7 @@ def exchange_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.
     codes, people = known["respondent"].factorize()
     parts = pd.DataFrame((np.vstack(weights) * (known["chosen"].to_numpy(dtype=float) - 0.5)).T).groupby(codes).sum()
     largest = float(np.abs(parts.sum()).max())
-    if len(people) < FEWEST:
+    if len(people) < FEWEST_EXCHANGED:
         return ExchangeTest(largest, math.nan, math.nan)
     null = np.abs(rng.choice([-1.0, 1.0], (EXCHANGES, len(people))) @ parts.to_numpy()).max(axis=1)
     p = (1 + float(np.sum(null >= largest - SMALLEST))) / (EXCHANGES + 1)
@@ -163,11 +165,19 @@ def _effect_weights(known: pd.DataFrame, design: ConjointDesign, attribute: str)
 
 
 def position_bias(choices: pd.DataFrame) -> dict[str, float]:
-    """Return how often a profile is chosen when it is shown as A: the mean over respondents, with its interval; 0.5: no bias."""
+    """Return how often a profile is chosen when it is shown as A: share (the mean over respondents), low, high, respondents.
+
+    0.5: no bias.
+    """
     known = choices.dropna(subset=["in_a"])
     means = known["in_a"].groupby(known["respondent"]).mean().to_numpy(dtype=float)
     low, high = mean_interval(means)
-    return {"share": float(means.mean()) if len(means) else math.nan, "low": low, "high": high}
+    return {
+        "share": float(means.mean()) if len(means) else math.nan,
+        "low": low,
+        "high": high,
+        "respondents": len(means),
+    }
 
 
 def compare_effects(personas: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:

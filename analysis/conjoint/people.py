@@ -15,8 +15,8 @@ KEYS = ["respondent", "task", "profile"]
 def read_choices(path: Path, design: ConjointDesign) -> pd.DataFrame:
     """Return one row per profile: respondent, task, profile, the attributes, chosen (NaN: missing, in both rows of the task).
 
-    Errors: UserError on a file that cannot be read, a missing column, a level that the design does not have, a task without two
-    profiles, and a task whose two choices do not add up to 1.
+    Errors: UserError on a file that cannot be read or is empty, a missing column, a level that the design does not have, a task
+    without two profiles, and a task whose two choices do not add up to 1.
     """
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
@@ -27,6 +27,8 @@ def read_choices(path: Path, design: ConjointDesign) -> pd.DataFrame:
     needed = [*KEYS, *design.attributes, "chosen"]
     if lost := [name for name in needed if name not in table.columns]:
         raise UserError(f"{path} lacks the column {lost[0]}: it needs {', '.join(needed)}")
+    if table.empty:
+        raise UserError(f"{path} has no choices: it needs two rows for each pair that was shown to a person")
     for name, levels in design.attributes.items():
         if wrong := sorted(set(table[name]) - set(levels)):
             raise unknown_name(f"level of {name} in {path}", wrong[0], levels)

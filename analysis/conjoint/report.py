@@ -10,10 +10,11 @@ import pandas as pd
 
 from parley.agents.conjoint_design import ConjointDesign
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST
+from parley.analysis.bootstrap import FEWEST, too_few
 from parley.analysis.conjoint.best_profile import EVEN, BestProfile, best_profile
 from parley.analysis.conjoint.effects import (
     EXCHANGES,
+    FEWEST_EXCHANGED,
     ExchangeTest,
     compare_effects,
     estimate_effects,
@@ -76,8 +77,8 @@ def write_conjoint(
     report.section("In short", "\n".join(f"- {line}" for line in lines))
     if len(answered):
         shown = effects[~effects["baseline"]]
-        title, caption = "AMCE (share of choices)", disclaimers.spec_label(study.llm)
-        report.figure(dot_plot(shown, ["attribute", "level"], "amce", title, caption), "conjoint", "AMCE of each level")
+        look = "AMCE (difference in probability)", disclaimers.spec_label(study.llm), "Effect of each level on choices"
+        report.figure(dot_plot(shown, ["attribute", "level"], "amce", *look), "conjoint", "AMCE of each level")
     report.section("Levels")
     report.table(effects, LEVELS)
     if people is not None:
@@ -96,7 +97,8 @@ def summarise(choices: pd.DataFrame, design: ConjointDesign, seed: int) -> list[
 def exchange_line(test: ExchangeTest) -> str:
     """Return whether choices depend on any attribute."""
     if np.isnan(test.p):
-        return f"Whether choices depend on the attributes is unknown: it needs {FEWEST} respondents."
+        reason = "no pair has an answer" if np.isnan(test.largest) else f"fewer than {FEWEST_EXCHANGED} respondents"
+        return f"Whether choices depend on the attributes is unknown: {reason}."
     depend = (
         "Choices depend on the attributes"
         if test.p < 0.05
@@ -115,7 +117,8 @@ def best_lines(best: BestProfile) -> list[str]:
         return ["The best profile is unknown: no pair has an answer."]
     named = ", ".join(f"{name}: {level}" for name, level in best.levels.items())
     if not best.picked:
-        return [f"The best profile ({named}) is a guess: fewer than {2 * FEWEST} respondents, so nothing checks it."]
+        few = f"fewer than {2 * FEWEST} respondents"
+        return [f"Which profile is the best is unknown: {few}; in these choices it has {named}."]
     same = [name for name, level in best.levels.items() if best.picked.get(name) == level]
     share = format_estimate(best.share, best.low, best.high, 3)
     if np.isnan(best.low):
@@ -135,12 +138,19 @@ def best_lines(best: BestProfile) -> list[str]:
 
 
 def position_line(choices: pd.DataFrame) -> str:
-    """Return how often a profile is chosen because it is shown first."""
+    """Return whether a profile is chosen because it is shown first."""
     bias = position_bias(choices)
+    low, high = bias["low"], bias["high"]
+    subject = "Whether the position of a profile changes choices is unknown"
     if np.isnan(bias["share"]):
-        return "The effect of the position is unknown: no pair has an answer in both orders."
-    share = format_estimate(bias["share"], bias["low"], bias["high"], 3)
-    return f"Position: over both orders of each pair, A is chosen with a probability of {share}; 0.500 without a position bias."
+        return f"{subject}: no pair has an answer in both orders."
+    share = f"A is chosen with a probability of {format_estimate(bias['share'], low, high, 3)}"
+    if bias["respondents"] < FEWEST:
+        return f"{subject}: {too_few('respondent')}; {share}."
+    if np.isnan(low):
+        return f"Position: over both orders of each pair, {share} by every respondent; without a position bias it is 0.500."
+    verdict = "A is preferred" if low > EVEN else "B is preferred" if high < EVEN else "no clear position bias"
+    return f"Position: over both orders of each pair, {share}: {verdict}. Without a position bias it is 0.500."
 
 
 def _add_people(report: Report, study: ConjointStudy, effects: pd.DataFrame, people: pd.DataFrame) -> None:

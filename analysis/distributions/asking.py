@@ -63,7 +63,7 @@ class DistributionStudy:
         """How many distributions are asked for: one for each row, and one for each question without a group."""
         return len(self.table.rows) + len(self.table.questions)
 
-    def ask(self, desk: CallDesk, backend: Backend | None = None) -> StudyAnswers:
+    def run(self, desk: CallDesk, backend: Backend | None = None) -> StudyAnswers:
         """Return all answers. backend: the model, if it is open. Errors: Unreadable, BudgetSpent."""
         questions = self.table.questions
         asked: list[tuple[str, tuple[str, ...], Group | None]] = [(*row.asked, row.group) for row in self.table.rows]

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from parley.agents.respondent import Group
@@ -142,25 +143,39 @@ def read_opinion_qa(folder: Path) -> SurveyTable:
     """
     if missing := [name for name in WAVE_FILES if not (folder / name).is_file()]:
         raise UserError(f"{folder} lacks {missing[0]}: a wave of OpinionQA has {', '.join(WAVE_FILES)}")
-    info, metadata = (pd.read_csv(folder / name, keep_default_na=False) for name in WAVE_FILES[:2])
-    people = pd.read_csv(folder / WAVE_FILES[2], low_memory=False)
+    info, metadata, people = (_read_csv(folder / name) for name in WAVE_FILES)
     weights = [name for name in people.columns if str(name).startswith("WEIGHT_W")]
     if len(weights) != 1:
         raise UserError(
             f"{folder / WAVE_FILES[2]} has {len(weights)} columns WEIGHT_W...: leave in the one of this wave"
         )
-    for name, needed in (
-        ("info.csv", ("key", "question", "references", "option_ordinal")),
-        ("metadata.csv", ("key", "options")),
+    for name, table, needed in (
+        ("info.csv", info, ("key", "question", "references", "option_ordinal")),
+        ("metadata.csv", metadata, ("key", "options")),
     ):
-        table = info if name == "info.csv" else metadata
         if lacking := [column for column in needed if column not in table.columns]:
             raise UserError(f"{folder / name} lacks the column {lacking[0]}")
-    people = people.rename(columns={weights[0]: "weight"})
+    people = people.assign(weight=_weights(people[weights[0]], folder / WAVE_FILES[2]))
     attributes = {
         str(key): _literal(options) for key, options in zip(metadata["key"], metadata["options"], strict=True)
     }
     return make_table(_opinion_rows(info, people, attributes), OPINION, folder)
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Return a table of texts. Errors: UserError for a file that cannot be read."""
+    try:
+        return pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path} as a table (.csv): {error}") from error
+
+
+def _weights(column: pd.Series, path: Path) -> pd.Series:
+    """Return the weights of people as numbers; an empty weight is 0. Errors: UserError for a weight that is none."""
+    weights = pd.to_numeric(column.str.strip().replace("", "0"), errors="coerce")
+    if (wrong := column[~(weights >= 0) | np.isinf(weights)]).any():
+        raise UserError(f"{path}: the weight {wrong.iloc[0]!r} is no number of 0 or more")
+    return weights
 
 
 def _opinion_rows(info: pd.DataFrame, people: pd.DataFrame, attributes: Mapping[str, Any]) -> Iterator[SurveyRow | str]:
@@ -172,6 +187,9 @@ def _opinion_rows(info: pd.DataFrame, people: pd.DataFrame, attributes: Mapping[
         options = tuple(str(option).strip() for option in references[: len(ordinal)])
         if fault := option_fault(options):
             yield fault
+            continue
+        if not all(isinstance(place, int | float) for place in ordinal):
+            yield "a place on a scale that is no number"
             continue
         values = tuple(map(float, ordinal)) if len(set(ordinal)) > 1 else ()
         answered = people[people[key].isin(references[: len(ordinal)])]

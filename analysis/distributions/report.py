@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import too_few
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, too_few
 from parley.analysis.distributions.asking import SAMPLED, DistributionStudy, StudyAnswers
 from parley.analysis.distributions.measures import (
     CONDITIONS,
@@ -55,13 +55,13 @@ NAMING: Mapping[str, tuple[str, str, str, str]] = {
     "steerability": (
         "Naming the group brings the answers nearer to that group",
         "Naming the group takes the answers farther from that group",
-        "Naming the group shows no clear effect on the distance from that group",
+        "Naming the group does not clearly change the distance from that group",
         "Naming the group does not change the distance from that group in any question",
     ),
     "own_group": (
         "The answers for a group fit that group better than the answers for other groups do",
         "The answers for a group fit that group worse than the answers for other groups do",
-        "The answers for a group fit that group no clearly better than the answers for other groups do",
+        "The answers for a group do not clearly fit that group better than the answers for other groups do",
         "The answers for a group fit that group exactly as well as the answers for other groups do",
     ),
 }
@@ -179,7 +179,8 @@ def _score_line(row: pd.Series, rows: pd.DataFrame) -> str:
     if np.allclose((rows[f"{TVD}_{NAMED}"] - rows[f"{TVD}_{UNIFORM}"]).dropna(), 0.0):
         return f"The score is {shown} over {over}: in each of them exactly that of even shares."
     if pd.isna(row["score_low"]):
-        return f"The score is {shown} over {over}; no interval, so no verdict. Even shares score 0."
+        reason = too_few("question") if row["questions"] < FEWEST else NO_VARIATION
+        return f"Whether the score is above that of even shares (0) is unknown: {reason}; it is {shown} over {over}."
     side = "above" if row["score_low"] > 0 else "below" if row["score_high"] < 0 else "not clearly apart from"
     return f"The score is {shown} over {over}: {side} that of even shares, which is 0."
 
@@ -199,7 +200,7 @@ def _naming_line(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
     if pd.isna(row["value_low"]):
         return f"{_subject(str(row['measure']))} is unknown: {too_few('question')}; the difference is {shown} ({over})."
     verdict = nearer if row["value_low"] > 0 else farther if row["value_high"] < 0 else unclear
-    return f"{verdict}: by {shown} of total variation ({over})."
+    return f"{verdict}: {'' if verdict == unclear else 'by '}{shown} of total variation ({over})."
 
 
 def _subject(measure: str) -> str:
@@ -215,7 +216,8 @@ def draw(scores: pd.DataFrame, entropies: pd.DataFrame, groups: pd.DataFrame, ll
         f"{disclaimers.spec_label(llm)}. Bars: 95% intervals over questions; 0: even shares; 100: the shares of people"
     )
     few = f"; {len(shown)} of {len(groups)} groups" if len(shown) < len(groups) else ""
-    with new_figure(7.0, 2.4 + 0.11 * len(shown), f"{note}{few}") as drawn:
+    title = "How near the answers are to those of people"
+    with new_figure(7.0, 2.4 + 0.11 * len(shown), f"{note}{few}", title=title) as drawn:
         left, middle, right = drawn.subplots(1, 3)
         order = [name for name in (KNOWN, SECOND, NAMED, UNNAMED, OTHER) if name in set(scores["condition"])]
         part = scores.set_index("condition").loc[order[::-1]].reset_index()

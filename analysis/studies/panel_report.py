@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number
 from parley.analysis.report import Report
@@ -39,12 +40,9 @@ def write_panel(answers: pd.DataFrame, panel: Panel, spec: str, folder: Path, da
     report.missing(int(lost.sum()), len(answers), "answers are missing", count_table(answers["reason"][lost]))
     report.section("In short", "\n".join(f"- {line}" for line in sentences(rows, gap)))
     report.section("Stability")
-    caption = "Share of equal answers minus that of strangers"
-    report.figure(
-        dot_plot(rows, ["condition"], "excess", "more equal answers than strangers (share)", caption),
-        "stability",
-        caption,
-    )
+    title, caption = "Stability of answers between waves", "Share of equal answers minus that of strangers"
+    drawn = dot_plot(rows, ["condition"], "excess", "Equal answers beyond chance (share)", caption, title)
+    report.figure(drawn, "stability", caption)
     report.table(rows, STABILITY)
     return report.write()
 
@@ -53,12 +51,11 @@ def sentences(rows: pd.DataFrame, gap: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence per condition, and one on what the own history changes."""
     for row in rows.to_dict("records"):
         if not np.isfinite(row["excess_low"]):
-            yield f"{row['condition']}: whether answers are stable is unknown: {row['reason'] or 'no variation'}."
+            yield f"{row['condition']}: whether answers are stable is unknown: {row['reason'] or NO_VARIATION}."
             continue
         size = f"{row['same']:.0%} of answers stay the same, {row['strangers']:.0%} between strangers"
         if row["excess_low"] > 0:
-            party = "more than" if row["beyond_low"] > 0 else "not clearly more than"
-            yield f"{row['condition']}: {size}. That is {party} between people of one party ({row['partners']:.0%})."
+            yield f"{row['condition']}: {size}: answers are more stable than chance. {_party_line(row)}"
         else:
             yield f"{row['condition']}: {size}: answers are not clearly more stable than chance."
     if gap["difference"] == 0 and not gap["reason"].startswith("fewer"):
@@ -71,6 +68,17 @@ def sentences(rows: pd.DataFrame, gap: Mapping[str, Any]) -> Iterator[str]:
     way = "more" if ends[1] > 0 else "less" if ends[2] < 0 else "not clearly more or less"
     span = f"{ends[0]:+.0f} points ({ends[1]:+.0f} to {ends[2]:+.0f})"
     yield f"With the own history in the prompt, answers are {way} stable: {span}."
+
+
+def _party_line(row: Mapping[Any, Any]) -> str:
+    """Return whether answers stay the same more often than two people of one party agree."""
+    subject = "Whether they are more alike than those of two people of one party is unknown"
+    if not np.isfinite(row["partners"]):
+        return f"{subject}: no party has two people."
+    between = f"between people of one party ({row['partners']:.0%})"
+    if not np.isfinite(row["beyond_low"]):
+        return f"{subject}: {NO_VARIATION}."
+    return f"That is {'more than' if row['beyond_low'] > 0 else 'not clearly more than'} {between}."
 
 
 STABILITY: Mapping[str, Column] = {

@@ -63,7 +63,8 @@ def stability(table: pd.DataFrame) -> dict[str, Any]:
 
         row |= {name: _chance(packed, party), **_estimate(packed, statistic, gap)}
     row |= _correlation(packed) if _is_numeric(table) else dict.fromkeys(("r", "r_low", "r_high"), np.nan)
-    return row | {"reason": FEW if row["people"] < FEWEST else ""}
+    few = FEW if row["people"] < FEWEST else ""
+    return row | {"reason": few if row["compared"] else "no question has answers in two neighbouring waves"}
 
 
 def _packed(table: pd.DataFrame) -> tuple[Floats, int]:

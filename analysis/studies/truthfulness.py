@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import spearmanr
+from scipy.stats import rankdata
 
 from parley.agents.crowd import ASPECTS, DIMENSIONS, OVERALL, SCALE, Statement, compose_rating
 from parley.agents.persona import Persona
 from parley.agents.scales import Reading, read_rating
 from parley.agents.society import load_society
 from parley.agents.topic import scales
-from parley.analysis.bootstrap import FEWEST, Floats, interval, nanmean
+from parley.analysis.bootstrap import FEWEST, Ends, Floats, interval, nanmean
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.respondents import draw_people
 from parley.llm.backends import identity_spec
@@ -90,8 +90,15 @@ def alpha(ratings: Floats) -> tuple[float, float, float]:
     ratings: (statements, people); NaN: missing. Source: Krippendorff 2011, section on interval data.
     """
     sums = _pair_sums(ratings)
+    sums = sums[sums[:, 0] > 0]
     value = float(_alpha(sums.sum(axis=0))) if len(sums) else math.nan
-    return value, *interval(sums, lambda drawn: _alpha(drawn.sum(axis=-2)))
+    return value, *_at_most_one(interval(sums, lambda drawn: _alpha(drawn.sum(axis=-2))))
+
+
+def _at_most_one(ends: Ends) -> Ends:
+    """Return an interval that does not reach beyond 1, the largest value that is possible."""
+    low, high = ends
+    return min(low, 1.0), min(high, 1.0)
 
 
 def alpha_value(ratings: Floats) -> float:
@@ -100,9 +107,10 @@ def alpha_value(ratings: Floats) -> float:
 
 
 def _pair_sums(ratings: Floats) -> Floats:
-    known = ratings[np.isfinite(ratings).sum(axis=1) > 1]
-    n, x, xx = np.isfinite(known).sum(axis=1), np.nansum(known, axis=1), np.nansum(known**2, axis=1)
-    return np.column_stack([n, x, xx, 2 * (n * xx - x * x) / np.maximum(n - 1, 1)])
+    """Return (..., statements, 4) sums over people: n, x, xx, squared differences; all 0 below two ratings."""
+    n, x, xx = np.isfinite(ratings).sum(axis=-1), np.nansum(ratings, axis=-1), np.nansum(ratings**2, axis=-1)
+    sums = np.stack([n, x, xx, 2 * (n * xx - x * x) / np.maximum(n - 1, 1)], axis=-1)
+    return np.where((n > 1)[..., None], sums, 0.0)
 
 
 def _alpha(sums: Floats) -> Floats:
@@ -122,7 +130,7 @@ def rank_correlation(x: Floats, y: Floats) -> tuple[float, float, float]:
     x, y, n = x[both], y[both], int(both.sum())
     if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return math.nan, math.nan, math.nan
-    rho = float(spearmanr(x, y).statistic)
+    rho = float(np.corrcoef(rankdata(x), rankdata(y))[0, 1])
     if n < FEWEST or abs(rho) > 1 - 1e-9:
         return rho, math.nan, math.nan
     reach = 1.96 * math.sqrt((1 + rho * rho / 2) / (n - 3))
@@ -141,7 +149,7 @@ def added(cube: Cube, aspect: int) -> tuple[float, float, float]:
     sums = sums[np.isfinite(sums).all(axis=1)]
     if not len(sums):
         return math.nan, math.nan, math.nan
-    return float(_unshared(sums[None])[0]), *interval(sums, _unshared)
+    return float(_unshared(sums[None])[0]), *_at_most_one(interval(sums, _unshared))
 
 
 def _between(x: Floats, y: Floats) -> Floats:
@@ -159,10 +167,11 @@ def _unshared(sums: Floats) -> Floats:
         return np.asarray(np.where((own > 1e-9) & (overall > 1e-9), 1 - both**2 / (own * overall), np.nan))
 
 
-def _shuffled(ratings: Floats, labels: Floats, rng: np.random.Generator) -> tuple[float, float]:
-    """Return alpha and the correlation with the labels after the ratings of each person were dealt anew among statements."""
-    dealt = rng.permuted(ratings, axis=0)
-    return float(alpha_value(dealt)), rank_correlation(row_means(dealt), labels)[0]
+def _shuffled(ratings: Floats, labels: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return (SHUFFLES,) alphas and correlations with the labels, with each person's ratings dealt anew among statements."""
+    dealt = rng.permuted(np.tile(ratings, (SHUFFLES, 1, 1)), axis=1)
+    correlated = [rank_correlation(means, labels)[0] for means in nanmean(dealt, -1)]
+    return _alpha(_pair_sums(dealt).sum(axis=-2)), np.array(correlated)
 
 
 def row_means(ratings: Floats) -> Floats:
@@ -179,13 +188,13 @@ def measure(cube: Cube, labels: Floats, rng: np.random.Generator) -> pd.DataFram
     for number, aspect in enumerate(ASPECTS):
         ratings = cube[number]
         means = row_means(ratings)
-        null = np.array([_shuffled(ratings, labels, rng) for _ in range(SHUFFLES)])
+        null = _shuffled(ratings, labels, rng)
         row: dict[str, Any] = {"aspect": aspect, "mean": float(nanmean(means))}
         values = {"alpha": alpha(ratings), "expert": rank_correlation(means, labels)}
         values["added"] = added(cube, number) if aspect in DIMENSIONS else (math.nan,) * 3
         for name, triple in values.items():
             row |= dict(zip((name, f"{name}_low", f"{name}_high"), triple, strict=True))
-        bounds = [float(np.quantile(np.abs(part), 0.95)) if np.isfinite(part).all() else math.nan for part in null.T]
+        bounds = [float(np.quantile(np.abs(part), 0.95)) if np.isfinite(part).all() else math.nan for part in null]
         rows.append(row | {"alpha_null": bounds[0], "expert_null": bounds[1]})
     return pd.DataFrame(rows)
 

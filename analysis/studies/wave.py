@@ -60,11 +60,13 @@ def read_steerings(path: Path) -> list[Steering]:
     opposite = table["opposite"] if "opposite" in table.columns else [""] * len(table)
     rows = [Steering(*row) for row in zip(table["name"], table["sentence"], opposite, strict=True)]
     names = [row.name for row in rows]
+    if not rows:
+        raise UserError(f"{path} has no sentence: write one in each row, or ask without sentences by --steering none")
     for row in rows:
         if not row.name or not row.sentence or row.name == PLAIN or names.count(row.name) > 1:
             raise UserError(f"{path}: each row needs a sentence and a name of its own other than {PLAIN}: {row.name!r}")
-        if row.opposite and row.opposite not in names:
-            raise UserError(f"{path}: the opposite of {row.name} is {row.opposite}, which is no name in the file")
+        if row.opposite and row.opposite not in set(names) - {row.name}:
+            raise UserError(f"{path}: the opposite of {row.name} is {row.opposite}, which is no other name in the file")
     return rows
 
 

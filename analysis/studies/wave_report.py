@@ -22,6 +22,10 @@ UNIT = (
     "question are shuffled between the two sides, and p says how often shuffling gives a size as large (Holm's correction over "
     "the table)."
 )
+NOTHING = (
+    "There is nothing to compare: one wave without steering sentences. Ask the same questions on another day, or another model, "
+    "and compare the two with run.py compare-waves."
+)
 SYMMETRY = (
     "How far each of two opposite identities moves the answers from the unsteered ones (mean absolute movement per question), "
     "and the difference. If both move the model as far, the difference is 0."
@@ -37,7 +41,8 @@ def write_waves(waves: Sequence[Answers], folder: Path) -> Path:
     report.table(
         [_cells(wave) for wave in waves], ["wave", "model", "date", "questions", "answers", "missing", "reasons"]
     )
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(changed, moved, sides)))
+    lines = list(sentences(changed, moved, sides)) or [NOTHING]
+    report.section("In short", "\n".join(f"- {line}" for line in lines))
     report.section(
         "What changed between waves", UNIT if len(waves) > 1 else "There is one wave, so nothing can be compared."
     )

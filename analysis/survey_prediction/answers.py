@@ -79,6 +79,8 @@ def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) ->
     facts = table
     if {QUESTION, ANSWER} <= set(table.columns):
         facts, table = _spread(table, answers)
+    if (table[PERSON] == "").any():
+        raise UserError(f"{answers}: a row has no person: give each person a name or number")
     if twice := list(table[PERSON][table[PERSON].duplicated()]):
         raise UserError(
             f"{answers}: person {twice[0]} has two rows: give each person one, or use columns question, answer"

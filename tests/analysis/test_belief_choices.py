@@ -101,12 +101,12 @@ def test_distances_by_hand() -> None:
 def test_a_planted_slope_is_found_and_none_without(slope: float) -> None:
     rng = np.random.default_rng(1)
     found = []
-    for _ in range(25):
+    for _ in range(15):
         vectors = space(rng)
         found.append(fit(pairs(chosen(rng, vectors, slope), vectors)))
     assert np.mean([row["slope"] for row in found]) == pytest.approx(slope, abs=0.35)
-    assert sum(row["low"] <= slope <= row["high"] for row in found) >= 21
-    assert sum(row["low"] > 0 for row in found) == (25 if slope else pytest.approx(0, abs=2))
+    assert sum(row["low"] <= slope <= row["high"] for row in found) >= 12
+    assert sum(row["low"] > 0 for row in found) == (15 if slope else pytest.approx(0, abs=2))
 
 
 def test_shuffled_vectors_have_no_slope() -> None:
@@ -135,6 +135,9 @@ def test_few_people_and_one_sided_choices_have_no_interval() -> None:
     assert np.isfinite(few["slope"])
     assert np.isnan(few["low"])
     assert few["reason"] == "fewer than 5 people"
+    assert np.isfinite(fit(pairs(chosen(rng, vectors, 2.0, 1, 40), vectors))["slope"]), "one person alone"
+    ties = pd.DataFrame({"person": list("abcdef") * 2, "near": [1.0] * 11 + [1 + 1e-15], "far": [2.0] * 11 + [1.0]})
+    assert "no finite slope" in fit(ties)["reason"], "a tie, but for rounding, is on neither side"
     assert "no finite slope" in fit(pairs(chosen(rng, vectors, 1e6), vectors))["reason"]
     assert by_ratio(pairs(chosen(rng, vectors, 2.0, 1, 1), vectors)).empty
 

@@ -55,7 +55,7 @@ class WithoutProbabilities(Wrapper):
 def measured(folder: Path, llm: str, table: SurveyTable, backend: Any = None, **more: Any) -> pd.DataFrame:
     folder.mkdir(exist_ok=True)
     study = DistributionStudy(table, llm, ENGLISH, **more)
-    return measure(study, study.ask(CallDesk(folder, quiet, keep_going=True), backend))
+    return measure(study, study.run(CallDesk(folder, quiet, keep_going=True), backend))
 
 
 def naming(rows: pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +95,7 @@ def test_a_score_by_hand(tmp_path: Path) -> None:
     assert score(found, UNIFORM)[0] == 0
     assert np.isnan(score(found, NAMED)[1]).all(), "two questions have no interval"
     assert findings(score_conditions(found), compare_naming(found), found) == [
-        "The score is 66.7 over 2 questions; no interval, so no verdict. Even shares score 0.",
+        "Whether the score is above that of even shares (0) is unknown: fewer than 5 questions; it is 66.7 over 2 questions.",
         "What a second sample of people would score is unknown: the file does not say how many people were asked (n).",
         "Whether naming the group brings the answers nearer to it is unknown: fewer than 5 questions; the difference is 0.000 "
         "(2 questions).",
@@ -196,7 +196,7 @@ def test_missing_replies_are_counted_and_never_a_share(tmp_path: Path) -> None:
         return "I cannot say." if request.seed % 2 or request.facts["question"] == last else "B"
 
     study = DistributionStudy(table, "fake", ENGLISH, samples=6)
-    answers = study.ask(CallDesk(tmp_path, quiet, keep_going=True), Fake(answer))
+    answers = study.run(CallDesk(tmp_path, quiet, keep_going=True), Fake(answer))
     rows = measure(study, answers)
     assert set(rows.loc[rows["text"] == last, "reason"]) == {"no_answer"}
     assert rows.loc[rows["text"] == last, ["tvd_named", "moved"]].isna().all(axis=None)

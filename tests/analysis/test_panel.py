@@ -64,21 +64,21 @@ def test_a_missing_answer_is_no_change() -> None:
 
 
 def test_independent_draws_are_no_stability() -> None:
-    """Of 30 panels of independent draws, about 28 intervals of the excess and of r contain 0."""
+    """Of 16 panels of independent draws, about 15 intervals of the excess and of r contain 0."""
     rng = np.random.default_rng(1)
-    found = [stability(generated(rng, 0.0, 20)) for _ in range(30)]
+    found = [stability(generated(rng, 0.0, 20)) for _ in range(16)]
     for name in ("excess", "r"):
-        assert sum(row[f"{name}_low"] <= 0 <= row[f"{name}_high"] for row in found) >= 25
-    assert np.mean([row["excess"] for row in found]) == pytest.approx(0, abs=0.03)
+        assert sum(row[f"{name}_low"] <= 0 <= row[f"{name}_high"] for row in found) >= 13
+    assert np.mean([row["excess"] for row in found]) == pytest.approx(0, abs=0.04)
 
 
 def test_a_planted_stability_is_found() -> None:
     """With probability .5 the same and else drawn from five: .5 + .5 / 5 = .6 are the same, .4 more than strangers; r is .5."""
     rng = np.random.default_rng(2)
-    found = [stability(generated(rng, 0.5, 40)) for _ in range(12)]
+    found = [stability(generated(rng, 0.5, 40)) for _ in range(8)]
     for name, truth in (("same", 0.6), ("excess", 0.4), ("r", 0.5)):
         assert np.mean([row[name] for row in found]) == pytest.approx(truth, abs=0.05)
-        assert sum(row[f"{name}_low"] <= truth <= row[f"{name}_high"] for row in found) >= 9
+        assert sum(row[f"{name}_low"] <= truth <= row[f"{name}_high"] for row in found) >= 6
 
 
 def test_people_who_only_answer_as_their_party_are_no_individuals() -> None:
@@ -167,6 +167,19 @@ def test_too_few_people_have_no_verdict() -> None:
     rows = pd.DataFrame([{"condition": "x", **stability(panel([("a", 1, 1.0), ("a", 2, 1.0)]))}])
     gap = {"difference": np.nan, "reason": "fewer than 5 people"}
     assert all("is unknown: fewer than 5 people" in line for line in sentences(rows, gap))
+
+
+def test_panels_without_parties_or_without_a_second_wave_say_so() -> None:
+    """No sentence has a nan: without parties the comparison within parties is unknown, and one wave compares nothing."""
+    gap = {"difference": np.nan, "reason": "no variation"}
+    stable = generated(np.random.default_rng(4), 0.9, 20).assign(party="")
+    for table, said in (
+        (stable, "people of one party is unknown: no party has two people."),
+        (stable[stable["wave"] == 1], "is unknown: no question has answers in two neighbouring waves."),
+    ):
+        line, _ = sentences(pd.DataFrame([{"condition": "own data", **stability(table)}]), gap)
+        assert said in line
+        assert "nan" not in line
 
 
 @pytest.mark.parametrize("text", ["person,wave\na,1\n", "person,wave,question,answer\na,1,q,1\na,1,q,2\n", ""])

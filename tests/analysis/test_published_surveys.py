@@ -102,6 +102,24 @@ def test_opinion_qa(tmp_path: Path) -> None:
     assert not table.skipped
 
 
+@pytest.mark.parametrize(
+    ("name", "column", "value", "said"),
+    [
+        ("responses.csv", "WEIGHT_W26", "-2", "the weight '-2' is no number of 0 or more"),
+        ("responses.csv", "WEIGHT_W26", "heavy", "the weight 'heavy' is no number of 0 or more"),
+        ("info.csv", "option_ordinal", "['low', 'high']", "a place on a scale that is no number"),
+        ("info.csv", "key", "", "cannot read"),
+    ],
+)
+def test_a_broken_wave_is_one_line(tmp_path: Path, name: str, column: str, value: str, said: str) -> None:
+    """Weights that are none, options without a place on the scale and an empty file are refused, and nothing is asked."""
+    folder = opinion_qa(tmp_path / "w")
+    table = pd.read_csv(folder / name).assign(**{column: value})
+    (folder / name).write_text(table.to_csv(index=False) if value else "", encoding="utf-8")
+    with pytest.raises(UserError, match=said):
+        read_survey(folder)
+
+
 @pytest.mark.thorough
 def test_each_form_is_asked_and_scored(tmp_path: Path) -> None:
     """From the file to the report, in a few seconds; left-out rows are in the report."""

@@ -16,9 +16,10 @@ from parley.agents.language import load_language
 from parley.agents.life_interview import ATTEMPTS, answer_problem, interview_life, life_questions
 from parley.agents.persona import load_personas
 from parley.analysis.alignment import individuation as measures
+from parley.analysis.alignment.individuation import NO_MATCH, Measured
 from parley.analysis.alignment.perception import DIFFERENCE, OUT, perception_distances, perception_gaps, wide
 from parley.analysis.alignment.persona_survey import PersonaSurvey, run_survey
-from parley.analysis.alignment.stereotypes import PLAIN, measure_all, read_answers, write
+from parley.analysis.alignment.stereotypes import PLAIN, findings, measure_all, read_answers, write
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
@@ -98,7 +99,28 @@ def test_interview_turn_by_turn() -> None:
     (broken,) = drive([interview_life(person, life_questions(language, 3), language, 0)], Fake(lambda request: " "))
     assert broken.reason == "question 1: empty"
     assert broken.again == ATTEMPTS
-    assert len(life_questions(load_language("de"), 99)) == len(life_questions(language, 99))
+    for code in ("en", "de"):
+        with pytest.raises(UserError, match="the interview has 10 questions"):
+            life_questions(load_language(code), 11)
+
+
+def test_sentences_have_the_verdict_of_each_measure() -> None:
+    """Above the null, below it, inside the interval, a p above .05, and unknown with its reason."""
+    rows = [
+        Measured("gap: out-group minus own group", 1.0, 0.5, 1.5, 80, 0.0),
+        Measured("slope on groups (people: 1)", 0.5, 0.3, 0.7, 80, 1.0),
+        Measured("spread within groups (people: 1)", 1.1, 0.9, 1.3, 80, 1.0),
+        Measured("share of groups, personas", 0.1, 0.01, 0.19, 80, 0.0, 0.2),
+        Measured("individuation: r with the own person", reason=NO_MATCH),
+    ]
+    table = pd.DataFrame([{"source": "personas", **one._asdict()} for one in rows])
+    assert [line.partition("; ")[0] for line in findings(table)] == [
+        "Personas: the other group is exaggerated",
+        "Personas: groups of personas are less far apart than groups of people",
+        "Personas: personas of a group do not clearly differ more or less than people of a group",
+        "Personas: groups do not clearly differ",
+        f"Personas: individuation: r with the own person is unknown: {NO_MATCH}.",
+    ]
 
 
 def test_command_with_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -306,6 +306,7 @@ def test_wrong_files_are_one_line(tmp_path: Path) -> None:
         (ITEMS, "id,parks\na,1\n", "no column person"),
         (ITEMS, "person,parks\na,3\n", "'3' is no answer to parks"),
         (ITEMS, "person,parks\na,1\na,0\n", "person a has two rows"),
+        (ITEMS, "person,parks\n,1\n", "a row has no person"),
         (ITEMS, "person,trams\na,1\n", "no column named like a question"),
         (ITEMS, "person,weight,parks\na,0,1\n", "weight '0' is no positive number"),
         (ITEMS, "person,question,answer\na,parks,1\na,parks,0\n", "person a answers parks twice"),

@@ -69,9 +69,9 @@ def test_a_planted_crowd_is_found(tmp_path: Path) -> None:
 
 def test_nothing_planted_nothing_found(tmp_path: Path) -> None:
     """Dimensions that are overall truthfulness with noise add nothing; a crowd that shares nothing neither agrees nor knows."""
-    same = measured(tmp_path / "a", "oracle,distinct=0")
+    same = measured(tmp_path / "a", "oracle,distinct=0", size=20)
     assert (same["added_low"].dropna() > 0).sum() <= 1
-    noise = measured(tmp_path / "b", "oracle,agree=0")
+    noise = measured(tmp_path / "b", "oracle,agree=0", size=20)
     assert (noise["alpha"].abs() > noise["alpha_null"]).sum() <= 2
     assert (noise["expert"].abs() > noise["expert_null"]).sum() <= 2
 
@@ -81,7 +81,7 @@ def test_missing_ratings_and_few_statements_have_no_verdict() -> None:
     for cube in (np.random.default_rng(1).normal(size=(8, 3, 4)), np.full((8, 6, 4), NAN)):
         labels = np.arange(float(cube.shape[1]))
         table = measure(cube, labels, np.random.default_rng(0))
-        assert all("unknown" in line for line in findings(table, labels))
+        assert all("unknown" in line for line in findings(table, labels, cube.shape[2]))
     assert np.isnan(added(np.zeros((8, 6, 4)), 1)[0])
     assert len(ASPECTS) == 8
 
@@ -116,3 +116,16 @@ def test_the_command_resumes_with_the_same_bytes(tmp_path: Path) -> None:
     assert run.main(words) == 0
     assert {name: (out / name).read_bytes() for name in first} == first
     assert b"0 of 80 ratings are missing" in first["truthfulness.md"]
+
+
+def test_intervals_end_at_one_and_a_perfect_order_is_no_missing_variation() -> None:
+    """No alpha is above 1, so no interval is. Mean ratings in the order of the experts are said to be so; one is no crowd."""
+    levels = np.arange(6.0)[:, None] + np.random.default_rng(2).normal(0, 0.8, (8, 6, 3))
+    table = measure(levels, np.arange(6.0), np.random.default_rng(0))
+    assert table[["alpha_high", "added_high"]].max(axis=None) <= 1
+    lines = findings(table.assign(expert=1.0, expert_low=NAN, expert_high=NAN, expert_null=0.8), np.arange(6.0), 3)
+    assert "the order is the same as that of the experts" in lines[1]
+    alone = findings(measure(levels[:, :, :1], np.full(6, NAN), np.random.default_rng(0)), np.full(6, NAN), 1)
+    assert [line.split("unknown: ")[1] for line in alone] == [
+        "one person is no crowd.", "the file has no labels.", "one person is no crowd.",
+    ]  # fmt: skip

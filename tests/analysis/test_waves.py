@@ -143,8 +143,15 @@ def test_steering_sentences_of_the_user_are_asked(tmp_path: Path) -> None:
         ("wave", "--llm", "oracle", "--probes", "confidence"),
         ("wave", "--llm", "oracle", "--steering", "nowhere.csv"),
         ("wave", "--llm", "oracle", "--date", "now", "--repeats", "0"),
+        ("wave", "--llm", "oracle", "--steering", "FILE of name,sentence,opposite\na,You are old.,a\n"),
+        ("wave", "--llm", "oracle", "--steering", "FILE of name,sentence\n"),
     ],
 )
-def test_what_does_not_fit_is_one_line(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_fit_is_one_line(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if words[-1].startswith("FILE of "):
+        (tmp_path / "own.csv").write_text(words[-1].removeprefix("FILE of "), encoding="utf-8")
+        words = (*words[:-1], str(tmp_path / "own.csv"))
     assert run.main([*words]) == 2
     assert capsys.readouterr().err.count("\n") == 1

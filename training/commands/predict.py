@@ -81,7 +81,8 @@ def predict(words: Sequence[str]) -> int:
     print_paths(folder=out)
     with lock_folder(out):
         check_manifest(out / "survey.json", study.to_dict(), "survey or split")
-        desk: CallDesk = CallDesk(out, bar, options.keep_going, spending)
+        # a model that answers in other words before its training may answer in those of the survey after it
+        desk: CallDesk = CallDesk(out, bar, options.keep_going or options.train, spending)
         asking = Interviewer(study.llm, study.survey.language, desk, study.seed, study.samples)
         predictions, interviewers = {MODEL: study.predict(asking, "predictions")}, [asking]
         if training:
