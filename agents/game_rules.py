@@ -97,9 +97,15 @@ def round_points(game: str, values: Sequence[float | None], factor: float = 1.6)
 
 
 def ending(plays: Sequence[Play], last: bool) -> tuple[str, int | None]:
-    """Return how a negotiation ended ("" while it goes on) and the package that was agreed.
+    """Return how a negotiation ended ("" while it goes on, or if that is unknown) and the package that was agreed.
 
-    last: whether the round is the last one; then an authority decides where no package was accepted.
+    last: whether the round is the last one; then an authority decides where the package is refused. Where the offer or the
+    response of the last round is missing, it is unknown how the negotiation would have ended.
+
+    >>> ending([Play(3, 1, "offer", 7), Play(3, 2, "response", REFUSE)], last=True)
+    ('authority', None)
+    >>> ending([Play(3, 1, "offer", 7), Play(3, 2, "response", None)], last=True)
+    ('', None)
     """
     offers = [play.value for play in plays if play.kind == "offer"]
     responses = [play.value for play in plays if play.kind == "response"]
@@ -107,7 +113,7 @@ def ending(plays: Sequence[Play], last: bool) -> tuple[str, int | None]:
         return AGREED, int(offers[-1])
     if responses and responses[-1] == LEAVE:
         return LEFT, None
-    return (DECIDED, None) if last else ("", None)
+    return (DECIDED, None) if last and responses and responses[-1] == REFUSE else ("", None)
 
 
 def ending_points(outcome: str, package: int | None) -> tuple[float, float]:

@@ -53,6 +53,15 @@ def format_number(value: object, digits: int = 2) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}" if isinstance(value, float) else str(value)
 
 
+def format_p(p: float) -> str:
+    """Return a p for a reader; a dash for a missing one.
+
+    >>> format_p(0.0213), format_p(0.0004), format_p(float("nan"))
+    ('0.021', 'below 0.001', '–')
+    """
+    return "below 0.001" if p < 0.001 else format_number(float(p), 3)
+
+
 def format_estimate(value: float | None, low: float | None, high: float | None, digits: int = 2) -> str:
     """Return `1.50 (1.20 to 1.80)`; only the number without an interval; a dash without a number.
 

@@ -14,8 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
 from parley.agents.game_rules import (
     KINDS,
     RESPONSES,
@@ -26,6 +24,7 @@ from parley.agents.game_rules import (
     round_points,
     summary_outcome,
 )
+from parley.analysis.table_files import read_texts
 from parley.analysis.tables import Tables, tables
 from parley.environments.game import Game
 from parley.llm.errors import UserError
@@ -45,14 +44,7 @@ def load_games(path: Path, rules: Game, header: Header) -> Tables:
 
 def read_games(path: Path, rules: Game) -> list[Event]:
     """Return the people's games as events. Errors: UserError that names the line or the room."""
-    try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path}: {error}") from error
-    if lacking := [name for name in NEEDED if name not in frame]:
-        raise UserError(
-            f"{path} lacks the columns {', '.join(lacking)}: docs/games.md shows the columns of people's games"
-        )
+    frame = read_texts(path, NEEDED, "docs/games.md")
     frame = frame.reindex(columns=[*NEEDED, "about", "ahead"], fill_value="")
     rows = [_read_row(path, number, row, rules) for number, row in enumerate(frame.to_dict("records"), 2)]
     if all(row.about for row in rows):

@@ -18,7 +18,8 @@ from parley.analysis.formatting import count_phrase, escape_markdown, strip_cont
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._games import amounts, endings
 from parley.analysis.summary import add_metric, again, missing, open_summary, run_on
-from parley.analysis.tables import Tables, write_table, write_tables
+from parley.analysis.table_export import write_table, write_tables
+from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices
 
 MEASURES = ("game_moves", "game_points", "expectation_gap", "outcome_diversity")

@@ -19,7 +19,8 @@ from parley.analysis.formatting import count_phrase, escape_markdown, strip_cont
 from parley.analysis.metrics import metrics, wrong_cascades
 from parley.analysis.metrics._periods import rules
 from parley.analysis.summary import add_metric, again, missing, open_summary, run_on
-from parley.analysis.tables import Tables, write_table, write_tables
+from parley.analysis.table_export import write_table, write_tables
+from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices
 
 MEASURES = ("herding_time", "wrong_cascades", "welfare", "signal_weights")

@@ -21,7 +21,8 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Ends, Floats, is_even, mean_interval
 from parley.analysis.metrics._cells import REFERENCE, with_interval
-from parley.analysis.tables import Tables, rating_value
+from parley.analysis.rating_value import rating_value
+from parley.analysis.tables import Tables
 from parley.environments.base import MEDIATOR
 from parley.environments.story import RETELLING
 from parley.llm.seeding import derive

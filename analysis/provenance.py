@@ -95,7 +95,7 @@ def field_value(scenario: Mapping[str, Any], key: str) -> str:
         return "; ".join(_intervention_specs(scenario))
     value = scenario.get(key, scenario["options"].get(key))
     if isinstance(value, list):
-        return ",".join(value)
+        return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

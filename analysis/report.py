@@ -14,7 +14,7 @@ from parley.analysis import disclaimers
 from parley.analysis.figures import WRITTEN, save
 from parley.analysis.formatting import Column, escape_markdown, frame_table, markdown_table
 from parley.analysis.html_page import Chapter, document
-from parley.analysis.tables import write_table
+from parley.analysis.table_export import write_table
 from parley.llm.errors import UserError
 from parley.model.events import Header
 

@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import ALIKE, mean_interval
+from parley.analysis.rating_value import RATING, rating_value
 from parley.analysis.statistics.equivalence import p_alike
 from parley.analysis.statistics.groups import compare_paired, compare_two
 from parley.analysis.statistics.results import Result, holm
-from parley.analysis.tables import RATING, Tables, rating_value
+from parley.analysis.tables import Tables
 
 PLACE = ["topic", "group", "party"]
 KEYS = (*PLACE, "round")

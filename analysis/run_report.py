@@ -15,7 +15,8 @@ from parley.analysis.metrics import applies, contagion, metrics, trajectory
 from parley.analysis.network_plot import has_network, network_figure
 from parley.analysis.report import disk_errors
 from parley.analysis.summary import NETWORK, caption, run_note, write_summary
-from parley.analysis.tables import Tables, load, write_table, write_tables
+from parley.analysis.table_export import write_table, write_tables
+from parley.analysis.tables import Tables, load
 from parley.analysis.transcript import write_transcript
 from parley.llm.budget import UNPRICED, Prices
 from parley.llm.errors import unknown_name

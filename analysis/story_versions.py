@@ -16,9 +16,10 @@ import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import mean_interval, p_of_mean, slope
+from parley.analysis.event_frames import ROOM
 from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric, one_line
 from parley.analysis.statistics.results import holm
-from parley.analysis.tables import ROOM, Tables
+from parley.analysis.tables import Tables
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError

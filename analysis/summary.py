@@ -21,8 +21,9 @@ from parley.analysis.findings import Results, findings
 from parley.analysis.formatting import REFERENCE
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
+from parley.analysis.rating_value import rating_value_note
 from parley.analysis.report import Report
-from parley.analysis.tables import Tables, rating_value_note
+from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices, cost_by_model
 from parley.llm.errors import UserError
 from parley.llm.request import Usage

@@ -1,29 +1,40 @@
-"""A record as tidy tables (`load`), and the tables on disk as .parquet and .csv (`write_tables`).
-
-`rating_value` decides which number of a rating the estimates use. A model at temperature 0 answers with its likeliest point. If
-its answers average 8.4, it always answers 8, and a little noise looks like a move of .4 although nothing moved. When a record
-has the distribution of answers, estimates use its mean (`expected`). The rating itself stays in the column `attitude` of the
-tables, and is what the paper's figures show.
-"""
+"""A record as tidy tables (`load`)."""
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from parley.agents.persona import persona_set
 from parley.agents.society import PartyNames, Society, load_society, party_name
 from parley.agents.topic import EMOTIONS, FORECAST, is_news, load_topic
 from parley.agents.traits import trait_names
+from parley.analysis.event_frames import (
+    act_frame,
+    agent_models,
+    character_frame,
+    decision_frame,
+    event_frame,
+    expectation_frame,
+    exposure_frame,
+    heard_frame,
+    insight_frame,
+    intervention_frame,
+    link_frame,
+    mean_answer,
+    move_frame,
+    outcome_frame,
+    rating_frame,
+    text_column,
+    version_frame,
+    with_keys,
+    with_nodes,
+)
 from parley.environments.base import UNDER
 from parley.environments.story import RETELLING
 from parley.llm.backends.oracle.phrases import TopicBank, topic_bank
@@ -31,56 +42,6 @@ from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines
 from parley.model.scenario_run import PARTIAL, RECORD
-
-FURTHER = (
-    "characters",
-    "private",
-    "probes",
-    "interventions",
-    "links",
-    "heard",
-    "acts",
-    "exposures",
-    "decisions",
-    "moves",
-    "expectations",
-    "outcomes",
-    "versions",
-    "insights",
-    "interviews",
-)
-
-
-def write_tables(tables: Tables, folder: Path) -> list[Path]:
-    """Write the tables of a run into a folder, those of `FURTHER` only if they have rows; return the paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    further = [name for name in FURTHER if len(getattr(tables, name))]
-    names = ("agents", "utterances", "summaries", "attitudes", "calls", *further)
-    return [path for name in names for path in write_table(getattr(tables, name), folder / name)]
-
-
-def write_table(frame: pd.DataFrame, stem: Path) -> list[Path]:
-    """Write one table as stem.parquet and stem.csv (every text quoted: a bare carriage return would end the row).
-
-    A text column has the type of text also when all of it is missing. In the .csv a missing text is empty.
-    """
-    paths = [stem.with_name(f"{stem.name}.parquet"), stem.with_name(f"{stem.name}.csv")]
-    texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
-    frame.astype(dict.fromkeys(texts, "string")).to_parquet(paths[0], index=False)
-    paths[1].write_text(table_csv(frame), encoding="utf-8", newline="")
-    return paths
-
-
-def table_csv(frame: pd.DataFrame) -> str:
-    """Return the .csv of a table as text."""
-    return str(frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC))
-
-
-KEYS = ["topic", "group", "repetition", "seat", "party", "name"]
-NODE = "node"
-WHO = ["room", "agent"]
-ROOM = ["room", "topic", "group", "repetition"]
-TYPES = {"int": "int64", "float": "float64", "float | None": "float64"}
 
 
 @dataclass(frozen=True)
@@ -221,7 +182,7 @@ class Tables:
         felt = self.probes[self.probes["probe"].isin(EMOTIONS)]
         without = felt["rating"].notna() & felt["probabilities"].isna()
         known = ~without.groupby(felt["probe"]).transform("any").astype(bool) & felt["rating"].notna()
-        return felt.assign(value=felt["rating"].mask(known, felt["probabilities"].map(_mean_answer)))
+        return felt.assign(value=felt["rating"].mask(known, felt["probabilities"].map(mean_answer)))
 
     @property
     def emotions_on_ties(self) -> pd.DataFrame:
@@ -284,225 +245,38 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         kinds[type(event)].append(event)
     if not kinds[events.Header]:
         raise UserError(f"{run} has no results yet: its record is empty")
-    header, frames = kinds[events.Header][-1], {kind: partial(_frame, kinds[kind], kind) for kind in kinds}
-    agents, calls = _with_nodes(frames[events.Seated](), kinds[events.Node]), frames[events.Called]()
-    agents["llm"] = _column(_models(agents, header, kinds[events.OwnModel]))
+    header, frames = kinds[events.Header][-1], {kind: partial(event_frame, kinds[kind], kind) for kind in kinds}
+    agents, calls = with_nodes(frames[events.Seated](), kinds[events.Node]), frames[events.Called]()
+    agents["llm"] = text_column(agent_models(agents, header, kinds[events.OwnModel]))
     notes = calls.pop("notes")
     for name in NOTED:
         calls[name] = pd.Series([note.get(name, 0) for note in notes], dtype="int64")
-    ratings = _with_keys(_ratings(frames[events.Rated]()), agents)
+    ratings = with_keys(rating_frame(frames[events.Rated]()), agents)
     further = ratings["probe"].isin({FORECAST, *header.scenario.get("also", ())})
     return Tables(
         header=header,
         agents=agents,
-        characters=_with_keys(_characters(frames[events.Endowed]()), agents),
-        utterances=_with_keys(frames[events.Utterance](), agents),
-        summaries=_with_keys(frames[events.Summarised](), agents),
-        private=_with_keys(frames[events.Private](), agents),
+        characters=with_keys(character_frame(frames[events.Endowed]()), agents),
+        utterances=with_keys(frames[events.Utterance](), agents),
+        summaries=with_keys(frames[events.Summarised](), agents),
+        private=with_keys(frames[events.Private](), agents),
         attitudes=ratings[~further].reset_index(drop=True),
         probes=ratings[further].reset_index(drop=True),
         calls=calls,
-        interventions=_interventions(frames[events.Intervened](), agents),
-        links=_links(kinds[events.Linked], kinds[events.Signed]),
-        heard=_heard(kinds[events.Heard], kinds[events.Shown]),
-        acts=_with_keys(_acts(frames[events.Acted]()), agents),
-        exposures=_exposures(kinds[events.Shown]),
-        decisions=_with_keys(_decisions(frames[events.Decided](), frames[events.StateDrawn]()), agents),
-        moves=_with_keys(_moves(frames[events.Moved]()), agents),
-        expectations=_with_keys(_expectations(frames[events.Expected]()), agents),
-        outcomes=_with_keys(_outcomes(kinds[events.Settled]), agents),
-        versions=_versions(kinds[events.Received], kinds[events.Utterance], kinds[events.Endowed], agents),
-        insights=_with_keys(_insights(frames[events.Concluded]()), agents),
-        interviews=_with_keys(frames[events.Interviewed](), agents),
+        interventions=intervention_frame(frames[events.Intervened](), agents),
+        links=link_frame(kinds[events.Linked], kinds[events.Signed]),
+        heard=heard_frame(kinds[events.Heard], kinds[events.Shown]),
+        acts=with_keys(act_frame(frames[events.Acted]()), agents),
+        exposures=exposure_frame(kinds[events.Shown]),
+        decisions=with_keys(decision_frame(frames[events.Decided](), frames[events.StateDrawn]()), agents),
+        moves=with_keys(move_frame(frames[events.Moved]()), agents),
+        expectations=with_keys(expectation_frame(frames[events.Expected]()), agents),
+        outcomes=with_keys(outcome_frame(kinds[events.Settled]), agents),
+        versions=version_frame(kinds[events.Received], kinds[events.Utterance], kinds[events.Endowed], agents),
+        insights=with_keys(insight_frame(frames[events.Concluded]()), agents),
+        interviews=with_keys(frames[events.Interviewed](), agents),
         finished=bool(kinds[events.Ended]),
     )
-
-
-def _frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:
-    """Return a row per event and a column per field of its class, with the field's type."""
-    columns = {}
-    for field in fields(kind):
-        values, dtype = [getattr(row, field.name) for row in rows], TYPES.get(str(field.type), "object")
-        columns[field.name] = pd.Series(map(_storable, values) if dtype == "object" else values, dtype=dtype)
-    return pd.DataFrame(columns)
-
-
-def _storable(value: Any) -> Any:
-    """Replace half a surrogate pair, which JSON may hold and no file can, by the replacement character."""
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value
-
-
-def _column(values: Iterable[Any]) -> pd.Series:
-    return pd.Series(list(values), dtype="object")
-
-
-def _with_keys(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with the keys of its agents in front; on a network of the user, the node is one of them."""
-    keys = [*KEYS, NODE] if agents[NODE].notna().any() else KEYS
-    joined = frame.merge(agents[WHO + keys], on=WHO, how="left", validate="many_to_one")
-    return joined[["room", *keys, *[name for name in frame.columns if name != "room"]]]
-
-
-def _with_nodes(agents: pd.DataFrame, nodes: Sequence[events.Node]) -> pd.DataFrame:
-    """Add each agent's node and its attributes as JSON; empty unless a graph was read from a file."""
-    by_seat = {(node.room, node.agent): node for node in nodes}
-    seated = [by_seat.get(key) for key in zip(agents["room"], agents["agent"], strict=True)]
-    agents["node"] = _column(_storable(node.node) if node else None for node in seated)
-    agents["attributes"] = _column(json.dumps(node.attributes) if node and node.attributes else None for node in seated)
-    return agents
-
-
-def _models(agents: pd.DataFrame, header: events.Header, own: Sequence[events.OwnModel]) -> Iterator[str]:
-    """Yield the model of each agent: that of its seat, its own, that of its party, or that of all others."""
-    named = dict(entry.split("=", 1) for entry in header.scenario.get("llms", ()))
-    by_agent = {(one.room, one.agent): one.llm for one in own}
-    for row in agents[["room", "agent", "seat", "party"]].itertuples(index=False):
-        models = named.get(row.seat), by_agent.get((row.room, row.agent)), named.get(row.party)
-        yield _storable(next(filter(None, models), header.scenario["llm"]))
-
-
-def _characters(frame: pd.DataFrame) -> pd.DataFrame:
-    given = frame.pop("traits")
-    for name in ("role", "belief"):
-        frame[name] = _column(value or None for value in frame[name])
-    for trait in trait_names():
-        frame[trait] = _column(traits.get(trait) for traits in given)
-    return frame
-
-
-def _ratings(frame: pd.DataFrame) -> pd.DataFrame:
-    for name in ("probabilities", "earlier"):
-        frame[name] = _column(json.dumps(list(values)) if values else None for values in frame[name])
-    return frame
-
-
-def _interventions(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
-    rooms = agents[ROOM].drop_duplicates("room")
-    frame["agents"] = _column(json.dumps(list(numbers)) for numbers in frame["agents"])
-    return frame.merge(rooms, on="room", how="left")[[*ROOM, *[name for name in frame.columns if name != "room"]]]
-
-
-def _links(changes: Sequence[events.Linked | events.Unlinked], signed: Sequence[events.Signed]) -> pd.DataFrame:
-    """In the order in which they happened: a link may vanish and appear in one round."""
-    kinds = {events.Linked: "added", events.Unlinked: "removed"}
-    signs = {
-        (event.room, event.round, tuple(pair)): sign
-        for event in signed
-        for pair, sign in zip(event.pairs, event.signs, strict=True)
-    }
-    rows = [
-        (
-            change.room,
-            change.round,
-            kinds[type(change)],
-            *pair,
-            weight,
-            signs.get((change.room, change.round, tuple(pair))),
-        )
-        for change in changes
-        for pair, weight in zip_longest(change.pairs, getattr(change, "weights", ()))
-    ]
-    types = {"room": "object", "round": "int64", "change": "object", "source": "int64", "target": "int64"}
-    return _table(rows, **types, weight="float64", sign="float64")
-
-
-def _heard(heard: Sequence[events.Heard], shown: Sequence[events.Shown]) -> pd.DataFrame:
-    """What was heard, and of feeds the posts in the order in which they are remembered: the first one last."""
-    rows = [(event.room, event.round, event.agent, iteration) for event in heard for iteration in event.iterations]
-    rows += [(event.room, event.round, event.agent, post) for event in shown for post in reversed(event.posts)]
-    return _table(rows, room="object", round="int64", agent="int64", iteration="int64")
-
-
-def _acts(frame: pd.DataFrame) -> pd.DataFrame:
-    for name in ("offered", "probabilities", "options", "target_probabilities", "earlier"):
-        frame[name] = _column(json.dumps(list(values)) if values else None for values in frame[name])
-    frame["target"] = frame["target"].astype("Int64")
-    return frame
-
-
-def _insights(frame: pd.DataFrame) -> pd.DataFrame:
-    for name in ("parents", "lines"):
-        frame[name] = _column(json.dumps(list(values), ensure_ascii=False) for values in frame[name])
-    frame["depth"] = frame["depth"].astype("Int64")
-    return frame
-
-
-def _exposures(shown: Sequence[events.Shown]) -> pd.DataFrame:
-    rows = [
-        (event.room, event.round, event.agent, place, *post, event.source)
-        for event in shown
-        for place, post in enumerate(zip(event.posts, event.scores, event.carriers, strict=True), 1)
-    ]
-    numbers = dict.fromkeys(("round", "agent", "place", "iteration", "score", "carrier"), "int64")
-    return _table(rows, room="object", **numbers, source="object")
-
-
-def _decisions(frame: pd.DataFrame, states: pd.DataFrame) -> pd.DataFrame:
-    frame["earlier"] = _column(json.dumps(list(values)) if values else None for values in frame["earlier"])
-    return frame.merge(states, on=["room", "round"], how="left", validate="many_to_one")
-
-
-def _moves(frame: pd.DataFrame) -> pd.DataFrame:
-    for name in ("earlier", "probabilities"):
-        frame[name] = _column(json.dumps(list(values)) if values else None for values in frame[name])
-    return frame
-
-
-def _expectations(frame: pd.DataFrame) -> pd.DataFrame:
-    frame = _moves(frame)
-    frame["expected"] = pd.Series([_mean_answer(shares, 0) for shares in frame["probabilities"]], dtype="float64")
-    return frame
-
-
-def _outcomes(settled: Sequence[events.Settled]) -> pd.DataFrame:
-    rows = [
-        (one.room, one.round, agent, points, one.outcome, one.package, int(one.ended))
-        for one in settled
-        for agent, points in zip(one.agents, one.points, strict=True)
-    ]
-    kinds = {"room": "object", "round": "int64", "agent": "int64", "points": "float64", "outcome": "object"}
-    return _table(rows, **kinds, package="float64", ended="int64")
-
-
-def _mean_answer(shares: str | None, low: int = 1) -> float:
-    """Return the mean answer of a distribution (JSON) over the points from `low` on; NaN without one."""
-    if not isinstance(shares, str):
-        return np.nan
-    values = np.array(json.loads(shares))
-    return float(values @ (low + np.arange(len(values))) / values.sum())
-
-
-def _versions(
-    received: Sequence[events.Received],
-    utterances: Sequence[events.Utterance],
-    endowed: Sequence[events.Endowed],
-    agents: pd.DataFrame,
-) -> pd.DataFrame:
-    """Return what each agent got, and the version that it made of it. A version is made of one of an earlier day."""
-    written = {(one.room, one.round, one.agent): one for one in utterances if one.form == "retelling"}
-    roles = {(one.room, one.agent): one.role or None for one in endowed}
-    depth: dict[tuple[str, int], int] = {}
-    rows = []
-    for one in received:
-        made = written.get((one.room, one.round, one.agent))
-        steps = depth.get((one.room, one.version), 0) + (made is not None)
-        if made is not None:
-            depth[one.room, made.iteration] = steps
-        own = (made.iteration, steps, made.text, made.reason) if made else (None, steps, None, None)
-        rows.append((one.room, one.agent, roles.get((one.room, one.agent)), one.round, one.version, one.source, *own))
-    numbers = dict.fromkeys(("round", "received", "source"), "int64")
-    types = {"room": "object", "agent": "int64", "role": "object"} | numbers | {"iteration": "Int64", "depth": "int64"}
-    table = _table(rows, **types, text="object", reason="object")
-    table["text"] = _column(map(_storable, table["text"]))
-    return _with_keys(table, agents)
-
-
-def _table(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:
-    columns = zip(*rows, strict=True) if rows else [()] * len(types)
-    named = zip(types.items(), columns, strict=True)
-    return pd.DataFrame({name: pd.Series(list(values), dtype=dtype) for (name, dtype), values in named})
 
 
 def record_of(run: Path) -> Path:
@@ -510,37 +284,3 @@ def record_of(run: Path) -> Path:
     if run.is_dir():
         return run / RECORD if (run / RECORD).exists() else run / PARTIAL
     return run
-
-
-EXPECTED, RATING = "expected", "rating"
-BY = ["probe", "topic", "party"]
-MEASURE_NOTES = {
-    frozenset(
-        {EXPECTED}
-    ): "Estimates use the mean of the distribution of answers, not the answer itself, which is rounded to a point.",
-    frozenset(
-        {RATING}
-    ): "The distribution of answers is not known: estimates use the answers, which are rounded to a point.",
-    frozenset(
-        {EXPECTED, RATING}
-    ): "Estimates use the mean of the distribution of answers where it is known (column `measure` of the tables).",
-}
-
-
-def rating_value(tables: Tables) -> Tables:
-    """Return the tables with estimates in place of ratings: `attitude` is what to estimate with, `measure` says what it is.
-
-    It is `expected` (mean of the answer distribution, 0-10) for a party on a topic if every rating there has one, else `rating`,
-    so that the measure does not change within a line.
-    """
-    ratings = tables.attitudes
-    without = ratings["attitude"].notna() & ratings["expected"].isna()
-    known = ~without.groupby([ratings[name] for name in BY]).transform("any").astype(bool)
-    values = ratings["attitude"].mask(known & ratings["attitude"].notna(), ratings["expected"])
-    return replace(tables, attitudes=ratings.assign(attitude=values, measure=np.where(known, EXPECTED, RATING)))
-
-
-def rating_value_note(tables: Tables) -> str:
-    """Return one sentence on the number that estimates use, for a report; empty without ratings."""
-    kinds = frozenset(rating_value(tables).attitudes["measure"])
-    return MEASURE_NOTES[kinds] if kinds else ""

@@ -17,6 +17,8 @@ def games_parser() -> Parser:
     parser = conditions_parser(
         "games",
         "Let people play a game of points in several conditions, and compare what they say with what they do, and how games end.",
+        page="docs/games.md",
+        preset=GAMES[0],
     )
     parser.add_argument("game", choices=GAMES, help="the game")
     parser.add_argument(

@@ -106,10 +106,13 @@ def run_study(
     return hold_all(study, names, folder, given, None, budgets, ledger)
 
 
-def conditions_parser(command: str, description: str) -> Parser:
-    """Return the parser of a command that runs one preset in several conditions."""
-    folder, example = f"runs/{command}-<time>", f"{command} --llm oracle --repetitions 2"
-    return Parser(command, f"{description} See docs/presets.md.", example, *cli.debating(folder))
+def conditions_parser(command: str, description: str, page: str = "docs/presets.md", preset: str = "") -> Parser:
+    """Return the parser of a command that runs one preset in several conditions.
+
+    page: where the command is explained. preset: in the example, of a command that is given one.
+    """
+    example = " ".join(filter(None, (command, preset, "--llm oracle --repetitions 2")))
+    return Parser(command, f"{description} See {page}.", example, *cli.debating(f"runs/{command}-<time>"))
 
 
 def run_conditions(

@@ -25,8 +25,8 @@ from parley.analysis.distributions.survey_table import (
     make_table,
     option_fault,
     read_own_form,
-    read_records,
 )
+from parley.analysis.table_files import read_records
 from parley.llm.errors import UserError
 
 GLOBAL, OPINION, SIM = "GlobalOpinionQA", "OpinionQA", "SimBench"

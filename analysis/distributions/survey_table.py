@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd
-
 from parley.agents.respondent import LETTERS, Group
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import digest, stream
@@ -101,23 +99,6 @@ def make_table(rows: Iterable[SurveyRow | str], form: str, path: Path) -> Survey
     if not known:
         raise UserError(f"{path} has no row that can be used: {', '.join(skipped) or 'it is empty'}")
     return SurveyTable(tuple(known.values()), form, dict(skipped))
-
-
-def read_records(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a CSV or JSONL file as they are. Errors: UserError for a file that cannot be read."""
-    try:
-        if path.suffix.lower() == ".jsonl":
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-            records: list[dict[str, Any]] = [json.loads(line) for line in lines if line.strip()]
-        else:
-            records = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig").to_dict("records")
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise UserError(f"{path} is not a CSV or JSONL file: {str(error).splitlines()[0]}") from error
-    if not all(isinstance(record, dict) for record in records):
-        raise UserError(f"{path}: each line must be a JSON object with {', '.join(NEEDED)}")
-    return records
 
 
 def read_own_form(records: Sequence[Mapping[str, Any]], path: Path) -> SurveyTable:

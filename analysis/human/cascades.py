@@ -15,6 +15,7 @@ from parley.analysis.human.clones import add_people, person_table
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics.spread import levels
 from parley.analysis.report import Report
+from parley.analysis.table_files import read_texts
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
@@ -70,14 +71,9 @@ def read_shares(file: Path) -> pd.DataFrame:
     `parent` is the person from whom the post came, empty if it came from its author. Errors: UserError on a file that cannot be
     read, and on a missing column or person.
     """
-    try:
-        rows = pd.read_csv(file, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
-    if missing := [name for name in COLUMNS if name not in rows]:
-        raise UserError(f"{file} has no column {missing[0]}: it needs {', '.join(COLUMNS)}, with a row per share")
-    if rows.empty or (rows["person"] == "").any():
-        raise UserError(f"{file}: every row needs the person who shared, and there must be a row")
+    rows = read_texts(file, COLUMNS, "docs/platform.md")
+    if (rows["person"] == "").any():
+        raise UserError(f"{file}: every row needs the person who shared")
     return rows
 
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from parley.analysis.bootstrap import Floats, tail
-from parley.analysis.human.kinds import FEW_TALKS, LEAST, Kinds, find_kinds, is_mover
+from parley.analysis.human.kinds import ALIKE, FEW_TALKS, LEAST, Kinds, find_kinds, is_mover
 from parley.analysis.human.readers import Source
 from parley.analysis.human.trajectories import Trajectories, hold_still, shuffle_steps, trajectories
 from parley.llm.seeding import derive
@@ -101,7 +101,10 @@ def compare_samples(own: Trajectories, ways: Trajectories, name: str) -> list[di
     talks, rooms = _by_group(ways), _by_group(own)
     counts: dict[str, object] = {"talks": len(talks), "rooms": len(rooms), "reason": ""}
     kinds = find_kinds(ways)
-    if reason := FEW_TALKS if len(talks) < LEAST or kinds is None else FEW_ROOMS if len(rooms) < LEAST_ROOMS else "":
+    reason = (
+        FEW_TALKS if len(talks) < LEAST else ALIKE if kinds is None else FEW_ROOMS if len(rooms) < LEAST_ROOMS else ""
+    )
+    if reason:
         return [counts | {"part": "", "reason": reason}]
     assert kinds is not None
     rng = np.random.default_rng(derive(0, "sequences", name))

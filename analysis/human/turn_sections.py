@@ -26,9 +26,10 @@ ORDER = (
     "These parts depend on the order of steps, so a sampler of shuffled human steps fails them. Distances are from random halves "
     "of the people: to the run, to the other half (the ceiling), to the other half with its steps shuffled, and to people who "
     "never move. The score is 1 for a run as near as other people, and 0 for a run as near as the nearer of shuffled steps and "
-    "never moving. It can be above 1 or below 0. Brackets hold 95% intervals over talks and rooms. The parts are not added up: "
-    "a run can be like people in one part and unlike them in another. Where people themselves have no more order than shuffled "
-    "steps (permutation test, p of 0.05 and more), the score is unknown."
+    "never moving. It can be above 1 or below 0. The first two numbers are the part itself, in the run and in people: the slope "
+    "of the step on the belief before it, the two correlations, and the share. Brackets hold 95% intervals over talks and rooms. "
+    "The parts are not added up: a run can be like people in one part and unlike them in another. Where people themselves have "
+    "no more order than shuffled steps (permutation test, p of 0.05 and more), the score is unknown."
 )
 KINDS = (
     "K-means (k = 2) divides people into those who stay and those who move, by how far they have gone at each part of the talk. "

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Floats, is_even, mean_interval, share_interval, too_few
-from parley.analysis.tables import Tables, rating_value
+from parley.analysis.rating_value import rating_value
+from parley.analysis.tables import Tables
 from parley.environments.base import UNDER
 
 DEFAULT, REFERENCE = "default", "reference"

@@ -18,8 +18,9 @@ from parley.agents.news import BELIEVER
 from parley.agents.traits import level_names, trait_names
 from parley.analysis.bootstrap import ALIKE, FEWEST, LEVEL, NO_VARIATION, Floats, too_few
 from parley.analysis.metrics._cells import spans, verdict_frame
+from parley.analysis.rating_value import rating_value
 from parley.analysis.statistics.results import holm
-from parley.analysis.tables import Tables, rating_value
+from parley.analysis.tables import Tables
 
 ORDER = 9.6
 TITLE = "Belief by trait"

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.game_rules import most_points, selfish_points
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION
 from parley.analysis.metrics._games import ROOM, rules
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.tables import Tables
@@ -60,6 +61,8 @@ def by_room(tables: Tables) -> list[dict[str, Any]]:
 
 def headline(found: pd.DataFrame) -> str:
     row = found.iloc[0]
+    if np.isnan(row["share_low"]) and row["rooms"] >= FEWEST and f"share: {NO_VARIATION}" in str(row["reason"]):
+        return f"In every room people get {row['share']:.0%} of the possible points; selfish players get {row['selfish']:.0%}."
     if np.isnan(row["share_low"]):
         return f"Whether people get more points than selfish players is unknown: {row['reason'] or 'no interval'}."
     size = f"{row['share']:.0%} of the possible points; selfish players get {row['selfish']:.0%}"

@@ -11,7 +11,8 @@ from scipy.stats import kurtosis, skew
 from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._cells import count_signs
 from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms
-from parley.analysis.tables import Tables, rating_value
+from parley.analysis.rating_value import rating_value
+from parley.analysis.tables import Tables
 
 ORDER = 7
 TITLE = "Polarisation"

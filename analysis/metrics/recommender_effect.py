@@ -10,7 +10,8 @@ import pandas as pd
 
 from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms
 from parley.analysis.metrics.polarisation import spreading
-from parley.analysis.tables import Tables, rating_value
+from parley.analysis.rating_value import rating_value
+from parley.analysis.tables import Tables
 from parley.environments.base import UNDER
 
 ORDER = 22

@@ -19,11 +19,12 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST as FEWEST_MEMBERS
 from parley.analysis.bootstrap import Floats, mean_interval, p_of_mean
+from parley.analysis.formatting import format_p
 
 PRIOR_SD = 3.0
 STEPS = 50
 TINY = 1e-10
-CHANCE, TINIEST = 0.05, 0.001
+CHANCE = 0.05
 
 
 def fit_scores(wins: Floats, games: Floats, design: Floats) -> Floats:
@@ -108,8 +109,9 @@ def clear_difference(pairs: pd.DataFrame, ids: Sequence[str]) -> str:
     if p >= CHANCE:
         return "No message persuades clearly more than another (all pairs tested over people, Bonferroni)."
     more, less = sorted((one, other), key=lambda place: -whole[place])
-    corrected = "below 0.001" if p < TINIEST else f"{p:.3f}"
-    return f"{ids[more]} persuades more than {ids[less]}: p {corrected}, over people, corrected for {len(every)} pairs."
+    return (
+        f"{ids[more]} persuades more than {ids[less]}: p {format_p(p)}, over people, corrected for {len(every)} pairs."
+    )
 
 
 def _scores(known: pd.DataFrame, ids: Sequence[str]) -> Floats:

@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.agents.corrector import one_line
 from parley.agents.persuasion import Aim
+from parley.analysis.table_files import read_texts
 from parley.llm.errors import UserError, unknown_name
 
+PAGE = "docs/arena.md"
 FEWEST_MESSAGES = 2
 SHARES = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
@@ -33,7 +34,7 @@ class MessageSet(NamedTuple):
 
 def read_messages(path: Path) -> MessageSet:
     """Return the messages of a file. Errors: UserError for a file that does not fit the schema."""
-    table = _read_table(path, ["message"])
+    table = read_texts(path, ["message"], PAGE)
     ids = _ids(table, path, "m")
     aims = sorted(set(table["aim"]) - {""}) if "aim" in table else []
     if len(aims) > 1:
@@ -52,7 +53,7 @@ def read_votes(path: Path, ids: Sequence[str]) -> pd.DataFrame:
 
     ids: the messages. Errors: UserError for a file that does not fit, and for a message that is not one of them.
     """
-    table = _read_table(path, ["voter", "first", "second", "choice"])
+    table = read_texts(path, ["voter", "first", "second", "choice"], PAGE)
     for row in table.itertuples():
         where = f"{path}, row {int(row.Index) + 1}"
         for name in (str(row.first), str(row.second)):
@@ -73,7 +74,7 @@ def read_votes(path: Path, ids: Sequence[str]) -> pd.DataFrame:
 
 def read_problems(path: Path) -> dict[str, Aim]:
     """Return problems by id. Errors: UserError for a file that does not fit the schema."""
-    table = _read_table(path, ["aim"])
+    table = read_texts(path, ["aim"], PAGE)
     ids = _ids(table, path, "p")
     if empty := [name for name, aim in zip(ids, table["aim"], strict=True) if not aim]:
         raise UserError(f"{path}: the aim of {empty[0]} is empty: write what the message is to achieve")
@@ -81,29 +82,12 @@ def read_problems(path: Path) -> dict[str, Aim]:
     return {name: Aim(aim, text) for name, aim, text in zip(ids, table["aim"], situations, strict=True)}
 
 
-def _read_table(path: Path, needed: Sequence[str]) -> pd.DataFrame:
-    """Return a file as texts on one line each; an empty cell is "". Errors: UserError."""
-    try:
-        if path.suffix == ".jsonl":
-            table = pd.read_json(path, lines=True, dtype=False)
-        else:
-            table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        form = (
-            "JSON lines"
-            if path.suffix == ".jsonl"
-            else "a table with commas (put texts with commas into quotation marks)"
-        )
-        raise UserError(f"cannot read {path} as {form}: {one_line(str(error))}") from error
-    if lacking := [name for name in needed if name not in table.columns]:
-        raise UserError(f"{path} lacks the column {lacking[0]}: it needs {', '.join(needed)} (docs/arena.md)")
-    if table.empty:
-        raise UserError(f"{path} has no rows: give at least one below the header")
-    return table.map(lambda value: "" if value is None or value != value else one_line(str(value)))
-
-
 def _ids(table: pd.DataFrame, path: Path, letter: str) -> list[str]:
     ids = list(table["id"]) if "id" in table else [f"{letter}{number}" for number in range(1, len(table) + 1)]
     if wrong := [name for name in ids if not name or ids.count(name) > 1]:
         raise UserError(f"{path}: the id {wrong[0]!r} is empty or comes twice: give every row its own")
+    if wrong := [name for name in ids if "/" in name]:
+        raise UserError(
+            f"{path}: the id {wrong[0]!r} has a slash, which separates a message from its rewritings: leave it out"
+        )
     return ids

@@ -7,6 +7,7 @@ messages, and the message for what rewriting gains.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,8 +18,17 @@ import pandas as pd
 from parley.agents.language import Language, load_language
 from parley.agents.persuasion import Aim, Reader, Writer, read_message
 from parley.agents.speech import Speech
+from parley.analysis.bootstrap import FEWEST
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
+from parley.analysis.formatting import (
+    Column,
+    count_phrase,
+    count_table,
+    estimate,
+    format_estimate,
+    format_number,
+    number,
+)
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.persuasion import bradley_terry, rewritings
 from parley.analysis.persuasion.comparisons import (
@@ -160,9 +170,10 @@ def write(
     report.data(messages=messages, comparisons=outcome.comparisons[COLUMNS], scores=scores)
     report.plain(f"Aim: {arena.aim}")
     members = outcome.comparisons["member"].nunique()
+    compared = f"{count_phrase(arena.pairs, 'pair')}, drawn for each persona," if arena.pairs else "all pairs"
     report.add(
-        f"Panel: {members} personas of the set {arena.personas}, played by {panel}. Each compared "
-        f"{'all pairs' if not arena.pairs else f'{arena.pairs} pairs, drawn for each persona,'} of {len(ids)} messages in both "
+        f"Panel: {count_phrase(members, 'persona')} of the set {arena.personas}, played by {panel}. Each compared "
+        f"{compared} of {len(ids)} messages in both "
         "orders. Brackets are 95% confidence intervals."
     )
     report.disclaim_models(*dict.fromkeys((panel, writer) if outcome.rewritten or not arena.texts else (panel,)))
@@ -226,10 +237,13 @@ def _place_line(row: Mapping[str, float]) -> str:
 def _length_line(row: Mapping[str, float]) -> str:
     if not row["people"]:
         return "the effect of the length is unknown: no messages of different length were compared."
+    few = f"fewer than {FEWEST} people compared them" if row["people"] < FEWEST else "all people answered alike"
+    why = f"Whether the length matters is unknown: {few}."
+    if not math.isnan(row["low"]):
+        why = "If the interval does not contain 50, length may explain the scores of these messages; it need not be the cause."
     return (
         f"the longer message of a pair is preferred in {_share_above_half(row, 'longer')}% of comparisons; without an effect of "
-        "the length in 50%. If the interval does not contain 50, length may explain the scores of these messages; it need not be "
-        "the cause."
+        f"the length in 50%. {why}"
     )
 
 
@@ -278,6 +292,10 @@ def _add_votes(report: Report, votes: pd.DataFrame, values: pd.DataFrame, ids: S
     report.data(votes=votes, people_scores=scores, agreement=agreement)
     lost = int(votes["share"].isna().sum())
     report.add(f"{lost} of {len(votes):,} votes are missing; {int((votes['share'] == 0.5).sum()):,} are ties.")
+    if agreement["estimate"].isna().all():
+        report.plain(
+            "Agreement is unknown: no vote is on a pair for which the panel, or another person, has a preference."
+        )
     report.table(agreement, AGREEMENT)
     if reason := bradley_terry.why_unknown(people, ids):
         report.plain(f"The scores of people are unknown: {reason}.")

@@ -15,8 +15,9 @@ import pandas as pd
 from parley.analysis import disclaimers
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate
+from parley.analysis.rating_value import rating_value
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report
-from parley.analysis.tables import Tables, rating_value
+from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 

@@ -6,7 +6,7 @@ Negotiation: no private note before a move, a bounded one, and a model that thin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,26 +14,26 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.agents.game_rules import IMPOSED, package_points
+from parley.agents.game_rules import IMPOSED, most_points, package_points, selfish_points
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, LEVEL, NONE, Ends, Floats, mean_interval, means_interval, too_few
+from parley.analysis.bootstrap import FEWEST, LEVEL, too_few
+from parley.analysis.ending_diversity import diversity
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
-from parley.analysis.formatting import format_estimate, format_number
+from parley.analysis.formatting import count_table, format_estimate, format_number, format_p
 from parley.analysis.game_data import load_games, read_games
 from parley.analysis.game_report import MOVES, by_round
 from parley.analysis.metrics import expectation_gap, game_moves, game_points
 from parley.analysis.metrics._games import amounts, endings, rules
-from parley.analysis.metrics.outcome_diversity import entropy, one_hot
 from parley.analysis.studies.paired_conditions import COLUMNS, PAIR, compare_conditions, conditions_report, mean_row
 from parley.analysis.tables import Tables
 from parley.environments.game import Game
+from parley.llm.backends import check_spec
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 
 AGAIN, PEOPLE, NATIVE = "again", "people", "native"
 LOW, HIGH = 2, 8
 """What players are known to do, where beliefs are imposed."""
-DRAWS = 2000
 NAMES = {
     "mean": "mean move", "last": "last round", "change": "last minus first", "gap": "said minus done", "closer": "closer",
     "share": "share of points", "agreed": "agreements", "compromise": "compromises",
@@ -44,6 +44,8 @@ MEASURES: Mapping[str, tuple[str, ...]] = {
     "public_goods": ("mean", "last", "change", "gap", "share"),
     "negotiation": ("agreed", "compromise", "share"),
 }
+MAIN = {"trust": ("mean", "what is sent"), "negotiation": ("entropy", "the diversity of endings (bits)")}
+"""The measure of the sentences, and its words; of the other games it is the last round."""
 CAPTION = (
     "Every row is a condition, and numbers are means over rooms (games) with 95% intervals. Differences are from the first "
     "condition, within rooms of the same people and seed. The condition `again` is the first one with another seed and other "
@@ -66,6 +68,8 @@ def conditions(base: Scenario, native: str = "", human: Path | None = None) -> d
         read_games(human, own)  # a file that cannot be read is refused before a model is asked
     if native and game != "negotiation":
         raise UserError(f"--native compares notes in a negotiation; leave it out for {base.name}")
+    if native:
+        check_spec(native)  # an unknown model is refused before the other conditions run
     if game == "negotiation":
         found: dict[str, dict[str, Any]] = {
             "no note": {"think": "none"},
@@ -110,71 +114,6 @@ def _fill(found: pd.DataFrame, column: str, rows: list[dict[str, Any]], measure:
     found[column] = means.reindex(found.index)
 
 
-def diversity(runs: Mapping[str, Tables]) -> pd.DataFrame:
-    """Return one row per condition: rooms, distinct (different endings), entropy (bits) with its interval, and its difference
-    from the first condition with an interval (jackknife of both) and the p of a permutation of rooms between the two.
-    """
-    known = {name: endings(tables)["ending"].dropna().reset_index(drop=True) for name, tables in runs.items()}
-    first, *_ = known
-    rows: list[dict[str, Any]] = []
-    for name, ends in known.items():
-        row: dict[str, Any] = {"condition": name, "rooms": len(ends), "distinct": ends.nunique()}
-        values = pseudo_entropies(ends)
-        row |= {"entropy": entropy(ends.value_counts().to_numpy(dtype=float))}
-        row |= dict(zip(("low", "high"), np.clip(mean_interval(values), 0, None), strict=True))  # entropy is 0 or more
-        if name != first:
-            row["difference"] = row["entropy"] - rows[0]["entropy"]
-            ends_of = difference_interval(values, pseudo_entropies(known[first]))
-            row |= dict(zip(("difference_low", "difference_high"), ends_of, strict=True))
-            row["p"] = permutation_p(known[first], ends)
-        rows.append(row)
-    columns = [
-        "condition",
-        "rooms",
-        "distinct",
-        "entropy",
-        "low",
-        "high",
-        "difference",
-        "difference_low",
-        "difference_high",
-        "p",
-    ]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def pseudo_entropies(ends: pd.Series) -> Floats:
-    """Return the pseudo-values of the entropy of endings, one a room, from leaving out one room at a time (Tukey 1958)."""
-    if len(ends) < 2:
-        return np.array([])
-    matrix = one_hot(ends)
-    counts = matrix.sum(axis=0)
-    without = np.array([entropy(counts - row) for row in matrix])
-    return len(ends) * entropy(counts) - (len(ends) - 1) * without
-
-
-def difference_interval(values: Floats, others: Floats) -> Ends:
-    """Return the 95% interval of the mean of `values` minus that of `others`, two independent groups of rooms (Welch)."""
-    if min(len(values), len(others)) < FEWEST:
-        return NONE
-    low, high = means_interval([values, -others])
-    return 2 * low, 2 * high
-
-
-def permutation_p(first: pd.Series, second: pd.Series) -> float:
-    """Return the p of a difference in entropy this large if rooms are shuffled between the two; NaN below FEWEST rooms."""
-    if min(len(first), len(second)) < FEWEST:
-        return float("nan")
-    matrix, size = one_hot(pd.concat([first, second], ignore_index=True)), len(first)
-
-    def distance(order: Any) -> float:
-        return abs(entropy(matrix[order[:size]].sum(axis=0)) - entropy(matrix[order[size:]].sum(axis=0)))
-
-    rng, seen = np.random.default_rng(0), distance(np.arange(len(matrix)))
-    drawn = sum(distance(rng.permutation(len(matrix))) >= seen - 1e-12 for _ in range(DRAWS))
-    return (1 + drawn) / (1 + DRAWS)
-
-
 def compare(runs: Mapping[str, Tables]) -> pd.DataFrame:
     """Return one row per measure and condition, as compare_conditions has them. People have no pairs."""
     ours = {name: rooms(tables) for name, tables in runs.items() if name != PEOPLE}
@@ -201,6 +140,11 @@ def writer(human: Path | None) -> Callable[[dict[str, Tables], Path], Path]:
         compared, diverse, header = compare(runs), diversity(runs), first.header
         report = conditions_report(folder, "games", "Games", CAPTION, header, games=compared, diversity=diverse)
         game = rules(first).game
+        for what in ("expectations", "moves"):
+            due = pd.concat([getattr(tables, what) for tables in runs.values()])
+            due = due[due["asked"] > 0]
+            lost = due["reason"][due["value"].isna()]
+            report.missing(len(lost), len(due), f"{what} are missing", count_table(lost))
         if len(amounts(first)):
             report.figure(_figure(runs, disclaimers.model_label(header)), "games", "Moves by round")
         report.section("In short", "\n".join(f"- {line}" for line in sentences(compared, diverse, game)))
@@ -226,45 +170,47 @@ def writer(human: Path | None) -> Callable[[dict[str, Tables], Path], Path]:
 
 def sentences(compared: pd.DataFrame, diverse: pd.DataFrame, game: str) -> list[str]:
     """Return a sentence per condition after the first, on the main measure of the game; no verdict without an interval."""
-    measure = {"trust": "mean", "negotiation": "entropy"}.get(game, "last")
-    what = {"trust": "what is sent", "negotiation": "the diversity of endings (bits)"}.get(
-        game, "cooperation in the last round"
-    )
+    measure, what = MAIN.get(game, ("last", "cooperation in the last round"))
     source = diverse if measure == "entropy" else compared[compared["measure"] == measure]
     first = source.iloc[0]["condition"]
-    lines = []
-    for row in source.to_dict("records")[1:]:
-        name, own = row["condition"], row["entropy"] if measure == "entropy" else row["value"]
-        if name == PEOPLE:
-            lines.append(f"People: {what} is {format_number(own)}.")
-            continue
-        low, high = row["difference_low"], row["difference_high"]
-        start = f"{name}: {what} is {format_number(own)}"
-        if np.isnan(low) and row["rooms"] >= FEWEST and row["difference"] == 0:
-            lines.append(f"{start}, as with `{first}`.")
-        elif np.isnan(low):
-            reason = too_few() if row["rooms"] < FEWEST else "all rooms differ alike"
-            lines.append(f"{start}; whether it differs from `{first}` is unknown: {reason}.")
-        elif low <= 0 <= high or row.get("p", 0.0) >= 1 - LEVEL:
-            lines.append(f"{start}, not clearly different from `{first}` ({low:+.2f} to {high:+.2f}).")
-        else:
-            way = "more" if low > 0 else "less"
-            lines.append(
-                f"{start}, {abs(row['difference']):.2f} {way} than with `{first}` ({low:+.2f} to {high:+.2f})."
-            )
+    rows = [row | {"value": row["entropy"]} if measure == "entropy" else row for row in source.to_dict("records")]
+    lines = [_compared_line(row, first, what) for row in rows[1:]]
     gaps = compared[(compared["measure"] == "gap") & (compared["condition"] == first)]
-    for row in gaps.to_dict("records"):
-        size = format_estimate(row["value"], row["low"], row["high"])
-        if np.isnan(row["low"]):
-            why = too_few() if row["rooms"] < FEWEST else "no interval"
-            lines.append(f"Whether players of `{first}` do what they said is unknown: {why}.")
-        elif row["low"] <= 0 <= row["high"]:
-            lines.append(f"Players of `{first}` do on average what they said (said minus done {size}).")
-        else:
-            lines.append(
-                f"Players of `{first}` do {'less' if row['low'] > 0 else 'more'} than they said (said minus done {size})."
-            )
-    return lines
+    return lines + [_gap_line(row) for row in gaps.to_dict("records")]
+
+
+def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
+    """Return what a condition changes. row: of `compare` or `diversity`."""
+    name, low, high = row["condition"], row["difference_low"], row["difference_high"]
+    if name == PEOPLE:
+        return f"People: {what} is {format_number(row['value'])}."
+    if np.isnan(row["difference"]):
+        return f"{name}: the difference from `{first}` is unknown: no room has a readable number in both."
+    start, units = f"{name}: {what} is {format_number(row['value'])}", row.get("pairs", row["rooms"])
+    if name == AGAIN and not np.isnan(low):
+        chance = f"{row['difference']:+.2f} ({low:+.2f} to {high:+.2f})"
+        return f"{start}. This is `{first}` with other people, so the difference is chance: {chance}."
+    if np.isnan(low) and units >= FEWEST:
+        same = "as with" if row["difference"] == 0 else f"in every room {row['difference']:+.2f} from"
+        return f"{start}, {same} `{first}`."
+    if np.isnan(low):
+        return f"{start}; whether it differs from `{first}` is unknown: {too_few()}."
+    if low <= 0 <= high or row.get("p", 0.0) >= 1 - LEVEL:
+        return f"{start}, not clearly different from `{first}` ({low:+.2f} to {high:+.2f})."
+    way = "more" if low > 0 else "less"
+    return f"{start}, {abs(row['difference']):.2f} {way} than with `{first}` ({low:+.2f} to {high:+.2f})."
+
+
+def _gap_line(row: Mapping[Hashable, Any]) -> str:
+    """Return whether players of the first condition do what they said."""
+    players, size = f"Players of `{row['condition']}`", format_estimate(row["value"], row["low"], row["high"])
+    if np.isnan(row["low"]) and row["rooms"] >= FEWEST:
+        return f"{players}: in every room said minus done is {size}."
+    if np.isnan(row["low"]):
+        return f"Whether players of `{row['condition']}` do what they said is unknown: {too_few()}."
+    if row["low"] <= 0 <= row["high"]:
+        return f"{players} do on average what they said (said minus done {size})."
+    return f"{players} do {'less' if row['low'] > 0 else 'more'} than they said (said minus done {size})."
 
 
 def _cells(
@@ -278,15 +224,15 @@ def _cells(
 def _diversity_cells(row: Mapping[str, Any]) -> list[str]:
     difference = format_estimate(row["difference"], row["difference_low"], row["difference_high"])
     shown = format_estimate(row["entropy"], row["low"], row["high"])
-    return [row["condition"], f"{row['rooms']}", f"{row['distinct']}", shown, difference, format_number(row["p"], 3)]
+    return [row["condition"], f"{row['rooms']}", f"{row['distinct']}", shown, difference, format_p(row["p"])]
 
 
 def _add_benchmark(report: Any, tables: Tables) -> None:
-    found = game_points.compute(tables)
-    share = format_number(found["selfish"].iloc[0]) if len(found) else "unknown"
+    game = rules(tables)
+    share = selfish_points(game.game, game.size) / most_points(game.game, game.size, game.factor)
     report.section(
         "What selfish players would do",
-        f"Players who want only points for themselves, and know the end, get {share} of the points that all can get together "
+        f"Players who want only points for themselves, and know the end, get {share:.0%} of the points that all can get together "
         "(the subgame-perfect equilibrium). They send, return, put in and cooperate nothing; in a negotiation the one who "
         "offers last gets its best package that leaves the other as much as an authority would.",
     )

@@ -24,10 +24,11 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, why_no_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, estimate, format_span
+from parley.analysis.rating_value import rating_value, rating_value_note
 from parley.analysis.sentiment import by_round, rounds_of_rooms
 from parley.analysis.studies.intervention import check_past
 from parley.analysis.studies.paired_conditions import PAIR, conditions_report, mean_row
-from parley.analysis.tables import Tables, rating_value, rating_value_note
+from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.interventions.base import Intervention
 from parley.model.interventions.guidance import Guidance

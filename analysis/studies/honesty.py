@@ -24,10 +24,11 @@ from parley.analysis.formatting import Column, count_table, estimate, format_spa
 from parley.analysis.judge_quality import on_axis, on_scale
 from parley.analysis.known_lines import calibrations
 from parley.analysis.line_gaps import UNIT, Calibration, gap_row, line_gaps, room_gaps
+from parley.analysis.rating_value import rating_value_note
 from parley.analysis.statistics.results import holm
 from parley.analysis.studies.intervention import check_past
 from parley.analysis.studies.paired_conditions import conditions_report, mean_row
-from parley.analysis.tables import Tables, rating_value_note
+from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 

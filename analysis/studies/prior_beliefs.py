@@ -17,9 +17,10 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, means_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, group_title
+from parley.analysis.rating_value import rating_value
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import conditions_report
-from parley.analysis.tables import Tables, rating_value
+from parley.analysis.tables import Tables
 from parley.model.trait_assignment import alternate_sides, side_of
 
 CONDITIONS: Mapping[str, Mapping[str, str]] = {

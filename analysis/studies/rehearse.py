@@ -19,7 +19,7 @@ from parley.agents.language import Language, load_language
 from parley.agents.persuasion import Aim, Reader, Writer, read_advice, read_message, read_persuasiveness
 from parley.analysis.bootstrap import FEWEST
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_table, estimate, number
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.persuasion.comparisons import draw_people, member_name
 from parley.analysis.report import Report
@@ -208,10 +208,11 @@ def write(task: Rehearsal, found: tuple[pd.DataFrame, pd.DataFrame], audience: s
     table = gains(chosen)
     report = Report(folder, "rehearsal", "Messages rehearsed before an audience")
     report.data(candidates=candidates, ratings=ratings, choices=chosen, gains=table)
+    ways = len(task.spoken.entry("persuade_ways"))
     report.add(
-        f"For each of {len(task.problems)} problems, {writer} gave advice in {len(task.spoken.entry('persuade_ways'))} ways "
-        f"and wrote a message by each piece of advice. {task.audience} personas of the set {task.personas}, played by "
-        f"{audience}, rated all messages from 0 to 10, and the best one was chosen. {task.audience} other personas then rated "
+        f"For {count_phrase(len(task.problems), 'problem')}, {writer} gave advice in {ways} ways and wrote a message by each "
+        f"piece of advice. {count_phrase(task.audience, 'persona')} of the set {task.personas}, played by {audience}, rated all "
+        f"messages from 0 to 10, and the best one was chosen. {task.audience} others of the set then rated "
         "all messages. Brackets are 95% confidence intervals over problems."
     )
     report.disclaim_models(*dict.fromkeys((audience, writer)))

@@ -11,7 +11,8 @@ import pandas as pd
 
 from parley.agents.topic import FORECAST
 from parley.analysis.metrics._cells import REFERENCE
-from parley.analysis.tables import Tables, rating_value
+from parley.analysis.rating_value import rating_value
+from parley.analysis.tables import Tables
 
 MIDDLE = 5.0
 """Middle of the axis of attitudes."""

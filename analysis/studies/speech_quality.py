@@ -21,9 +21,10 @@ from parley.analysis.bootstrap import FEWEST
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import Match, compare, comparison_table, length_row, pair_values, place_row
+from parley.analysis.rating_value import rating_value
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import mean_row
-from parley.analysis.tables import Tables, rating_value
+from parley.analysis.tables import Tables
 from parley.llm.seeding import derive, stream
 from parley.model.trait_assignment import alternate_sides, side_of
 

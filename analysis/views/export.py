@@ -29,7 +29,8 @@ from parley.analysis.provenance import rerun_command
 from parley.analysis.run_archive import write_archive
 from parley.analysis.run_report import figures
 from parley.analysis.summary import NO_COMMAND
-from parley.analysis.tables import Tables, write_table
+from parley.analysis.table_export import write_table
+from parley.analysis.tables import Tables
 from parley.analysis.views._download import Download
 from parley.analysis.views._html import KINDS, ONE_FIGURE_AT_A_TIME, Select, element, painted
 from parley.analysis.views._session import Shown

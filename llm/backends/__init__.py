@@ -5,7 +5,8 @@ Your own backend may be a class instead, and may leave out `model`. The module m
 
 - `MANNER`, the options that change how the model is called but not what it says: a resumed run may change them;
 - `SHARED`, those of them that limit all calls at a time: workers that run at the same time get a part each;
-- `known_topics(model)`, the topics of a model that knows only some; it is called without opening the backend.
+- `known_topics(model)`, the topics of a model that knows only some; it is called without opening the backend;
+- `check_options(model, **options)`, which refuses values that the backend cannot use, before a run begins.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ def open_spec(spec: str) -> Backend:
 def check_spec(spec: str) -> Checked:
     """Return backend and typed options of a spec; nothing is opened. Errors: as open_spec."""
     try:
-        return BACKENDS.check(spec)
+        checked = BACKENDS.check(spec)
+        if check_options := _own(checked.target, "check_options", None):
+            check_options(**checked.options)
+        return checked
     except UserError as error:
         name, model, _ = split_spec(spec)
         raise _with_backend_hint(name, model, error) from error

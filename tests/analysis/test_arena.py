@@ -51,13 +51,13 @@ def test_planted_scores_are_found_and_a_place_does_not_bend_them() -> None:
 def test_nothing_planted_is_nothing_found() -> None:
     """Equal messages: a difference is claimed in 5% of panels at most, and the place is not above chance."""
     claims, places = 0, 0
-    for seed in range(25):
+    for seed in range(15):
         table = answers([0.0] * 4, 10, np.random.default_rng(100 + seed))
         claims += "persuades more than" in clear_difference(pair_values(table, IDS), IDS)
         row = place_row(table, IDS)
         places += not row["low"] <= 0 <= row["high"]
-    assert claims <= 4
-    assert places <= 4
+    assert claims <= 3
+    assert places <= 3
 
 
 def test_few_people_and_equal_answers_have_no_verdict() -> None:
@@ -147,7 +147,11 @@ def test_gains_of_rewritings_by_hand() -> None:
         ("m.csv", 'message\nHello\n" "\n', "m2 is empty"),
         ("m.csv", "message,aim\nHello,to win\nBye,to lose\n", "has 2 aims"),
         ("m.csv", "message\n", "has no rows"),
-        ("m.jsonl", "{no json\n", "as JSON lines"),
+        ("m.jsonl", "{no json\n", "not a file of JSON lines"),
+        ("m.jsonl", '{"message": "a"}\n[1, 2]\n', "each line must be a JSON object"),
+        ("m.jsonl", '{"message": ["a"]}\n{"message": "b"}\n', "row 1: message must be a text"),
+        ("m.csv", "id,message\na,Hello\na/persuasive,Bye\n", "has a slash"),
+        ("m.csv", "", "m.csv is not a CSV"),
         ("m.csv", "message\nOne, two.\nOne, two, three.\n", "quotation marks"),
     ],
 )

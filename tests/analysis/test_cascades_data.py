@@ -35,8 +35,8 @@ def test_a_chain_of_any_length_has_its_depth(tmp_path: Path) -> None:
 @check_each(
     ("text", "message"),
     [
-        ("cascade,person\n1,ann\n", "has no column parent"),
-        ("cascade,person,parent\n", "there must be a row"),
+        ("cascade,person\n1,ann\n", "lacks the column parent"),
+        ("cascade,person,parent\n", "has no rows"),
         ("cascade,person,parent\n1,,ann\n", "every row needs the person"),
         ("cascade,person,parent\n1,ann,\n1,ann,\n", "cascade 1: ann is there twice"),
         ("cascade,person,parent\n1,ann,zoe\n", "the parent zoe did not share"),

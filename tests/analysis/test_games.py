@@ -12,9 +12,11 @@ import pytest
 from data_checks import check_each
 
 from parley.__main__ import main
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.ending_diversity import difference_interval, diversity, permutation_p, pseudo_entropies
 from parley.analysis.game_data import load_games, read_games
 from parley.analysis.metrics import expectation_gap, game_moves, game_points, outcome_diversity
-from parley.analysis.studies.games import compare, difference_interval, diversity, permutation_p, pseudo_entropies
+from parley.analysis.studies.games import compare
 from parley.analysis.tables import Tables, tables
 from parley.environments.game import Game
 from parley.llm.backends.oracle.game_law import GameLaw, whole_numbers
@@ -84,14 +86,21 @@ def test_a_negotiation_of_people_by_hand(tmp_path: Path) -> None:
     assert outcome_diversity.compute(run)["most"].tolist() == ["agreement on 4"]
 
 
+def test_a_negotiation_with_a_missing_last_move_has_no_known_ending(tmp_path: Path) -> None:
+    """Missing is not a refusal: without the last response, ending and points are unknown, and not those of an authority."""
+    text = "room,round,player,move,value\na,1,x,offer,9\na,1,y,response,\nb,1,x,offer,9\nb,1,y,response,refuse\n"
+    ends = outcome_diversity.compute(people(tmp_path, text, "negotiation")).iloc[0]
+    assert (ends["rooms"], ends["missing"], ends["most"]) == (1, 1, "authority")
+
+
 WRONG = [
-    ("room,round\na,1\n", "lacks the columns player, move, value"),
+    ("room,round\na,1\n", "lacks the column player"),
     (TRUST.replace("sent,4", "sent,11"), "line 3: 11 is no sent"),
     (TRUST.replace("sent,4", "sent,nan"), "line 3: nan is no sent"),
     (TRUST.replace("sent,4", "gave,4"), "line 3: move must be sent or returned"),
     (TRUST.replace("r1,1,ann", "r1,one,ann"), "line 3: round must be a whole number"),
     (TRUST.replace("self,1", "me,1"), "line 2: about must be"),
-    ("room,round,player,move,value\n", "has no moves"),
+    ("room,round,player,move,value\n", "has no rows"),
     ("room,round,player,move,value\na,1,x,sent,3\n", "room a has 1 players"),
 ]
 
@@ -108,7 +117,7 @@ def test_a_planted_gap_is_found_and_none_where_none_is_planted(stated: int) -> N
     """Nearly all intervals hold the planted number (levels are far from the ends of the scale); and a person is
     nearer to its own words than strangers are, whatever the gap.
     """
-    found = [played("trust_game", f"oracle,differ=1,stated={stated}", seed=seed) for seed in range(3)]
+    found = [played("trust_game", f"oracle,differ=1,stated={stated}", seed=seed) for seed in range(2)]
     gaps = pd.concat([expectation_gap.compute(run) for run in found])
     own = gaps[gaps["about"] == "self"]
     assert ((own["gap_low"] <= stated) & (stated <= own["gap_high"])).mean() >= 0.85
@@ -120,9 +129,31 @@ def test_a_planted_gap_is_found_and_none_where_none_is_planted(stated: int) -> N
 
 def test_people_alike_are_no_nearer_to_their_own_words() -> None:
     """The null of `closer`: without differences between people an answer says nothing about a person."""
-    rows = [expectation_gap.compute(played("trust_game", "oracle,differ=0,level=4.5", seed=seed)) for seed in range(3)]
+    rows = [expectation_gap.compute(played("trust_game", "oracle,differ=0,level=4.5", seed=seed)) for seed in range(2)]
     own = pd.concat(rows)
     assert ((own["closer_low"] > 0) | (own["closer_high"] < 0)).mean() <= 0.2
+
+
+def test_the_interval_of_closer_covers_where_people_do_as_they_say() -> None:
+    """Words and moves go together (r = .9), so each room's move counts for the strangers too: 95% of intervals cover the truth,
+    and not 75% as without that. The mean is that of all pairs, by hand.
+    """
+    rng = np.random.default_rng(5)
+
+    def draw(rooms: int) -> np.ndarray:
+        common, own = rng.normal(size=(2, rooms))
+        said, done = 1.5 * common, 1.5 * (0.9 * common + np.sqrt(1 - 0.9**2) * own)
+        return np.array(list(expectation_gap.closer_than_strangers(np.arange(rooms), said, done).values()))
+
+    truth = np.mean([draw(300).mean() for _ in range(40)])
+    ends = np.array([mean_interval(draw(30)) for _ in range(300)])
+    assert 0.88 <= ((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean() <= 0.99
+    said, done = np.array([1.0, 4, 6]), np.array([2.0, 3, 8])
+    by_hand = [
+        abs(said[i] + 2 / 3 - done[j]) - abs(said[i] + 2 / 3 - done[i]) for i in range(3) for j in range(3) if i != j
+    ]
+    values = expectation_gap.closer_than_strangers(np.arange(3), said, done)
+    assert np.mean(list(values.values())) == pytest.approx(np.mean(by_hand))
 
 
 def test_an_announced_end_unravels_only_if_that_is_planted() -> None:
@@ -179,8 +210,7 @@ def test_an_imposed_level_moves_people_as_far_as_planted() -> None:
     assert row["difference"] == pytest.approx(0.5 * (8 - (row["value"] - row["difference"])), abs=0.25)
     assert row["difference_low"] > 1
     free = played("trust_game", "oracle,level=4,differ=1", beliefs="imposed", imposed=8)
-    plain = played("trust_game", "oracle,level=4,differ=1")
-    row = compare({"elicited": plain, "imposed": free}).set_index(["measure", "condition"]).loc[("mean", "imposed")]
+    row = compare({"elicited": base, "imposed": free}).set_index(["measure", "condition"]).loc[("mean", "imposed")]
     assert not row["difference_low"] > 0
 
 
@@ -198,10 +228,25 @@ def test_the_study_compares_conditions_with_people_beside_them(tmp_path: Path) -
     command = ["games", "trust_game", "--llm", "oracle,stated=2", "--repetitions", "6", "--human", str(path)]
     assert main([*command, "--out", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "games.md").read_text(encoding="utf-8")
+    assert "This is `elicited` with other people, so the difference is chance" in text
     assert "do less than they said" in text
     assert "People: what is sent is 3.67" in text
     found = pd.read_csv(tmp_path / "out" / "games.csv")
     assert set(found["condition"]) == {"elicited", "again", "imposed 2", "imposed 8", "people"}
+
+
+def test_without_variation_the_sentence_has_the_number_and_no_unknown() -> None:
+    """Everyone says 10 and gives 10: that is known of every room, though there is no interval."""
+    run = played("public_goods", "oracle,play=cooperate", repetitions=5, rounds=2, beliefs="elicited")
+    assert "In every room what is put in in round 1 is exactly what players said" in expectation_gap.headline(
+        expectation_gap.compute(run)
+    )
+    assert "In every room people get 100% of the possible points" in game_points.headline(game_points.compute(run))
+
+
+def test_a_law_out_of_range_is_refused_before_a_folder_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["games", "trust_game", "--llm", "oracle,level=99"]) == 2
+    assert capsys.readouterr().out == ""
 
 
 def test_below_five_rooms_there_is_no_verdict(tmp_path: Path) -> None:
@@ -221,10 +266,13 @@ def test_a_run_has_a_report_a_transcript_and_a_figure(tmp_path: Path) -> None:
         "5",
         "--rounds",
         "2",
+        "--set",
+        "horizon=1,2",
         "--out",
         str(tmp_path),
     ]
     assert main(command) == 0
+    assert "horizon=1,2" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert "selfish players get 33%" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert "Round 1:" in (tmp_path / "transcript.md").read_text(encoding="utf-8")
     assert (tmp_path / "figures" / "game.png").exists()

@@ -22,7 +22,8 @@ from parley.analysis.metrics import (
 )
 from parley.analysis.metrics._cells import default_level
 from parley.analysis.metrics.drift import slope
-from parley.analysis.tables import Tables, load, rating_value
+from parley.analysis.rating_value import rating_value
+from parley.analysis.tables import Tables, load
 
 ALL = ("trajectory", "drift", "first_cycle", "default_crossing", "further_probes", "confidence", "forecast")
 ROOMS = ("polarisation", "text_diversity", "public_gap")

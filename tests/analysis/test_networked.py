@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 
 from parley.analysis.metrics.trajectory import compute
 from parley.analysis.plots import HALF, attitudes, party_means
-from parley.analysis.tables import Tables, load, write_tables
+from parley.analysis.table_export import write_tables
+from parley.analysis.tables import Tables, load
 from parley.model.events import Heard, Linked, Signed, Unlinked
 
 ROOM = "racism/2 democrat/000"

@@ -55,15 +55,15 @@ def test_without_ratings_nothing_is_chosen() -> None:
 
 
 def test_noise_gains_nothing_for_others_though_the_choice_promises_more() -> None:
-    """Over 25 studies of eight problems the gain is 0 in the mean and claimed in 5% or so; what the audience promised is not."""
+    """Over 15 studies of eight problems the gain is 0 in the mean and claimed in 5% or so; what the audience promised is not."""
     claims, means, promised = 0, [], []
-    for seed in range(25):
+    for seed in range(15):
         table = gains(choices(*made(1, 0, 8, np.random.default_rng(seed))))
         claims += "points of 10" in verdicts(table)[0]
         means.append(table["gain"][0])
         promised.append(table["gain"][3])
-    assert claims <= 4
-    assert abs(np.mean(means)) < 0.07
+    assert claims <= 3
+    assert abs(np.mean(means)) < 0.09
     assert np.mean(promised) > 0.25
 
 

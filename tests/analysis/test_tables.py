@@ -10,7 +10,8 @@ import pyarrow.parquet as parquet
 import pytest
 
 from parley.analysis.metrics import metrics
-from parley.analysis.tables import load, write_table, write_tables
+from parley.analysis.table_export import write_table, write_tables
+from parley.analysis.tables import load
 
 NASTY = [
     "a, b",

@@ -15,7 +15,7 @@ from pathlib import Path
 from standins import opinionated
 
 import run  # noqa: F401
-from parley.analysis import run_report, tables
+from parley.analysis import run_report, table_export
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model import recorder
@@ -54,8 +54,8 @@ def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset
         return table(frame, stem)
 
     whole, recorder.FileRecorder.write = recorder.FileRecorder.write, torn
-    table = tables.write_table
-    tables.write_table = run_report.write_table = dying
+    table = table_export.write_table
+    table_export.write_table = run_report.write_table = dying
     scenario = load_preset(preset).with_settings(SETTINGS | OWN.get(preset, {}))
     run_scenario(RunSpec(scenario, folder), backend=Fake(answer, in_flight=in_flight))
     run_report.write_report(folder)

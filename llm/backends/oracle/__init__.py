@@ -215,6 +215,10 @@ def open_backend(
     return Oracle(planted, pull, society, laws)
 
 
+check_options = open_backend
+"""Opening costs a millisecond, so values are refused before a run begins (level=99)."""
+
+
 def _network(logos: float | None, pathos: float | None, ethos: float | None, report: float) -> BeliefNetwork | None:
     """Return the network if an appeal has a weight; the others weigh 0. Errors: UserError."""
     if (logos, pathos, ethos) == (None, None, None):

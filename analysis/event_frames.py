@@ -1,0 +1,210 @@
+"""Events of a record as DataFrames, one function for each table of a run (tables.py explains their columns)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.traits import trait_names
+from parley.model import events
+
+KEYS = ["topic", "group", "repetition", "seat", "party", "name"]
+NODE = "node"
+WHO = ["room", "agent"]
+ROOM = ["room", "topic", "group", "repetition"]
+TYPES = {"int": "int64", "float": "float64", "float | None": "float64"}
+
+
+def event_frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:
+    """Return a row per event and a column per field of its class, with the field's type."""
+    columns = {}
+    for field in fields(kind):
+        values, dtype = [getattr(row, field.name) for row in rows], TYPES.get(str(field.type), "object")
+        columns[field.name] = pd.Series(map(storable, values) if dtype == "object" else values, dtype=dtype)
+    return pd.DataFrame(columns)
+
+
+def storable(value: Any) -> Any:
+    """Replace half a surrogate pair, which JSON may hold and no file can, by the replacement character."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def text_column(values: Iterable[Any]) -> pd.Series:
+    return pd.Series(list(values), dtype="object")
+
+
+def with_keys(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with the keys of its agents in front; on a network of the user, the node is one of them."""
+    keys = [*KEYS, NODE] if agents[NODE].notna().any() else KEYS
+    joined = frame.merge(agents[WHO + keys], on=WHO, how="left", validate="many_to_one")
+    return joined[["room", *keys, *[name for name in frame.columns if name != "room"]]]
+
+
+def with_nodes(agents: pd.DataFrame, nodes: Sequence[events.Node]) -> pd.DataFrame:
+    """Add each agent's node and its attributes as JSON; empty unless a graph was read from a file."""
+    by_seat = {(node.room, node.agent): node for node in nodes}
+    seated = [by_seat.get(key) for key in zip(agents["room"], agents["agent"], strict=True)]
+    agents["node"] = text_column(storable(node.node) if node else None for node in seated)
+    agents["attributes"] = text_column(
+        json.dumps(node.attributes) if node and node.attributes else None for node in seated
+    )
+    return agents
+
+
+def agent_models(agents: pd.DataFrame, header: events.Header, own: Sequence[events.OwnModel]) -> Iterator[str]:
+    """Yield the model of each agent: that of its seat, its own, that of its party, or that of all others."""
+    named = dict(entry.split("=", 1) for entry in header.scenario.get("llms", ()))
+    by_agent = {(one.room, one.agent): one.llm for one in own}
+    for row in agents[["room", "agent", "seat", "party"]].itertuples(index=False):
+        models = named.get(row.seat), by_agent.get((row.room, row.agent)), named.get(row.party)
+        yield storable(next(filter(None, models), header.scenario["llm"]))
+
+
+def character_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    given = frame.pop("traits")
+    for name in ("role", "belief"):
+        frame[name] = text_column(value or None for value in frame[name])
+    for trait in trait_names():
+        frame[trait] = text_column(traits.get(trait) for traits in given)
+    return frame
+
+
+def rating_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in ("probabilities", "earlier"):
+        frame[name] = text_column(json.dumps(list(values)) if values else None for values in frame[name])
+    return frame
+
+
+def intervention_frame(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
+    rooms = agents[ROOM].drop_duplicates("room")
+    frame["agents"] = text_column(json.dumps(list(numbers)) for numbers in frame["agents"])
+    return frame.merge(rooms, on="room", how="left")[[*ROOM, *[name for name in frame.columns if name != "room"]]]
+
+
+def link_frame(changes: Sequence[events.Linked | events.Unlinked], signed: Sequence[events.Signed]) -> pd.DataFrame:
+    """In the order in which they happened: a link may vanish and appear in one round."""
+    kinds = {events.Linked: "added", events.Unlinked: "removed"}
+    signs = {
+        (event.room, event.round, tuple(pair)): sign
+        for event in signed
+        for pair, sign in zip(event.pairs, event.signs, strict=True)
+    }
+    rows = [
+        (
+            change.room,
+            change.round,
+            kinds[type(change)],
+            *pair,
+            weight,
+            signs.get((change.room, change.round, tuple(pair))),
+        )
+        for change in changes
+        for pair, weight in zip_longest(change.pairs, getattr(change, "weights", ()))
+    ]
+    types = {"room": "object", "round": "int64", "change": "object", "source": "int64", "target": "int64"}
+    return typed_table(rows, **types, weight="float64", sign="float64")
+
+
+def heard_frame(heard: Sequence[events.Heard], shown: Sequence[events.Shown]) -> pd.DataFrame:
+    """What was heard, and of feeds the posts in the order in which they are remembered: the first one last."""
+    rows = [(event.room, event.round, event.agent, iteration) for event in heard for iteration in event.iterations]
+    rows += [(event.room, event.round, event.agent, post) for event in shown for post in reversed(event.posts)]
+    return typed_table(rows, room="object", round="int64", agent="int64", iteration="int64")
+
+
+def act_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in ("offered", "probabilities", "options", "target_probabilities", "earlier"):
+        frame[name] = text_column(json.dumps(list(values)) if values else None for values in frame[name])
+    frame["target"] = frame["target"].astype("Int64")
+    return frame
+
+
+def insight_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in ("parents", "lines"):
+        frame[name] = text_column(json.dumps(list(values), ensure_ascii=False) for values in frame[name])
+    frame["depth"] = frame["depth"].astype("Int64")
+    return frame
+
+
+def exposure_frame(shown: Sequence[events.Shown]) -> pd.DataFrame:
+    rows = [
+        (event.room, event.round, event.agent, place, *post, event.source)
+        for event in shown
+        for place, post in enumerate(zip(event.posts, event.scores, event.carriers, strict=True), 1)
+    ]
+    numbers = dict.fromkeys(("round", "agent", "place", "iteration", "score", "carrier"), "int64")
+    return typed_table(rows, room="object", **numbers, source="object")
+
+
+def decision_frame(frame: pd.DataFrame, states: pd.DataFrame) -> pd.DataFrame:
+    frame["earlier"] = text_column(json.dumps(list(values)) if values else None for values in frame["earlier"])
+    return frame.merge(states, on=["room", "round"], how="left", validate="many_to_one")
+
+
+def move_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in ("earlier", "probabilities"):
+        frame[name] = text_column(json.dumps(list(values)) if values else None for values in frame[name])
+    return frame
+
+
+def expectation_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    frame = move_frame(frame)
+    frame["expected"] = pd.Series([mean_answer(shares, 0) for shares in frame["probabilities"]], dtype="float64")
+    return frame
+
+
+def outcome_frame(settled: Sequence[events.Settled]) -> pd.DataFrame:
+    rows = [
+        (one.room, one.round, agent, points, one.outcome, one.package, int(one.ended))
+        for one in settled
+        for agent, points in zip(one.agents, one.points, strict=True)
+    ]
+    kinds = {"room": "object", "round": "int64", "agent": "int64", "points": "float64", "outcome": "object"}
+    return typed_table(rows, **kinds, package="float64", ended="int64")
+
+
+def mean_answer(shares: str | None, low: int = 1) -> float:
+    """Return the mean answer of a distribution (JSON) over the points from `low` on; NaN without one."""
+    if not isinstance(shares, str):
+        return np.nan
+    values = np.array(json.loads(shares))
+    return float(values @ (low + np.arange(len(values))) / values.sum())
+
+
+def version_frame(
+    received: Sequence[events.Received],
+    utterances: Sequence[events.Utterance],
+    endowed: Sequence[events.Endowed],
+    agents: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return what each agent got, and the version that it made of it. A version is made of one of an earlier day."""
+    written = {(one.room, one.round, one.agent): one for one in utterances if one.form == "retelling"}
+    roles = {(one.room, one.agent): one.role or None for one in endowed}
+    depth: dict[tuple[str, int], int] = {}
+    rows = []
+    for one in received:
+        made = written.get((one.room, one.round, one.agent))
+        steps = depth.get((one.room, one.version), 0) + (made is not None)
+        if made is not None:
+            depth[one.room, made.iteration] = steps
+        own = (made.iteration, steps, made.text, made.reason) if made else (None, steps, None, None)
+        rows.append((one.room, one.agent, roles.get((one.room, one.agent)), one.round, one.version, one.source, *own))
+    numbers = dict.fromkeys(("round", "received", "source"), "int64")
+    types = {"room": "object", "agent": "int64", "role": "object"} | numbers | {"iteration": "Int64", "depth": "int64"}
+    table = typed_table(rows, **types, text="object", reason="object")
+    table["text"] = text_column(map(storable, table["text"]))
+    return with_keys(table, agents)
+
+
+def typed_table(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:
+    columns = zip(*rows, strict=True) if rows else [()] * len(types)
+    named = zip(types.items(), columns, strict=True)
+    return pd.DataFrame({name: pd.Series(list(values), dtype=dtype) for (name, dtype), values in named})

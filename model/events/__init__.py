@@ -1,0 +1,76 @@
+"""The record: a header with everything needed to repeat the run, then one small event per line.
+
+Analysis reads the record and nothing else. A record holds no clock time and no path except one that the user names as a model,
+so the same command writes the same bytes. (Times are in the journal's table `sittings`.)
+
+Events share the first fields of their base class: the room, the round, the turn (`iteration`), the agent. In every event, `text`,
+`order`, `rating` or `answer` is None if it is missing, and `reason` says why.
+
+    base.py      the base classes, and the list of kinds        run.py       the header, seats, and what agents are given
+    network.py   links, what is heard, seen and done            choices.py   choices one after another, and games
+    texts.py     what agents write                              surveys.py   ratings, calls, interventions, the end
+"""
+
+from __future__ import annotations
+
+from parley.model.events.base import KINDS, SCHEMA, AgentAtTurn, AtTurn, Event, InRound, OfAgent, event
+from parley.model.events.choices import Decided, Expected, Moved, Settled, StateDrawn
+from parley.model.events.network import Acted, Heard, Linked, Received, Shown, Signed, Unlinked
+from parley.model.events.run import Endowed, Header, Node, OwnModel, Posed, Seated
+from parley.model.events.surveys import Called, Ended, Intervened, Rated, Thought
+from parley.model.events.texts import (
+    Answered,
+    Chosen,
+    Concluded,
+    Interviewed,
+    Private,
+    Proposed,
+    Ranked,
+    Represented,
+    Summarised,
+    Utterance,
+)
+
+__all__ = [
+    "KINDS",
+    "SCHEMA",
+    "Acted",
+    "AgentAtTurn",
+    "Answered",
+    "AtTurn",
+    "Called",
+    "Chosen",
+    "Concluded",
+    "Decided",
+    "Ended",
+    "Endowed",
+    "Event",
+    "Expected",
+    "Header",
+    "Heard",
+    "InRound",
+    "Intervened",
+    "Interviewed",
+    "Linked",
+    "Moved",
+    "Node",
+    "OfAgent",
+    "OwnModel",
+    "Posed",
+    "Private",
+    "Proposed",
+    "Ranked",
+    "Rated",
+    "Received",
+    "Represented",
+    "Seated",
+    "Settled",
+    "Shown",
+    "Signed",
+    "StateDrawn",
+    "Summarised",
+    "Thought",
+    "Unlinked",
+    "Utterance",
+    "event",
+]
