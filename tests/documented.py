@@ -227,7 +227,7 @@ RULES = (
     Rule(
         r"^run\.py ablation ", why="needs a run with interviews; tests/analysis/test_ablation.py has one", how="parse"
     ),
-    Rule(r"^run\.py (report|compare|surrogate|fit-law|rhetoric|deviation|judge|human|analyse) "),
+    Rule(r"^run\.py (report|compare|surrogate|fit-law|rhetoric|deviation|judge|human|control|analyse) "),
 )
 REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
 """Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""

@@ -81,7 +81,7 @@ DEBATING = [
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
-    "export-network", "show", "report", "analyse", "human", "dissonance",
+    "export-network", "show", "report", "analyse", "human", "control", "dissonance",
     "completion", "new", "check",
     "representatives train", "representatives grid",
 }  # fmt: skip

@@ -16,9 +16,12 @@ from parley.analysis import disclaimers, formatting
 from parley.analysis.figures import new_figure
 from parley.analysis.formatting import DASH, count_phrase, format_estimate, format_number
 from parley.analysis.human import readers
+from parley.analysis.human.likeness import compare_parts
+from parley.analysis.human.likeness_section import add_likeness
 from parley.analysis.human.measures import TITLES, measure_source, traces
 from parley.analysis.human.readers import ALL, Published, Source, complete
 from parley.analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
+from parley.analysis.human.sequences import compare_sequences
 from parley.analysis.human.turn_sections import add_turn_sections
 from parley.analysis.judge_quality import against_truth, warning
 from parley.analysis.report import Report
@@ -83,8 +86,12 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
         ("Spread within a group", (SPREAD,), ["sd_before", "sd_after", "spread"]),
     ):
         report.section(title, *notes, _measure_table(measured, labels, keys))
+    asked = people if len(each_turn(tables)) else []
+    order = compare_sequences(private[-1], asked)
+    if len(parts := compare_parts(private[-1], people, order)):
+        add_likeness(report, parts, f"People, and a run on {model}")
     if len(each_turn(tables)):
-        add_turn_sections(report, private[-1], people, data)
+        add_turn_sections(report, private[-1], people, order, data)
     if known:
         about = f"{readers.DEBATE_ORIGIN}. The values are as published, not computed here."
         report.section("Compared with published values", about, _published_table(measured, known, labels[RUN]))

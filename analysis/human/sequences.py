@@ -12,9 +12,7 @@ here depend on the order of steps. Each part is a distance between two samples o
 
 The ceiling is the mean distance between random halves of the people. The nulls are the other half with its steps shuffled, and
 the other half if no one moved. The score is (null - run) / (null - halves) with the nearer null: 1 is as near as other people,
-0 as near as what has no order. It can be over 1 or below 0. The score is unknown where people have no more order than
-shuffled steps (a permutation test of all talks, p of 0.05 and more), or where the other half is nearer than the nulls in less
-than 90% of the splits: then this part cannot show that anything is like people.
+0 as near as what has no order. It can be over 1 or below 0; scoring.py says when it is unknown.
 
 Talks and rooms are resampled for the interval of the distance to the run; ceiling and nulls are taken as they are.
 """
@@ -32,17 +30,14 @@ from scipy.stats import rankdata
 from parley.analysis.bootstrap import Floats, tail
 from parley.analysis.human.kinds import ALIKE, FEW_TALKS, LEAST, Kinds, find_kinds, is_mover
 from parley.analysis.human.readers import Source
+from parley.analysis.human.scoring import score_part
 from parley.analysis.human.trajectories import Trajectories, hold_still, shuffle_steps, trajectories
 from parley.llm.seeding import derive
 
 Places = NDArray[np.intp]
 DRAWS, SHUFFLES = 200, 199
-ALPHA, SEPARATES = 0.05, 0.9
 LEAST_ROOMS = 10
 FEW_ROOMS = f"fewer than {LEAST_ROOMS} rooms with turns"
-NO_ORDER = "people have no more order than shuffled steps"
-FAR_HALVES = "too few talks: a half of the people is hardly nearer to the other half than the nulls"
-NO_VALUE = "no two steps in a row differ"
 PARTS = {
     "conditional": "conditional step", "autocorrelation": "autocorrelation of steps", "sizes": "memory of sizes",
     "movers": "share who move",
@@ -114,24 +109,8 @@ def compare_samples(own: Trajectories, ways: Trajectories, name: str) -> list[di
     p, values = _order_p(ways, kinds, rng), (_values(own, kinds), _values(ways, kinds))
     return [
         counts | {"part": part, "run_value": values[0][part], "people_value": values[1][part], "p": p[place]}
-        | _score(split[:, place], drawn[:, place], p[place], cut) for place, part in enumerate(PARTS)
+        | score_part(split[:, place], drawn[:, place], p[place], cut) for place, part in enumerate(PARTS)
     ]  # fmt: skip
-
-
-def _score(split: Floats, drawn: Floats, p: float, cut: float) -> dict[str, object]:
-    """Return the distances and the score of a part. split: (splits, 4): run, halves, shuffled, still; drawn: to the run."""
-    run, halves, shuffled, still = map(float, split.mean(axis=0))
-    distances = {"run": run, "halves": halves, "shuffled": shuffled, "still": still}
-    nearer = float(np.fmin(shuffled, still))
-    if np.isnan(run):
-        return distances | {"reason": NO_VALUE}
-    if not p < ALPHA:
-        return distances | {"reason": NO_ORDER}
-    if not (split[:, 1] < np.fmin(split[:, 2], split[:, 3])).mean() >= SEPARATES:
-        return distances | {"reason": FAR_HALVES}
-    ends = np.nanquantile(drawn - np.nanmean(drawn) + run, [1 - cut, cut])
-    low, high = (nearer - ends) / (nearer - halves)
-    return distances | {"score": (nearer - run) / (nearer - halves), "score_low": low, "score_high": high}
 
 
 def _order_p(ways: Trajectories, kinds: Kinds, rng: np.random.Generator) -> Floats:

@@ -13,7 +13,7 @@ from parley.analysis.formatting import DASH, Column, estimate, number
 from parley.analysis.human.fidelity import fidelity
 from parley.analysis.human.kinds import PUBLISHED, compare_kinds, compare_published
 from parley.analysis.human.readers import TRACES, Source, find
-from parley.analysis.human.sequences import PARTS, compare_sequences
+from parley.analysis.human.sequences import PARTS
 from parley.analysis.report import Report
 
 STEPS = (
@@ -45,13 +45,15 @@ AS_PUBLISHED = (
 NO_TURNS = "The human data have no opinions after single turns, so the turns cannot be compared."
 
 
-def add_turn_sections(report: Report, run: Source, people: Sequence[Source], data: Path | None) -> None:
-    """Add the sections, and the tables steps, sequences and kinds; data: the folder with the human files."""
+def add_turn_sections(
+    report: Report, run: Source, people: Sequence[Source], order: pd.DataFrame, data: Path | None
+) -> None:
+    """Add the sections, and the tables sequences and kinds. order: `compare_sequences`; data: the folder with the human files."""
     steps = fidelity(run, people)
     if steps.empty:
         report.section("From turn to turn", STEPS, NO_TURNS)
         return
-    order, kinds = compare_sequences(run, people), compare_kinds(run, people, data)
+    kinds = compare_kinds(run, people, data)
     report.data(sequences=order, kinds=kinds)
     report.section("From turn to turn", STEPS, _step_table(steps))
     report.section("The order of steps", ORDER, _order_table(order))

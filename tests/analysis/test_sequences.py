@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parley.analysis.human import kinds, sequences
+from parley.analysis.human import kinds, scoring, sequences
 from parley.analysis.human.readers import COLUMNS, Source, persuasiontrace, toward_majority
 from parley.analysis.human.trajectories import Trajectories, hold_still, shuffle_steps, trajectories
 
@@ -75,7 +75,7 @@ def test_the_same_law_is_as_near_as_people_and_the_nulls_are_not(monkeypatch: py
     assert (shuffled["score"] < 0.35).all()
     still = scores(hold_still(people), people)
     assert (still["score"].dropna() < 0.1).all()
-    assert (still.loc[["autocorrelation", "sizes"], "reason"] == sequences.NO_VALUE).all()
+    assert (still.loc[["autocorrelation", "sizes"], "reason"] == scoring.NO_VALUE).all()
 
 
 def test_people_without_order_give_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_people_without_order_give_no_score(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sequences, "DRAWS", 40)
     people = shuffle_steps(speakers(120, 1), np.random.default_rng(5))
     found = scores(speakers(120, 2), people)
-    assert found["reason"].isin([sequences.NO_ORDER, sequences.FAR_HALVES]).all()
+    assert found["reason"].isin([scoring.SAME_AS_NULL, scoring.FAR_HALVES]).all()
     assert "score" not in found or found["score"].isna().all()
 
 

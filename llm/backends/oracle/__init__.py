@@ -26,6 +26,7 @@ people or about large language models.
     debating.py        the side that a debater chooses before a judge, and who made the better case
     crowd.py           ratings of the truthfulness of statements, by the law of crowd_law.py
     tact_law.py        the planted law by which public lines go toward the audience
+    ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
     persuasion.py      reads, rates and writes messages with an aim, by the law of persuasion_law.py
     perception.py      what it thinks that people of a party would answer, by a planted law
@@ -57,7 +58,8 @@ say how it chooses between two profiles (`--llm oracle,worth=age/52:0.1+taxes/lo
 say how a crowd rates statements (crowd_law.py). tact is by how many points its public lines go toward the audience in each
 frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). variety, alike, contradicts and attribute_effect say which sentences
 it writes about people, and how far each moves answers to a survey (attribute_law.py). flattery is how far the side that it
-argues follows the judge's (debating.py). society is whose banks it has, and a run sets it.
+argues follows the judge's (debating.py). ignores names what it ignores of what it is given: party, belief, confirmation_bias,
+traits (ignored.py). society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -73,6 +75,7 @@ from parley.llm.backends.oracle.crowd_law import CrowdLaw
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import GuidanceLaw
+from parley.llm.backends.oracle.ignored import parse_ignored
 from parley.llm.backends.oracle.laws import EVENTS, Laws
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.phrases import US, banks
@@ -150,6 +153,7 @@ def open_backend(
     contradicts: float = 0.0,
     attribute_effect: float = 0.0,
     flattery: float = 0.0,
+    ignores: str = "",
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -211,6 +215,7 @@ def open_backend(
         tact=tactful,
         attributes=attributes,
         flattery=flattery,
+        ignored=parse_ignored(ignores),
     )
     return Oracle(planted, pull, society, laws)
 

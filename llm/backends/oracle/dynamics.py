@@ -18,6 +18,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
+from parley.llm.backends.oracle.ignored import without
 from parley.llm.backends.oracle.laws import USUAL_LAWS, Laws
 from parley.llm.backends.oracle.party_files import NO_PARTY
 from parley.llm.backends.oracle.phrases import US, Banks, banks, changed, sentences
@@ -377,6 +378,7 @@ class Speaker:
 
     def attitude(self, reading: Reading) -> tuple[float, int]:
         """Return the attitude on the reading's topic, and the number of lines that could not be read."""
+        reading = without(reading, self.laws.ignored) if self.laws.ignored else reading
         if reading.topic is None:
             raise ValueError("the reading has no topic")
         parameters = biased(self.parameters[reading.topic], reading.bias)

@@ -37,7 +37,7 @@ class Laws(NamedTuple):
     how far away it sees another party (1: right). steady: how often it repeats an earlier answer. play: how it plays games of
     points. profiles: how it chooses between two profiles. crowd: how it rates statements. tact: by how many points its lines go
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
-    how far the side that it argues follows the judge's.
+    how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
     """
 
     acts: ActLaw = PLANTED
@@ -59,6 +59,7 @@ class Laws(NamedTuple):
     tact: Mapping[str, float] = CANDID
     attributes: AttributeLaw = USUAL_ATTRIBUTES
     flattery: float = 0.0
+    ignored: tuple[str, ...] = ()
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.
