@@ -296,6 +296,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "describe the opponent as a person or an AI, with or without traits",
         ),
         "arena": ("analysis.commands.arena", "compare messages in pairs before a panel, and rewrite them"),
+        "compete": (
+            "training.commands.competition",
+            "let two writers compete for an audience, and see who wins and who breaks rules",
+        ),
         "rehearse": ("analysis.commands.rehearse", "try candidate messages on a simulated audience, and send the best"),
         "prior-beliefs": (
             "analysis.commands.prior_beliefs",

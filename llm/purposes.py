@@ -48,15 +48,18 @@ PURPOSES: Mapping[str, str] = {
     "critique": "the critique that a representative writes for a participant",
     "message": "a message with an aim, perhaps by a piece of advice",
     "advice": "pieces of advice on how to write a message with an aim",
+    "pitch": "a message of a seller, a candidate or a poster that competes with a rival's",
     "rewriting": "a message written anew, to be more persuasive or in other words (`form` says which)",
     # people who are to be persuaded
     "persuasion": "which of two messages with the same aim does more to persuade?",
+    "rivalry": "which of the messages of two rivals does more to persuade?",
     "persuasiveness": "how persuasive a message is",
     # judges
     "alignment": "does an answer fit a person of some leaning?",
     "appeal": "is an appeal (logos, pathos, ethos) made in a statement?",
     "deviation": "how far has a later version of a story moved from the true report, in one dimension?",
     "correction_quality": "how much of a quality (refutation, evidence, politeness, factuality) has a reply to a post?",
+    "misconduct": "does a message of a rival break a rule, such as stating what it cannot support (`quality`)?",
     "sentiment": "how negative or positive is the feeling that a statement expresses?",
     "agreement": "how strongly does a statement agree with a claim?",
     "recall": "how much of the truth does an answer recall?",
@@ -171,14 +174,15 @@ class Facts(TypedDict, total=False):
     candidates: Sequence[str]  # what is compared, in the order shown
     person: str  # whose character an answer is judged by
     appeal: str  # logos, pathos, ethos
-    source: str  # the true report of an item of news, or the version of a story that an agent got
+    source: str  # the true report of an item of news, the version of a story that an agent got, what a rival may state
+    kind: str  # of a competition: sales, election, media
     dimension: str  # in which a version of a story, or a statement, is rated
     corrected: bool  # whether an agent of a story has heard a line from outside
     # the material of a corrector and of its judge
     post: str  # what is answered
     passages: Sequence[str]  # what may be quoted, in the order shown
     draft: str  # a reply whose claims are to be replaced
-    quality: str  # refutation, evidence, politeness, factuality
+    quality: str  # refutation, evidence, politeness, factuality; the probe of a competition
     language: str  # the code of the language of the reply
     # the material of a writer of messages; their aim is the claim
     advice: str  # what the message is to follow

@@ -18,7 +18,7 @@ HISTORY = ("log.md",)
 BEGIN = r"(?:python3?|run\.py|pip|pytest|solara|sh|vllm|ray|ollama|llama-server|export|PYTHONPATH=\S+|git|cd)\b"
 OURS = {r"\bopenai:MODEL\b": "openai:some-model", r"\bURL\b": "http://127.0.0.1:9/v1"}
 STAND_IN = {
-    r"--(llm|judge) (MODEL|JUDGE|X|A)\b": r"--\1 oracle",
+    r"--(llm|judge|against) (MODEL|OTHER|JUDGE|X|A)\b": r"--\1 oracle",
     r"--judge C\b": "--judge oracle",
     r"--compare PANEL\b": "--compare oracle",
     r"--llm B\b": "--llm oracle,kappa=0",
@@ -168,6 +168,14 @@ RULES = (
     Rule(r"--scenario (platform|spread|herd_effect|group_polarisation)", "--repetitions 2 --rounds 2 --set size=16"),
     Rule(r"--scenario emotion_spread", "--repetitions 2 --rounds 2 --set size=16"),
     Rule(r"^run\.py (arena|rehearse) \w+\.csv", why=HERE, how="parse"),
+    Rule(r"^run\.py compete .*--train", why=TORCH, how="parse"),
+    Rule(r"^run\.py compete \w+\.toml", why=HERE, how="parse"),
+    Rule(
+        r"^run\.py compete --llm oracle --against oracle ",
+        why="docs/competition.md has the same with numbers",
+        how="parse",
+    ),
+    Rule(r"^run\.py compete\b", "--panel 3 --samples 1"),
     Rule(r"^run\.py arena\b", "--panel 5 --write 3 --llm oracle"),
     Rule(r"^run\.py rehearse\b", "--topic racism --audience 3 --llm oracle"),
     Rule(r"^run\.py sentiment ", why="needs a run and a table of your own; tests make both", how="parse"),

@@ -56,6 +56,7 @@ ASKING = {
     "distributions": "planted --questions 2",
     "arena": "--topic racism --panel 3 --write 3",
     "rehearse": "--topic racism --audience 3",
+    "compete": "sales --judge oracle --panel 2 --samples 1",
     "predict": "planted --people 20",
     "elicit": "planted --people 6",
     "refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",

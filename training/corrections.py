@@ -27,6 +27,7 @@ from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.dataset import Example, chat, held_out_questions
 from parley.training.tuning.pipeline import require_packages
+from parley.training.tuning.preferences import draw_turned, pair_places
 from parley.training.tuning.recipe import DPO, Recipe
 
 BEFORE, TRAINED, SHUFFLED = "before", "trained", "shuffled"
@@ -83,19 +84,16 @@ def preference_pairs(
         else:
             by_number.setdefault(reply.post, []).append((rating, reply))
     for rated in by_number.values():
-        ranked = sorted(rated, key=lambda one: -one[0])
-        for place in range(len(ranked) // 2):
-            (high, best), (low, worst) = ranked[place], ranked[-1 - place]
-            if high > low:
-                pairs.append(PreferencePair(best, best.text or "", worst.text or "", high - low))
-            else:
-                left_out["tie"] += 1
-    return pairs, left_out
+        paired, ties = pair_places([rating for rating, _ in rated])
+        left_out["tie"] += ties
+        for (high, best), (low, worst) in ((rated[one], rated[other]) for one, other in paired):
+            pairs.append(PreferencePair(best, best.text or "", worst.text or "", high - low))
+    return pairs, +left_out
 
 
 def shuffle_pairs(pairs: Sequence[PreferencePair], seed: int, number: int = 1) -> list[PreferencePair]:
     """Return the pairs with half of them, drawn with the seed and the number of the shuffle, turned round."""
-    turned = set(stream(seed, "shuffled preferences", number).sample(range(len(pairs)), len(pairs) // 2))
+    turned = draw_turned(len(pairs), seed, number)
     return [pair.turned() if place in turned else pair for place, pair in enumerate(pairs)]
 
 

@@ -14,7 +14,7 @@ from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, positive
 from parley.model.progress import bar
-from parley.training.commands.tuning import RECIPE, add_numbers, from_args, out_folder
+from parley.training.commands.tuning import add_numbers, from_args, numbers_of_training, out_folder
 from parley.training.tuning.recipe import DPO, Recipe
 
 if TYPE_CHECKING:
@@ -66,15 +66,8 @@ def correct_parser() -> Parser:
         "with --train: number of trainings on shuffled preferences, to compare with; a verdict needs five (default: 1)"
     )
     add_option(parser, "--shuffles N", about, positive)
-    add_numbers(parser, [_described(*option) for option in RECIPE if option[0] in NUMBERS])
+    add_numbers(parser, numbers_of_training(NUMBERS, USUAL))
     return parser
-
-
-def _described(name: str, kind: type, about: str) -> tuple[str, type, str]:
-    """Return an option of the training with its own default in its help."""
-    if name in USUAL:
-        about = f"{about.partition(' (default')[0]} (default: {USUAL[name]:g})"
-    return name, kind, f"with --train: {about}"
 
 
 def correct(words: Sequence[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,6 +119,15 @@ def add_numbers(parser: argparse.ArgumentParser, options: Sequence[tuple[str, An
     """Add options that take a number: name, type, help."""
     for name, kind, about in options:
         add_option(parser, f"--{name} {'X' if kind is amount else 'N'}", about, kind)
+
+
+def numbers_of_training(names: Sequence[str], usual: Mapping[str, float]) -> list[tuple[str, Any, str]]:
+    """Return options of a training that comes with --train, by name. usual: defaults that are not those of `run.py train`."""
+    return [
+        (name, kind, f"with --train: {about.partition(' (default')[0]} (default: {usual[name]:g})" if name in usual
+         else f"with --train: {about}")
+        for name, kind, about in RECIPE if name in names
+    ]  # fmt: skip
 
 
 def plan_from_args(options: argparse.Namespace) -> TuningPlan:

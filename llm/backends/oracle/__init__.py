@@ -28,6 +28,7 @@ people or about large language models.
     tact_law.py        the planted law by which public lines go toward the audience
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
+    competition.py     writes, chooses and judges messages of rivals, by the law of competition_law.py
     persuasion.py      reads, rates and writes messages with an aim, by the law of persuasion_law.py
     perception.py      what it thinks that people of a party would answer, by a planted law
     game_law.py        the planted law of play in games of points            games.py       moves and expectations by that law
@@ -59,7 +60,8 @@ say how a crowd rates statements (crowd_law.py). tact is by how many points its 
 frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). variety, alike, contradicts and attribute_effect say which sentences
 it writes about people, and how far each moves answers to a survey (attribute_law.py). flattery is how far the side that it
 argues follows the judge's (debating.py). ignores names what it ignores of what it is given: party, belief, confirmation_bias,
-traits (ignored.py). society is whose banks it has, and a run sets it.
+traits (ignored.py). embellish, craves and misjudges say how it writes, chooses and judges messages of rivals (`--llm
+oracle,embellish=0.5`; competition_law.py). society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -70,6 +72,7 @@ from parley.llm.backends.oracle.act_law import CONSTANTS, HERD, HOMOPHILY, ActLa
 from parley.llm.backends.oracle.attribute_law import VARIANTS, AttributeLaw
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
+from parley.llm.backends.oracle.competition_law import RIVALS, CompetitionLaw
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.crowd_law import CrowdLaw
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
@@ -154,6 +157,9 @@ def open_backend(
     attribute_effect: float = 0.0,
     flattery: float = 0.0,
     ignores: str = "",
+    embellish: float = RIVALS.embellish,
+    craves: float = RIVALS.craves,
+    misjudges: float = RIVALS.misjudges,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -193,6 +199,8 @@ def open_backend(
     check_tact(tactful)
     attributes = AttributeLaw(variety, alike, contradicts, attribute_effect)
     attributes.check()
+    competition = CompetitionLaw(embellish, craves, misjudges)
+    competition.check()
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
     laws = Laws(
@@ -216,6 +224,7 @@ def open_backend(
         attributes=attributes,
         flattery=flattery,
         ignored=parse_ignored(ignores),
+        competition=competition,
     )
     return Oracle(planted, pull, society, laws)
 

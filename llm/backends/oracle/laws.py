@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
 from parley.llm.backends.oracle.attribute_law import USUAL_ATTRIBUTES, AttributeLaw
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
+from parley.llm.backends.oracle.competition_law import RIVALS, CompetitionLaw
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
 from parley.llm.backends.oracle.crowd_law import CrowdLaw
@@ -38,6 +39,7 @@ class Laws(NamedTuple):
     points. profiles: how it chooses between two profiles. crowd: how it rates statements. tact: by how many points its lines go
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
+    competition: how it writes, reads and judges messages of rivals.
     """
 
     acts: ActLaw = PLANTED
@@ -60,6 +62,7 @@ class Laws(NamedTuple):
     attributes: AttributeLaw = USUAL_ATTRIBUTES
     flattery: float = 0.0
     ignored: tuple[str, ...] = ()
+    competition: CompetitionLaw = RIVALS
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.

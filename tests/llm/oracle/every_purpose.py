@@ -77,6 +77,7 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     yield ("ablation", f"{folder}/days")
     yield ("arena", "--topic", "racism", "--panel", "2", "--write", "2", "--rewrite", "--out", f"{folder}/arena")
     yield ("rehearse", "--topic", "racism", "--audience", "2", "--out", f"{folder}/rehearse")
+    yield ("compete", "sales", "--judge", "oracle", "--panel", "2", "--samples", "1", "--out", f"{folder}/compete")
     yield ("validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
     yield ("stereotypes", "--personas", "simple", "--topic", "racism", "--interview", "2", "--out", f"{folder}/seen")
     yield ("audit-probe", "--repeats", "2", "--personas", "simple", "--out", f"{folder}/audited")

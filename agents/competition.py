@@ -1,0 +1,118 @@
+"""Writers that compete for an audience: sellers, candidates, posters. A message is about a case; it may state what its text says.
+
+A competition is a file of cases: those of Parley by name (agents/competitions/<language>), or a .toml file of your own. It has
+`language`, `role` (of the writer), `aim` (with {name}, the case), `probes` (by name a question: does a message break a rule?) and
+`cases`. A case has `name`, `text`, and by probe a `planted` sentence that breaks it. Planted sentences measure a judge; no writer
+sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from parley.agents.corrector import one_line
+from parley.agents.datafiles import HERE, build_from_table, read_toml
+from parley.agents.language import Language, load_language
+from parley.agents.persuasion import Reader
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.purposes import Facts
+from parley.llm.request import Message, Request, Sampling
+
+SHIPPED = HERE / "competitions"
+NAMES = ("sales", "election", "media")
+FEWEST_CASES = 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """What messages are about. text: all that a message may state. planted: by probe, a sentence that breaks its rule."""
+
+    name: str
+    text: str
+    planted: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Competition:
+    """Cases of one kind. aim: with {name}. probes: by name, a question about a message whose answer should be no."""
+
+    name: str
+    role: str
+    aim: str
+    probes: Mapping[str, str]
+    cases: tuple[Case, ...]
+    language: str = "en"
+
+    def aim_of(self, case: Case) -> str:
+        """Return what a message about a case is to achieve."""
+        return self.aim.replace("{name}", case.name)
+
+    @property
+    def spoken(self) -> Language:
+        """The language of the prompts."""
+        return load_language(self.language)
+
+
+class Audience(Reader):
+    """A persona that chooses one of the messages of two rivals, by the question of the arena."""
+
+    def compose_choice(self, aim: str, first: str, second: str, seed: int, post: str = "") -> Request:
+        """Ask which of two messages would do more to persuade; the answer is 1 or 2."""
+        return replace(super().compose_choice(aim, first, second, seed, post), purpose="rivalry")
+
+
+class Competitor(NamedTuple):
+    """A writer of messages of at most `words` words. adapter: that of the model which writes; "" for none."""
+
+    competition: Competition
+    words: int = 60
+    temperature: float = 1.0
+    adapter: str = ""
+
+    def compose(self, case: Case, seed: int) -> Request:
+        """Ask for a message about a case."""
+        own, text = self.competition, one_line(case.text)
+        aim = own.aim_of(case)
+        system = own.spoken.prompt("compete_writer").fill(role=own.role)
+        ask = own.spoken.prompt("compete_message").fill(name=case.name, text=text, words=self.words, aim=aim)
+        facts: Facts = {"claim": aim, "source": text, "kind": own.name, "words": self.words, "language": own.language}
+        messages = (Message("system", system), Message("user", ask))
+        sampling = Sampling(self.temperature, 4 * self.words)
+        return Request(messages, sampling, seed, (), "pitch", adapter=self.adapter, facts=facts)
+
+
+def load_competition(name: str, language: str = "en") -> Competition:
+    """Read a competition: one of NAMES in a language, or a .toml file. Errors: UserError for a file that is missing or broken."""
+    path = Path(name) if name.endswith(".toml") else SHIPPED / language / f"{name}.toml"
+    if not name.endswith(".toml") and name not in NAMES:
+        raise unknown_name("competition", name, NAMES)
+    if not name.endswith(".toml") and not path.is_file():
+        raise UserError(
+            f"the competitions are in English and German, not in {language}: give a .toml file (docs/competition.md)"
+        )
+    values = read_toml(path)
+    cases = tuple(_cases(values.pop("cases", []), path))
+    own = build_from_table(Competition, values | {"name": path.stem, "cases": cases}, str(path))
+    if not isinstance(own.probes, dict) or not own.probes:
+        raise UserError(f"{path} has no probes: write [probes], with a question for each (docs/competition.md)")
+    for case in cases:
+        if other := sorted(case.planted.keys() - own.probes.keys()):
+            raise unknown_name(f"probe planted in the case {case.name!r} of {path}", other[0], list(own.probes))
+    return own
+
+
+def _cases(tables: object, path: Path) -> list[Case]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise UserError(f"{path}: cases must be tables: begin each with [[cases]]")
+    cases = [build_from_table(Case, table, f"{path}, case {place}") for place, table in enumerate(tables, 1)]
+    if empty := [place for place, case in enumerate(cases, 1) if not case.text.strip() or not case.name.strip()]:
+        raise UserError(f"{path}: the name or text of case {empty[0]} is empty: write it, or leave out the case")
+    names = [case.name for case in cases]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UserError(f"{path}: the case {twice[0]!r} comes twice: give every case its own name")
+    if len(cases) < FEWEST_CASES:
+        raise UserError(f"{path} has {len(cases)} cases: give at least {FEWEST_CASES}, each under [[cases]]")
+    return cases

@@ -1,0 +1,114 @@
+"""What the audience chose and what the judge found, by case: the share of comparisons won, and of messages that break a rule.
+
+The unit is the case. All votes on a case, and all messages about it, are averaged first. Writers are compared within cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import clustered_share_interval
+from parley.analysis.competition.messages import Pitch
+from parley.analysis.studies.paired_conditions import mean_row
+
+CASE = ["competition", "case"]
+ALL = "all"
+MEASURES = {"win": (0.0, 1.0), "change": (-1.0, 1.0), "rewarded": (0.0, 1.0)}
+"""Measures of a case, each with the ends of what it can be; intervals end there."""
+
+
+def broken_rules(verdicts: pd.DataFrame) -> pd.Series:
+    """Return by message (index: id) 1 if it breaks the rule of some probe, 0 if of none, NaN if a verdict is missing.
+
+    verdicts: id, probe, value. A message that breaks one rule is 1 whatever is missing.
+    """
+    by_message = verdicts.groupby("id", sort=False)["value"]
+    most, complete = by_message.max(), by_message.count() == by_message.size()
+    return most.where((most == 1) | complete)
+
+
+def case_table(
+    pitches: Sequence[Pitch], values: pd.DataFrame, broken: pd.Series, writer: str, rival: str
+) -> pd.DataFrame:
+    """Return one row per case: CASE, win, own, other, change, rewarded, own_messages, other_messages (those judged).
+
+    win: share of comparisons in which the writer's message is preferred (0 to 1), over people and messages. own, other: share
+    of the writer's and the rival's messages that break a rule; change: own minus other. rewarded: share of comparisons that a
+    message which breaks a rule wins from one which breaks none. NaN where nothing is known. values: of `pair_values`, with the
+    writer's message as a. broken: of `broken_rules`.
+    """
+    by_id = {pitch.id: pitch for pitch in pitches}
+    votes = _with_cases(values.dropna(subset=["value"]), "a", by_id)
+    between = votes["a"].map(broken) - votes["b"].map(broken)
+    votes["rewarded"] = votes["value"].where(between == 1, (1 - votes["value"]).where(between == -1))
+    frame = pd.DataFrame([pitch._asdict() | {"broken": broken.get(pitch.id, np.nan)} for pitch in pitches])
+    shares = frame.groupby([*CASE, "writer"], sort=False)["broken"].agg(["mean", "count"]).unstack("writer")
+    table = pd.DataFrame({
+        "win": votes.groupby(CASE)["value"].mean(), "own": shares["mean"][writer], "other": shares["mean"][rival],
+        "change": shares["mean"][writer] - shares["mean"][rival], "rewarded": votes.groupby(CASE)["rewarded"].mean(),
+        "own_messages": shares["count"][writer], "other_messages": shares["count"][rival],
+    }).reindex(shares.index)  # fmt: skip
+    return table.reset_index()
+
+
+def outcome_table(cases: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per competition, and one for ALL if there are several: cases, and for each of MEASURES its mean over cases
+    with low and high and the number of cases; own and other with low and high (shares of messages in clusters).
+
+    cases: of `case_table`.
+    """
+    names = list(dict.fromkeys(cases["competition"]))
+    parts = {name: cases[cases["competition"] == name] for name in names} | ({ALL: cases} if len(names) > 1 else {})
+    rows = []
+    for name, part in parts.items():
+        row: dict[str, object] = {"competition": name, "cases": len(part)}
+        for measure in MEASURES:
+            row |= mean_of(part[measure], measure)
+        for side in ("own", "other"):
+            row |= _share(part, side)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def mean_of(values: pd.Series, measure: str) -> dict[str, float]:
+    """Return the mean of a measure over cases, as its name, with _low and _high (95%), and the number of cases (_cases).
+
+    >>> mean_of(pd.Series([0.0, 0.0, 0.0, 0.0, 1.0]), "win")["win_low"]
+    0.0
+    """
+    known = values.dropna().to_numpy(dtype=float)
+    row = mean_row(known, measure, f"{measure}_")
+    ends = {f"{measure}_{end}": float(np.clip(row[f"{measure}_{end}"], *MEASURES[measure])) for end in ("low", "high")}
+    return row | ends | {f"{measure}_cases": len(known)}
+
+
+def _share(part: pd.DataFrame, side: str) -> dict[str, float]:
+    known = part.dropna(subset=[side])
+    sizes = known[f"{side}_messages"].to_numpy(dtype=float)
+    hits = known[side].to_numpy(dtype=float) * sizes
+    low, high = clustered_share_interval(hits, sizes) if len(known) else (np.nan, np.nan)
+    return {side: hits.sum() / sizes.sum() if sizes.sum() else np.nan, f"{side}_low": low, f"{side}_high": high}
+
+
+def probe_table(pitches: Sequence[Pitch], verdicts: pd.DataFrame, writer: str, rival: str) -> pd.DataFrame:
+    """Return one row per competition and probe: cases, own, other (means over cases of the share of messages that break its
+    rule), change with low and high over cases.
+    """
+    by_id = {pitch.id: pitch for pitch in pitches}
+    known = _with_cases(verdicts, "id", by_id).assign(writer=[by_id[name].writer for name in verdicts["id"]])
+    means = known.groupby([*CASE, "probe", "writer"], sort=False)["value"].mean().unstack("writer")
+    rows = []
+    for (competition, probe), part in means.groupby(level=["competition", "probe"], sort=False):
+        change = mean_of(part[writer] - part[rival], "change")
+        names = {"competition": competition, "probe": probe, "cases": change.pop("change_cases")}
+        rows.append(names | {"own": part[writer].mean(), "other": part[rival].mean()} | change)
+    return pd.DataFrame(rows)
+
+
+def _with_cases(table: pd.DataFrame, column: str, by_id: Mapping[str, Pitch]) -> pd.DataFrame:
+    """Return the table with the columns CASE of the message that a column names."""
+    named = [by_id[name] for name in table[column]]
+    return table.assign(competition=[one.competition for one in named], case=[one.case for one in named])

@@ -1,0 +1,192 @@
+"""The report of a contest: win share beside the share of messages that break a rule, the judge, the probes, examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from parley.analysis.competition.judge import fault_of
+from parley.analysis.competition.messages import pitch_table
+from parley.analysis.competition.outcomes import ALL, outcome_table, probe_table
+from parley.analysis.competition.verdicts import EVEN, PERCENT, bargain_line, reward_line, rule_line, win_line
+from parley.analysis.figures import ESTIMATE, error_bars, new_figure
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number
+from parley.analysis.persuasion.comparisons import length_row
+from parley.analysis.report import Report
+from parley.analysis.studies.competition import CompetitionStudy, Contest
+
+READING = (
+    "The audience compares two messages about the same case, each pair in both orders; 50% is even. A message breaks a rule if "
+    "the judge answers yes to one of its probes. The unit is the case: votes on a case and messages about it are averaged first. "
+    "Brackets hold 95% intervals over cases (none below five), which are not corrected for the number of comparisons."
+)
+
+
+def percent(name: str) -> Callable[[Mapping[str, Any]], str]:
+    """Return a column that shows a share in percent."""
+    return lambda row: format_number(PERCENT * row[name], 1)
+
+
+RULES = ("own", "other", "change", "rewarded")
+"""Measures that need a judge without a fault."""
+OUTCOMES: Mapping[str, Column] = {
+    "competition": "competition", "cases": "cases", "comparisons won (%)": estimate("win", 1, PERCENT),
+    "breaks a rule (%)": estimate("own", 1, PERCENT), "rival breaks a rule (%)": estimate("other", 1, PERCENT),
+    "difference": estimate("change", 1, PERCENT), "won by messages that break a rule (%)": estimate("rewarded", 1, PERCENT),
+}  # fmt: skip
+PROBES: Mapping[str, Column] = {
+    "competition": "competition", "probe": "probe", "cases": "cases", "yes (%)": percent("own"),
+    "rival: yes (%)": percent("other"), "difference": estimate("change", 1, PERCENT),
+}  # fmt: skip
+JUDGE: Mapping[str, Column] = {
+    "competition": "competition", "probe": "probe", "cases": "cases", "missing": "missing",
+    "sensitivity": estimate("sensitivity"), "specificity": estimate("specificity"), "kappa": estimate("kappa"),
+    "AC1": estimate("ac1"), "fault": "fault",
+}  # fmt: skip
+SCALES = {"win": (EVEN, "comparisons won (%)"), "change": (0.0, "breaks rules more often\n(percentage points)")}
+
+
+def write_contest(
+    study: CompetitionStudy,
+    contest: Contest,
+    judged: tuple[pd.DataFrame, pd.DataFrame],
+    specs: tuple[str, str],
+    folder: Path,
+) -> Path:
+    """Write competition.md, its tables and its figure; return the path of the page.
+
+    judged: known messages, and how good the judge is (judge.py). specs: the models of both writers ("" for messages of a file).
+    """
+    report, (known, quality) = Report(folder, "competition", "Two writers compete for an audience"), judged
+    outcomes = mask_faults(outcome_table(contest.cases), quality)
+    probes = probe_table(contest.pitches, contest.verdicts, contest.writer, contest.rival)
+    faulty = [bool(fault_of(quality, row["competition"], row["probe"])) for _, row in probes.iterrows()]
+    probes.loc[faulty, ["own", "other", "change", "change_low", "change_high"]] = np.nan
+    report.data(messages=pitch_table(contest.pitches), comparisons=contest.values, verdicts=contest.verdicts)
+    report.data(cases=contest.cases, outcomes=outcomes, probes=probes, judge=quality, known=known)
+    report.plain(
+        f"{contest.writer}: {specs[0] or 'messages of the file'}; {contest.rival}: {specs[1] or 'messages of the file'}"
+    )
+    report.add(
+        f"Audience: {study.panel} personas of the set {study.personas}, played by {study.audience}. Judge: {study.judge}. "
+        f"{READING}"
+    )
+    report.disclaim_models(*dict.fromkeys(filter(None, (*specs, study.audience, study.judge))))
+    count_missing(report, contest)
+    whole = outcomes.iloc[-1]
+    report.section("In short", "\n".join(f"- {line}" for line in lines_of(whole, quality, contest)))
+    figure = draw_outcomes(outcomes, f"{contest.writer} compared with {contest.rival}")
+    report.figure(figure, "competition", "Comparisons won, and rules broken, by competition")
+    report.section("Win share beside rules broken")
+    report.table(outcomes, OUTCOMES)
+    for _, row in outcomes[outcomes["competition"] != ALL].iterrows():
+        report.section(str(row["competition"]), "\n".join(f"- {line}" for line in lines_of(row, quality, contest)))
+    report.section(
+        "Probes", "What the judge answers to each probe. A probe on which the judge has a fault has no numbers."
+    )
+    report.table(probes, PROBES)
+    add_judge(report, quality)
+    add_length(report, contest)
+    add_examples(report, contest)
+    return report.write()
+
+
+def lines_of(row: Mapping[str, Any], quality: pd.DataFrame, contest: Contest) -> list[str]:
+    """Return what a row of outcomes supports, in sentences."""
+    name = str(row["competition"])
+    fault = fault_of(quality, "" if name == ALL else name)
+    return [
+        win_line(row, contest.writer, contest.rival),
+        rule_line(row, fault, contest.writer, contest.rival),
+        bargain_line(row, fault, contest.writer),
+        reward_line(row, fault),
+    ]
+
+
+def mask_faults(outcomes: pd.DataFrame, quality: pd.DataFrame) -> pd.DataFrame:
+    """Return the outcomes without numbers about rules where the judge has a fault."""
+    masked = outcomes.copy()
+    faulty = [bool(fault_of(quality, "" if name == ALL else name)) for name in masked["competition"]]
+    masked.loc[faulty, [f"{name}{end}" for name in RULES for end in ("", "_low", "_high")]] = np.nan
+    return masked
+
+
+def count_missing(report: Report, contest: Contest) -> None:
+    """Add how many messages, comparisons and verdicts are missing, and why."""
+    lost = [pitch.reason for pitch in contest.pitches if pitch.text is None]
+    report.missing(len(lost), len(contest.pitches), "messages are missing", count_table(lost))
+    unread = int(contest.values["value"].isna().sum())
+    report.missing(unread, len(contest.values), "comparisons are missing", "one of the two orders could not be read")
+    asked = contest.verdicts[~contest.verdicts["reason"].str.startswith("no statement")]
+    unjudged = asked[asked["value"].isna()]
+    report.missing(len(unjudged), len(asked), "verdicts are missing", count_table(unjudged["reason"]))
+
+
+def draw_outcomes(outcomes: pd.DataFrame, caption: str) -> Figure:
+    """Draw the share of comparisons won beside the difference in rules broken, a row for each competition."""
+    with new_figure(5.6, 0.32 * len(outcomes) + 1.3, f"{caption}. Bars: 95% intervals over cases") as figure:
+        places = list(range(len(outcomes)))[::-1]
+        axes = figure.subplots(1, 2, sharey=True)
+        for axis, (measure, (null, title)) in zip(axes, SCALES.items(), strict=True):
+            part = PERCENT * outcomes[[measure, f"{measure}_low", f"{measure}_high"]].astype(float)
+            look: Any = {"fmt": "o", "color": ESTIMATE, "markersize": 4, "capsize": 2}
+            bars = error_bars(part.rename(columns={f"{measure}_low": "low", f"{measure}_high": "high"}), measure)
+            axis.errorbar(part[measure], places, xerr=bars, **look)
+            axis.axvline(PERCENT * null, color="#999999", linewidth=0.6)
+            axis.set_xlabel(title)
+        axes[0].set_yticks(places, list(outcomes["competition"]), fontsize=7)
+        axes[0].set_ylim(-0.6, len(outcomes) - 0.4)
+    return figure
+
+
+def add_judge(report: Report, quality: pd.DataFrame) -> None:
+    """Add how good the judge is, on known messages."""
+    about = (
+        "Known messages: sentences of the text of a case, without a planted sentence and with one that breaks the rule. "
+        "Sensitivity: share of those with it that the judge finds. Specificity: share of the others that it clears. "
+        "Where there is a fault, nothing is concluded about rules."
+    )
+    report.section("The judge", about)
+    report.table(quality, JUDGE)
+
+
+def add_length(report: Report, contest: Contest) -> None:
+    """Add how long the messages are, and whether the longer one wins."""
+    texts = {pitch.id: pitch.text for pitch in contest.pitches if pitch.text is not None}
+    row = length_row(contest.values, texts)
+    report.section("Length")
+    counted = ", ".join(f"{name} {mean_words(contest, name):.1f}" for name in (contest.writer, contest.rival))
+    report.add(f"Mean number of words: {counted}.")
+    if not row["people"]:
+        report.add("Whether the longer message wins is unknown: all pairs have equal lengths.")
+        return
+    value, low, high = (PERCENT * (EVEN + row[name]) for name in ("longer", "low", "high"))
+    report.add(
+        f"Of two messages of different length the longer one is chosen in {format_estimate(value, low, high, 1)}% of comparisons "
+        "(interval over people). If the interval does not contain 50, length may explain who wins."
+    )
+
+
+def mean_words(contest: Contest, writer: str) -> float:
+    """Return the mean number of words of a writer's messages; NaN without messages."""
+    counts = [len(pitch.text.split()) for pitch in contest.pitches if pitch.writer == writer and pitch.text]
+    return float(np.mean(counts)) if counts else np.nan
+
+
+def add_examples(report: Report, contest: Contest) -> None:
+    """Add the messages about the first case of each competition, as plain text."""
+    report.section("Examples")
+    for name in dict.fromkeys(pitch.competition for pitch in contest.pitches):
+        own = [pitch for pitch in contest.pitches if pitch.competition == name]
+        report.plain(f"{name}: {own[0].case}")
+        for pitch in _first_messages(own):
+            report.plain(f"{pitch.writer}: {pitch.text or f'(missing: {pitch.reason})'}")
+
+
+def _first_messages(pitches: Sequence[Any]) -> list[Any]:
+    return [pitch for pitch in pitches if pitch.case == pitches[0].case and pitch.sample == 1]

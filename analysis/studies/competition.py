@@ -1,0 +1,171 @@
+"""`run.py compete`: rivals write messages for an audience; how often each wins, and how often each breaks a rule.
+
+Counterpart of Moloch's Bargain (2025). docs/competition.md lists the departures. The unit is the case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from parley.agents.competition import Audience, Case, Competition, Competitor
+from parley.agents.persuasion import read_message
+from parley.analysis.competition.judge import Question, judge_table, known_table
+from parley.analysis.competition.messages import Pitch, known_messages
+from parley.analysis.competition.outcomes import broken_rules, case_table
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.judging import Verdict, judge_item, undecided
+from parley.analysis.persuasion.comparisons import (
+    EVEN,
+    Match,
+    compare,
+    comparison_table,
+    draw_people,
+    pair_values,
+)
+from parley.llm.backends import identity_spec
+from parley.llm.driver import Conversation, ask
+from parley.llm.request import Backend
+from parley.llm.seeding import derive
+
+WRITER, RIVAL = "writer", "rival"
+"""The names of the models of --llm and of --against."""
+
+
+class CaseKey(NamedTuple):
+    """A case of a competition."""
+
+    competition: Competition
+    case: Case
+
+
+@dataclass(frozen=True)
+class CompetitionStudy:
+    """What is written about, who chooses, who judges. samples: messages of each writer about each case."""
+
+    competitions: tuple[Competition, ...]
+    audience: str
+    judge: str
+    personas: str = "voters"
+    panel: int = 20
+    samples: int = 1
+    words: int = 60
+    seed: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what identifies the study on any machine."""
+        models = {"audience": identity_spec(self.audience), "judge": identity_spec(self.judge)}
+        return {**models, "competitions": [asdict(own) for own in self.competitions]} | {
+            name: getattr(self, name) for name in ("personas", "panel", "samples", "words", "seed")
+        }
+
+    @cached_property
+    def keys(self) -> list[CaseKey]:
+        """All cases."""
+        return [CaseKey(own, case) for own in self.competitions for case in own.cases]
+
+    def readers(self, competition: Competition) -> list[Audience]:
+        """Return the audience: the same people in every competition."""
+        people = draw_people(self.personas, self.panel, self.seed)
+        return [Audience(person, competition.spoken) for person in people]
+
+    def write(
+        self,
+        writer: str,
+        spec: str,
+        desk: CallDesk,
+        keys: Sequence[CaseKey] | None = None,
+        backend: Backend | None = None,
+        adapter: str = "",
+    ) -> list[Pitch]:
+        """Return the messages of a writer about some cases (None: all). writer: its name. backend: its model, if it is open."""
+        asked = [
+            self._pitch(writer, key, sample, adapter)
+            for key in (self.keys if keys is None else keys)
+            for sample in range(1, self.samples + 1)
+        ]
+        return desk.ask(asked, spec, f"messages ({writer})", lambda pitch: pitch.reason or None, backend)
+
+    def _pitch(self, writer: str, key: CaseKey, sample: int, adapter: str) -> Conversation[Pitch]:
+        author = Competitor(key.competition, self.words, adapter=adapter)
+        seed = derive(self.seed, "pitch", writer, key.competition.name, key.case.name, sample)
+        written = read_message((yield from ask(author.compose(key.case, seed))))
+        return Pitch(key.competition.name, key.case.name, writer, sample, written.text, written.reason or "")
+
+    def compare(self, pitches: Sequence[Pitch], pairs: Sequence[tuple[Pitch, Pitch]], desk: CallDesk) -> pd.DataFrame:
+        """Return one row per person and pair of messages that are both there, as of `pair_values`: member, a, b, value, decided.
+
+        Messages with the same text are even without a question.
+        """
+        texts = {pitch.id: pitch.text for pitch in pitches if pitch.text is not None}
+        aims = {(key.competition.name, key.case.name): key.competition.aim_of(key.case) for key in self.keys}
+        readers = {own.name: self.readers(own) for own in self.competitions}
+        matches = [
+            (Match(reader, one.id, other.id), aims[one.competition, one.case])
+            for one, other in pairs
+            if one.id in texts and other.id in texts
+            for reader in readers[one.competition]
+        ]
+        asked = [self._choose(match, texts, aim) for match, aim in matches]
+        answers = desk.ask(asked, self.audience, "choices", lambda both: next((why for _, why in both if why), None))
+        return pair_values(comparison_table([match for match, _ in matches], answers), list(texts))
+
+    def _choose(self, match: Match, texts: Mapping[str, str], aim: str) -> Conversation[list[tuple[float | None, str]]]:
+        if texts[match.a] == texts[match.b]:
+            return [(EVEN, ""), (EVEN, "")]
+        return (yield from compare(match, texts, aim, self.seed))
+
+    def ask_judge(self, questions: Sequence[Question], desk: CallDesk) -> list[Verdict]:
+        """Return the judge's verdicts: 1 if a message breaks the rule, 0 if not."""
+        conversations = [judge_item(question.rubric, question.item(), self.seed) for question in questions]
+        return desk.ask(conversations, self.judge, "verdicts", undecided)
+
+    def judge_pitches(self, pitches: Sequence[Pitch], desk: CallDesk) -> pd.DataFrame:
+        """Return one row per message and probe: id, probe, value (NaN: missing), reason."""
+        keys = {(key.competition.name, key.case.name): key for key in self.keys}
+        asked = [
+            (pitch.id, Question(*keys[pitch.competition, pitch.case], probe, pitch.text, pitch.reason))
+            for pitch in pitches
+            for probe in keys[pitch.competition, pitch.case].competition.probes
+        ]
+        verdicts = self.ask_judge([question for _, question in asked], desk)
+        rows = [
+            (name, question.probe, verdict.value, verdict.reason)
+            for (name, question), verdict in zip(asked, verdicts, strict=True)
+        ]
+        return pd.DataFrame(rows, columns=["id", "probe", "value", "reason"]).astype({"value": "float64"})
+
+    def check_judge(self, desk: CallDesk) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return what the judge says of known messages (`known_table`), and how good it is (`judge_table`)."""
+        known = [one for own in self.competitions for one in known_messages(own, self.seed)]
+        questions = [Question(one.competition, one.case, one.probe, one.text) for one in known]
+        table = known_table(known, self.ask_judge(questions, desk))
+        return table, judge_table(table, self.competitions)
+
+
+class Contest(NamedTuple):
+    """A finished contest of two writers: messages, comparisons (`pair_values`), verdicts, and the table of cases."""
+
+    writer: str
+    rival: str
+    pitches: list[Pitch]
+    values: pd.DataFrame
+    verdicts: pd.DataFrame
+    cases: pd.DataFrame
+
+
+def hold_contest(study: CompetitionStudy, pitches: Sequence[Pitch], names: tuple[str, str], desk: CallDesk) -> Contest:
+    """Return what audience and judge say of messages of two writers, paired by case and sample. names: writer, rival."""
+    writer, rival = names
+    own = [pitch for pitch in pitches if pitch.writer == writer]
+    others = {(pitch.competition, pitch.case, pitch.sample): pitch for pitch in pitches if pitch.writer == rival}
+    every = [*own, *others.values()]
+    pairs = [(one, others[key]) for one in own if (key := (one.competition, one.case, one.sample)) in others]
+    values, verdicts = study.compare(every, pairs, desk), study.judge_pitches(every, desk)
+    return Contest(
+        writer, rival, every, values, verdicts, case_table(every, values, broken_rules(verdicts), writer, rival)
+    )

@@ -1,0 +1,106 @@
+"""Writes messages of rivals, chooses between two of them, and judges them, by the law of competition_law.py.
+
+The judge knows what a message may state. Of a message it says, by the probe:
+
+    populism, harm    yes, if the message has a mark of it
+    any other probe   yes, if a sentence is neither of the text nor of the bank's harmless ones, and has no such mark
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from parley.llm.backends.oracle.bank_files import read_file
+from parley.llm.backends.oracle.competition_law import FACTS
+from parley.llm.backends.oracle.dynamics import Speaker, normal
+from parley.llm.backends.oracle.phrases import FOLDER, sentences
+from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.stance import unknown
+from parley.llm.request import Reply
+from parley.llm.seeding import digest, stream
+
+EVERY = "every"
+"""The embellishments that fit messages of any kind."""
+
+
+def write_pitch(reading: Reading, speaker: Speaker) -> Reply:
+    """Write a message: sentences of the text, a harmless one, and perhaps an embellishment."""
+    facts = reading.facts
+    bank = bank_of(facts.get("language", "en"))
+    if not bank or "source" not in facts:
+        return unknown(reading)
+    rng = stream(reading.request.seed, facts["source"])
+    stated = sentences(facts["source"])
+    chosen = sorted(rng.sample(range(len(stated)), min(FACTS, len(stated))))
+    parts = [stated[place] for place in chosen]
+    known = bank["embellishments"]
+    kind = facts.get("kind", "")
+    lists = [known[EVERY], *known.get(kind, {}).values()]
+    embellishment = rng.choice(rng.choice(lists))
+    if rng.random() < speaker.laws.competition.embellish:
+        parts.insert(rng.randrange(len(parts) + 1), embellishment)
+    return Reply(" ".join([*parts, rng.choice(bank["harmless"])]))
+
+
+def answer_rivalry(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer 1 or 2, with the probability of each: which message of two rivals does more to persuade?"""
+    texts = reading.facts.get("candidates", ())
+    if len(texts) != 2:
+        return unknown(reading)
+    first, second = (_strength(text, reading.persona, speaker) for text in texts)
+    share = 1 / (1 + math.exp(second - first - speaker.laws.persuasion.place))
+    chosen = "1" if stream(reading.seed, reading.ask).random() < share else "2"
+    return Reply(chosen, answers={"1": share, "2": 1 - share} if reading.request.answers else None)
+
+
+def _strength(text: str, persona: str, speaker: Speaker) -> float:
+    """Return the strength of a message for a reader, in logits."""
+    laws = speaker.laws
+    embellished = sum(line in embellishments() for line in sentences(text))
+    noise = normal(digest("rivalry", persona, text))
+    return laws.competition.craves * embellished + laws.persuasion.strength(0.0, len(text.split()), noise)
+
+
+def judge_pitch(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer whether a message breaks the rule of a probe, with the two allowed words, no before yes."""
+    facts = reading.facts
+    bank, words = bank_of(facts.get("language", "en")), reading.request.answers
+    if not bank or len(words) != 2 or "statement" not in facts:
+        return unknown(reading)
+    broken = breaks_rule(bank, facts["statement"], facts.get("quality", ""), sentences(facts.get("source", "")))
+    rng = stream(reading.request.seed, facts["statement"])
+    broken ^= rng.random() < speaker.laws.competition.misjudges
+    return Reply(words[broken], answers={word: float(place == broken) for place, word in enumerate(words)})
+
+
+def breaks_rule(bank: Mapping[str, Any], text: str, probe: str, stated: Sequence[str]) -> bool:
+    """Return whether a message breaks the rule of a probe. stated: the sentences that it may state."""
+    marks = bank["marks"]
+    if probe in marks:
+        return _has_mark(text, marks[probe])
+    every = [mark for own in marks.values() for mark in own]
+    allowed = {*stated, *bank["harmless"]}
+    return any(line not in allowed and not _has_mark(line, every) for line in sentences(text))
+
+
+@cache
+def embellishments() -> frozenset[str]:
+    """Return all embellishments of the banks, in every language that has some."""
+    found: list[str] = []
+    for folder in sorted(FOLDER.iterdir()):
+        known = bank_of(folder.name).get("embellishments", {})
+        found += known.get(EVERY, [])
+        found += [line for kind, lists in known.items() if kind != EVERY for own in lists.values() for line in own]
+    return frozenset(found)
+
+
+def _has_mark(text: str, marks: Sequence[str]) -> bool:
+    return any(mark in text.lower() for mark in marks)
+
+
+def bank_of(language: str) -> Mapping[str, Any]:
+    """Return the sentences and marks of a language (banks/<code>/competition.toml); empty where there are none."""
+    return read_file(FOLDER / language / "competition.toml")

@@ -1,0 +1,206 @@
+"""`run.py compete`: two writers compete for an audience; how often each wins, and how often each breaks a rule."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parley.analysis.commands.runs import print_paths, results_folder
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.arguments import models_from_args, only_model, shared_budget, society_from_args
+from parley.model.cli import Parser, add_option, amount, positive
+from parley.model.progress import bar
+from parley.training.commands.tuning import add_numbers, from_args, numbers_of_training
+from parley.training.tuning.recipe import Recipe
+
+if TYPE_CHECKING:
+    from parley.analysis.competition.messages import GivenMessages
+    from parley.analysis.journaled_calls import CallDesk
+    from parley.analysis.studies.competition import CompetitionStudy
+    from parley.training.competition import WriterTraining
+
+EXAMPLES = """compete --llm oracle,embellish=0.9 --against oracle,embellish=0.1 --audience oracle,craves=2 --judge oracle
+compete sales --llm openai:gpt-4o-mini --judge openai:gpt-4o
+compete cases.toml --messages messages.csv --llm openai:gpt-4o-mini --judge openai:gpt-4o
+compete --llm pocket --audience oracle,longer=3 --judge oracle --train dpo --shuffles 5"""
+SAMPLES, TRAINING_SAMPLES, HELD_OUT = 2, 6, 0.33
+NUMBERS = ("r", "alpha", "dropout", "rate", "epochs", "batch", "beta", "length")
+USUAL = {"epochs": 4.0, "batch": 8, "length": 1024}
+"""Settings of the training that are not those of run.py train, because there are few wins and the prompts are long."""
+
+
+def compete_parser() -> Parser:
+    """Return the options of `run.py compete`."""
+    parser = Parser(
+        "compete",
+        "Let two writers compete for an audience of personas (sellers, candidates, posters), and let a judge say which messages "
+        "break a rule, such as claiming what is not known (docs/competition.md).",
+        EXAMPLES,
+        cli.society(),
+        *cli.asking("runs/compete-<time>", "the model that writes"),
+        cli.dry_run("print the number of messages, choices and verdicts, and stop: no model is called"),
+    )
+    about = "the competitions: sales, election, media (default: all three), or .toml files of your own"
+    add_option(parser, "COMPETITION", about, nargs="*")
+    add_option(parser, "--against SPEC", "the model of the rival (default: that of --llm, which is a null)")
+    add_option(parser, "--audience SPEC", "the model that plays the audience (default: that of --llm)")
+    add_option(parser, "--judge SPEC", "the model that judges the messages", required=True)
+    about = "messages of two writers (CSV or .jsonl; docs/competition.md), instead of having them written"
+    add_option(parser, "--messages FILE", about, Path)
+    add_option(parser, "--personas SET", "name of the set of personas of the audience", default="voters")
+    add_option(parser, "--panel N", "number of personas in the audience", positive, default=20)
+    about = f"messages of each writer about each case (default: {SAMPLES}; with --train {TRAINING_SAMPLES})"
+    add_option(parser, "--samples N", about, positive)
+    add_option(parser, "--words N", "most words of a message", positive, default=60)
+    training_options(parser)
+    return parser
+
+
+def training_options(parser: Parser) -> None:
+    """Add the options of the training."""
+    about = (
+        "train the writer on what won, and compare it with itself untrained; takes pocket or hf:MODEL as --llm\n"
+        "sft: on the best message about each case\ndpo: on pairs of a better and a worse message"
+    )
+    add_option(parser, "--train METHOD", about, choices=("sft", "dpo"))
+    about = f"with --train: share of the cases that are not trained on (default: {HELD_OUT})"
+    add_option(parser, "--held-out X", about, amount)
+    about = "with --train: number of trainings on shuffled wins, to compare with; a verdict needs five (default: 1)"
+    add_option(parser, "--shuffles N", about, positive)
+    add_numbers(parser, numbers_of_training(NUMBERS, USUAL))
+
+
+def compete(words: Sequence[str]) -> int:
+    """Run `run.py compete`."""
+    options = compete_parser().parse_args(words)
+    from parley.analysis.competition.messages import read_pitches
+    from parley.analysis.journaled_calls import CallDesk, check_manifest
+    from parley.llm.backends import check_spec, identity_spec
+    from parley.model.scenario_run import lock_folder
+
+    writer, against, audience, judge = models_of(options)
+    for spec in (writer, against, audience, judge):
+        check_spec(spec)
+    study = study_from_args(options, audience, judge)
+    for own in study.competitions:
+        study.readers(own)  # too few personas are an error before the first call
+    check_options(options)
+    planned = planned_calls(study, (options.shuffles or 1) if options.train else 0)
+    if options.dry_run:
+        print(planned)
+        return 0
+    given = read_pitches(options.messages, study.competitions) if options.messages else None
+    written = {"messages": given[0]} if given else {"writer": identity_spec(writer), "rival": identity_spec(against)}
+    identity = study.to_dict() | written
+    folder = results_folder(options, "compete")
+    training = training_from_args(options, study, writer, folder) if options.train else None
+    print_paths(folder=folder, calls=planned)
+    spending = shared_budget(options, folder, *dict.fromkeys((writer, against, audience, judge)))
+    with lock_folder(folder):
+        check_manifest(folder / "competition.json", identity | {"trained": options.train}, "competition")
+        if training:
+            return train(training, CallDesk(folder, bar, options.keep_going, spending))
+        return hold(study, (writer, against), given, CallDesk(folder, bar, options.keep_going, spending))
+
+
+def models_of(options: argparse.Namespace) -> tuple[str, str, str, str]:
+    """Return the models of the writer, the rival, the audience and the judge."""
+    *models, against, audience, judge = models_from_args(options, "against", "audience", "judge")
+    writer = only_model(models)
+    return writer, against or writer, audience or writer, judge
+
+
+def study_from_args(options: argparse.Namespace, audience: str, judge: str) -> CompetitionStudy:
+    """Return what is written about, chosen and judged. Errors: UserError for competitions with the same name."""
+    from parley.agents.competition import NAMES, load_competition
+    from parley.analysis.studies.competition import CompetitionStudy
+
+    society = society_from_args(options)
+    named = options.competition or NAMES
+    competitions = tuple([load_competition(name, society.language.code) for name in named])
+    names = [own.name for own in competitions]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UserError(f"two competitions are called {twice[0]}: give each file another name")
+    personas = society.qualified(options.personas)
+    samples = options.samples or (TRAINING_SAMPLES if options.train else SAMPLES)
+    shape = (personas, options.panel, samples, options.words, options.seed)
+    return CompetitionStudy(competitions, audience, judge, *shape)
+
+
+def planned_calls(study: CompetitionStudy, shuffles: int = 0) -> str:
+    """Return the number of calls of a contest, or of a training with so many shuffles, as text."""
+    if shuffles:
+        pairs = len(study.keys) * study.samples * (study.samples - 1) * study.panel
+        messages = len(study.keys) * study.samples * (shuffles + 2)
+        return f"at most {messages:,} messages, {pairs + 2 * messages * study.panel:,} choices, and {shuffles + 1} trainings"
+    messages = 2 * len(study.keys) * study.samples
+    choices = messages * study.panel
+    probes = sum(len(key.competition.probes) for key in study.keys)
+    return f"{messages:,} messages, {choices:,} choices, at most {2 * probes * (study.samples + 1):,} verdicts"
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """Errors: UserError for a setting of the training without --train, and for rivals of a training."""
+    given = [name for name in (*NUMBERS, "shuffles", "held_out") if getattr(options, name) is not None]
+    if given and not options.train:
+        name = given[0].replace("_", "-")
+        raise UserError(f"--{name} only works with --train: add --train sft or dpo, or leave out --{name}")
+    if options.train and (options.against or options.messages):
+        name = "against" if options.against else "messages"
+        raise UserError(f"with --train the rival is the untrained writer: leave out --{name}")
+
+
+def training_from_args(options: argparse.Namespace, study: CompetitionStudy, llm: str, folder: Path) -> WriterTraining:
+    """Return the training that the options describe. Errors: UserError where a setting or the model does not allow it."""
+    from parley.training.competition import WriterTraining
+
+    for name, value in USUAL.items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+    share = HELD_OUT if options.held_out is None else options.held_out
+    options.party, options.held_out, options.method = "writer", None, options.train
+    training = WriterTraining(study, llm, from_args(Recipe, options), folder, share, options.shuffles or 1)
+    training.base()
+    return training
+
+
+def train(training: WriterTraining, desk: CallDesk) -> int:
+    """Train a writer on wins, and write the report."""
+    from parley.analysis.competition.training_report import write_training
+
+    outcome = training.run(desk)
+    wins = {name: sum(win.margin for win in own) / len(own) for name, own in outcome.wins.items()}
+    facts = [
+        f"{training.llm} was trained by {training.recipe.method.upper()} on {len(next(iter(outcome.wins.values())))} wins; "
+        f"{outcome.left_out} training cases have none",
+        "mean score of the winner minus that of the other message, in logits: "
+        + ", ".join(f"{name} {margin:.2f}" for name, margin in wins.items()),
+    ]
+    print(desk.tally.line)
+    page = write_training(
+        training.study, training.llm, outcome.contests, outcome.judged, outcome.scored, facts, desk.folder
+    )
+    print_paths(report=page, figure=desk.folder / "trained.png", adapters=desk.folder / "adapters")
+    return 0
+
+
+def hold(study: CompetitionStudy, specs: tuple[str, str], given: GivenMessages | None, desk: CallDesk) -> int:
+    """Hold the contest of two models, or of given messages, and write its report."""
+    from parley.analysis.competition.report import write_contest
+    from parley.analysis.studies.competition import RIVAL, WRITER, hold_contest
+
+    if given:
+        (pitches, names), specs = given, ("", "")
+    else:
+        names = (WRITER, RIVAL)
+        pitches = [pitch for name, spec in zip(names, specs, strict=True) for pitch in study.write(name, spec, desk)]
+    judged = study.check_judge(desk)
+    contest = hold_contest(study, pitches, names, desk)
+    print(desk.tally.line)
+    print_paths(
+        report=write_contest(study, contest, judged, specs, desk.folder), figure=desk.folder / "competition.png"
+    )
+    return 0

@@ -1,0 +1,192 @@
+"""Trains a writer on what won an audience, and compares it with itself before the training, on cases that it was not trained on.
+
+The model writes several messages about each training case, an audience compares all pairs, and Bradley-Terry scores rank them.
+Rejection fine-tuning (SFT) trains on the best message of each case. DPO trains on pairs: the best with the worst, the second best
+with the second worst, and so on. The null, trained as often as asked for, is the same training on shuffled wins: for SFT a
+message of the case drawn at random, for DPO the same pairs with a random half turned round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from parley.agents.competition import Competitor
+from parley.analysis.formatting import slug
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.persuasion.bradley_terry import score_messages
+from parley.analysis.studies.competition import CaseKey, CompetitionStudy, Contest, hold_contest
+from parley.llm.backends import open_spec
+from parley.llm.errors import UserError
+from parley.llm.seeding import stream
+from parley.training.base_model import BaseModel, base_model
+from parley.training.tuning.adapter import make_adapter
+from parley.training.tuning.dataset import Example, chat, held_out_questions
+from parley.training.tuning.pipeline import require_packages
+from parley.training.tuning.preferences import draw_turned, pair_places
+from parley.training.tuning.recipe import SFT, Recipe
+
+UNTRAINED, TRAINED, SHUFFLED = "untrained", "trained", "shuffled"
+"""Writers of held-out messages: no adapter, that of the wins, those of shuffled wins (`shuffled 1`, ...)."""
+FEWEST_WINS = 2
+USE = """## What it is for
+
+A writer trained on wins is a **research instrument**. It serves to study what competition for an audience does to a model. It was
+rewarded for what persuades simulated people, not for what is true: do not publish what it writes. The licence of the base model
+also applies."""
+
+
+class Win(NamedTuple):
+    """Two messages about a case, the first of which won. margin: its Bradley-Terry score minus that of the other."""
+
+    key: CaseKey
+    chosen: str
+    rejected: str
+    margin: float
+
+    def turned(self) -> Win:
+        """Return the win of the other message."""
+        return self._replace(chosen=self.rejected, rejected=self.chosen, margin=-self.margin)
+
+
+class TrainingOutcome(NamedTuple):
+    """A finished training: contests on held-out cases by writer, scored training messages, wins, and cases left out."""
+
+    contests: dict[str, Contest]
+    scored: pd.DataFrame
+    wins: Mapping[str, list[Win]]
+    left_out: int
+    adapters: Mapping[str, Path]
+    judged: tuple[pd.DataFrame, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class WriterTraining:
+    """A training in a folder. share: of the cases that are held out. study.samples: messages about each case. shuffles: nulls."""
+
+    study: CompetitionStudy
+    llm: str
+    recipe: Recipe
+    folder: Path
+    share: float = 0.33
+    shuffles: int = 1
+
+    def __post_init__(self) -> None:
+        if self.study.samples < FEWEST_WINS:
+            raise UserError(f"--samples is {self.study.samples}: a training needs at least 2 messages about a case")
+        if not 0 < self.share < 1 or not self.split[0]:
+            raise UserError("--held-out must leave cases on both sides: give a share between 0 and 1, such as 0.33")
+
+    @property
+    def split(self) -> tuple[list[CaseKey], list[CaseKey]]:
+        """The training cases and the held-out cases, of each competition the same share."""
+        held_out: set[tuple[str, str]] = set()
+        for own in self.study.competitions:
+            names = held_out_questions([case.name for case in own.cases], self.share)
+            held_out |= {(own.name, name) for name in names}
+        sides: tuple[list[CaseKey], list[CaseKey]] = ([], [])
+        for key in self.study.keys:
+            sides[(key.competition.name, key.case.name) in held_out].append(key)
+        return sides
+
+    def base(self) -> BaseModel:
+        """Return the model to be trained. Errors: UserError where it cannot be, before anything is asked."""
+        base = base_model(self.llm)
+        require_packages("training a writer")
+        from parley.training.tuning.trainers import check_trainable
+
+        check_trainable(base)
+        return base
+
+    def run(self, desk: CallDesk) -> TrainingOutcome:
+        """Write, let the audience choose, train, and hold the contests. Errors: UserError if fewer than two cases have a win."""
+        base, (training, held_out) = self.base(), self.split
+        scored = self.score_training(training, desk)
+        wins, left_out = self.wins_of(scored, training)
+        if len(wins) < FEWEST_WINS:
+            raise UserError(
+                f"{len(wins)} cases have a message that wins ({left_out} have none): set more --samples, or choose another "
+                "--audience or --llm"
+            )
+        sets = {TRAINED: wins}
+        sets |= {f"{SHUFFLED} {number}": self.shuffle(wins, scored, number) for number in range(1, self.shuffles + 1)}
+        adapters = {name: self.adapter(name, own, base, desk) for name, own in sets.items()}
+        judged = self.study.check_judge(desk)
+        before, contests = self.study.write(UNTRAINED, self.llm, desk, held_out), {}
+        for name, path in adapters.items():
+            model = open_spec(f"{self.llm},adapters={path}")
+            pitches = self.study.write(name, self.llm, desk, held_out, model, path.name)
+            contests[name] = hold_contest(self.study, [*pitches, *before], (name, UNTRAINED), desk)
+        return TrainingOutcome(contests, scored, sets, left_out, adapters, judged)
+
+    def score_training(self, keys: Sequence[CaseKey], desk: CallDesk) -> pd.DataFrame:
+        """Return one row per message about a training case: competition, case, sample, text, reason, score (NaN: unknown)."""
+        pitches = self.study.write(UNTRAINED, self.llm, desk, keys)
+        by_case: dict[tuple[str, str], list[Any]] = {}
+        for pitch in pitches:
+            by_case.setdefault((pitch.competition, pitch.case), []).append(pitch)
+        pairs = [pair for own in by_case.values() for pair in combinations(own, 2)]
+        scores: dict[str, float] = {}
+        values = self.study.compare(pitches, pairs, desk)
+        for own in by_case.values():
+            ids = [pitch.id for pitch in own if pitch.text is not None]
+            table = score_messages(values[values["a"].isin(ids)], ids) if len(ids) > 1 else None
+            scores |= {} if table is None else dict(zip(table["message"], table["score"], strict=True))
+        frame = pd.DataFrame([pitch._asdict() | {"score": scores.get(pitch.id)} for pitch in pitches])
+        return frame.drop(columns="writer").astype({"score": "float64"})
+
+    def wins_of(self, scored: pd.DataFrame, keys: Sequence[CaseKey]) -> tuple[list[Win], int]:
+        """Return the wins of all cases (for SFT one a case), and how many cases have none."""
+        wins, left_out = [], 0
+        for key in keys:
+            known = self._of_case(scored, key)
+            pairs = pair_places(known["score"].tolist()).pairs
+            left_out += not pairs
+            for high, low in pairs[:1] if self.recipe.method == SFT else pairs:
+                best, worst = known.iloc[high], known.iloc[low]
+                wins.append(Win(key, str(best["text"]), str(worst["text"]), float(best["score"] - worst["score"])))
+        return wins, left_out
+
+    def shuffle(self, wins: Sequence[Win], scored: pd.DataFrame, number: int) -> list[Win]:
+        """Return wins in which the winner is random; see the top of this file. number: of the shuffle."""
+        if self.recipe.method != SFT:
+            turned = draw_turned(len(wins), self.study.seed, number)
+            return [win.turned() if place in turned else win for place, win in enumerate(wins)]
+        shuffled = []
+        for win in wins:
+            known = self._of_case(scored, win.key)
+            drawn = known.iloc[
+                stream(self.study.seed, "random winner", number, win.key.case.name).randrange(len(known))
+            ]
+            shuffled.append(
+                win._replace(chosen=str(drawn["text"]), margin=float(drawn["score"] - known["score"].min()))
+            )
+        return shuffled
+
+    def _of_case(self, scored: pd.DataFrame, key: CaseKey) -> pd.DataFrame:
+        own = (scored["competition"] == key.competition.name) & (scored["case"] == key.case.name)
+        return scored[own & scored["score"].notna()].reset_index(drop=True)
+
+    def adapter(self, name: str, wins: Sequence[Win], base: BaseModel, desk: CallDesk) -> Path:
+        """Return the folder of an adapter, trained unless it is there."""
+        recipe = replace(self.recipe, party=f"writer-{slug(name)}", seed=self.study.seed).filled(base.kind)
+        margin = round(sum(win.margin for win in wins) / len(wins), 3)
+        data: dict[str, Any] = {"wins": len(wins), "mean margin": margin, "audience": self.study.audience}
+        return make_adapter(self.folder, recipe, base, self.examples(wins), data, USE, desk.bar)
+
+    def examples(self, wins: Sequence[Win]) -> list[Example]:
+        """Return {"prompt", "completion"} (SFT) or {"prompt", "chosen", "rejected"} (DPO) per win, in a drawn order."""
+        examples = []
+        for win in wins:
+            request = Competitor(win.key.competition, self.study.words).compose(win.key.case, 0)
+            prompt = [part for message in request.messages for part in chat(*message)]
+            chosen, rejected = chat("assistant", win.chosen), chat("assistant", win.rejected)
+            own = {"completion": chosen} if self.recipe.method == SFT else {"chosen": chosen, "rejected": rejected}
+            examples.append({"prompt": prompt, **own})
+        stream(self.study.seed, "order").shuffle(examples)
+        return examples
