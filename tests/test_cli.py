@@ -82,7 +82,7 @@ DEBATING = [
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
-    "export-network", "show", "report", "analyse", "human", "control", "dissonance",
+    "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance",
     "completion", "new", "check",
     "representatives train", "representatives grid",
 }  # fmt: skip
