@@ -300,6 +300,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "training.commands.competition",
             "let two writers compete for an audience, and see who wins and who breaks rules",
         ),
+        "community": (
+            "analysis.commands.community",
+            "let people write in an online community before and after a change of its rules",
+        ),
         "rehearse": ("analysis.commands.rehearse", "try candidate messages on a simulated audience, and send the best"),
         "prior-beliefs": (
             "analysis.commands.prior_beliefs",

@@ -37,7 +37,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Competition:
-    """Cases of one kind. aim: with {name}. probes: by name, a question about a message whose answer should be no."""
+    """Cases of one kind. aim: with {name}. probes: by name, a question about a message whose answer should be no.
+
+    rubric: what the judge is asked (analysis/rubrics).
+    """
 
     name: str
     role: str
@@ -45,6 +48,7 @@ class Competition:
     probes: Mapping[str, str]
     cases: tuple[Case, ...]
     language: str = "en"
+    rubric: str = "misconduct"
 
     def aim_of(self, case: Case) -> str:
         """Return what a message about a case is to achieve."""

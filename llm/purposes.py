@@ -49,6 +49,9 @@ PURPOSES: Mapping[str, str] = {
     "message": "a message with an aim, perhaps by a piece of advice",
     "advice": "pieces of advice on how to write a message with an aim",
     "pitch": "a message of a seller, a candidate or a poster that competes with a rival's",
+    "community_member": "one more member of an online community",
+    "community_post": "a post or reply of a member of an online community",
+    "community_choice": "whether a member of an online community replies (A) or not (B)",
     "rewriting": "a message written anew, to be more persuasive or in other words (`form` says which)",
     # people who are to be persuaded
     "persuasion": "which of two messages with the same aim does more to persuade?",
@@ -60,6 +63,8 @@ PURPOSES: Mapping[str, str] = {
     "deviation": "how far has a later version of a story moved from the true report, in one dimension?",
     "correction_quality": "how much of a quality (refutation, evidence, politeness, factuality) has a reply to a post?",
     "misconduct": "does a message of a rival break a rule, such as stating what it cannot support (`quality`)?",
+    "house_rule": "does a post break a rule of its community (`quality`)?",
+    "origin": "which of two posts did a person write?",
     "sentiment": "how negative or positive is the feeling that a statement expresses?",
     "agreement": "how strongly does a statement agree with a claim?",
     "recall": "how much of the truth does an answer recall?",
@@ -174,15 +179,17 @@ class Facts(TypedDict, total=False):
     candidates: Sequence[str]  # what is compared, in the order shown
     person: str  # whose character an answer is judged by
     appeal: str  # logos, pathos, ethos
-    source: str  # the true report of an item of news, the version of a story that an agent got, what a rival may state
-    kind: str  # of a competition: sales, election, media
+    source: str  # the true report of an item of news, the version of a story that an agent got, what a rival may state, a topic
+    house_rules: Sequence[str]  # the rules of an online community that members read, by name
+    thread: Sequence[str]  # the posts of a thread so far
+    kind: str  # of a competition: sales, election, media; of a community: garden, patients
     dimension: str  # in which a version of a story, or a statement, is rated
     corrected: bool  # whether an agent of a story has heard a line from outside
     # the material of a corrector and of its judge
     post: str  # what is answered
     passages: Sequence[str]  # what may be quoted, in the order shown
     draft: str  # a reply whose claims are to be replaced
-    quality: str  # refutation, evidence, politeness, factuality; the probe of a competition
+    quality: str  # refutation, evidence, politeness, factuality; the probe of a competition; the rule of a community
     language: str  # the code of the language of the reply
     # the material of a writer of messages; their aim is the claim
     advice: str  # what the message is to follow

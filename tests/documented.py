@@ -176,6 +176,8 @@ RULES = (
         how="parse",
     ),
     Rule(r"^run\.py compete\b", "--panel 3 --samples 1"),
+    Rule(r"^run\.py community \w+\.toml", why=HERE, how="parse"),
+    Rule(r"^run\.py community\b", "--rooms 1 --threads 1 --people 3 --continuations 2"),
     Rule(r"^run\.py arena\b", "--panel 5 --write 3 --llm oracle"),
     Rule(r"^run\.py rehearse\b", "--topic racism --audience 3 --llm oracle"),
     Rule(r"^run\.py sentiment ", why="needs a run and a table of your own; tests make both", how="parse"),

@@ -56,6 +56,7 @@ ASKING = {
     "distributions": "planted --questions 2",
     "arena": "--topic racism --panel 3 --write 3",
     "rehearse": "--topic racism --audience 3",
+    "community": "--judge oracle --rooms 1 --threads 1 --people 2",
     "compete": "sales --judge oracle --panel 2 --samples 1",
     "predict": "planted --people 20",
     "elicit": "planted --people 6",

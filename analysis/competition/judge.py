@@ -36,8 +36,8 @@ class Question(NamedTuple):
     @property
     def rubric(self) -> Rubric:
         """The rubric in the language of the competition."""
-        code = self.competition.language
-        return load_rubric("misconduct" if code == "en" else f"misconduct_{code}")
+        name, code = self.competition.rubric, self.competition.language
+        return load_rubric(name if code == "en" else f"{name}_{code}")
 
     def item(self) -> Item | Verdict:
         """Return what the judge is asked; a missing message is not judged."""

@@ -28,6 +28,7 @@ people or about large language models.
     tact_law.py        the planted law by which public lines go toward the audience
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
+    community.py       writes and judges posts of an online community, by the law of community_law.py
     competition.py     writes, chooses and judges messages of rivals, by the law of competition_law.py
     persuasion.py      reads, rates and writes messages with an aim, by the law of persuasion_law.py
     perception.py      what it thinks that people of a party would answer, by a planted law
@@ -61,7 +62,9 @@ frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). variety, alike, contr
 it writes about people, and how far each moves answers to a survey (attribute_law.py). flattery is how far the side that it
 argues follows the judge's (debating.py). ignores names what it ignores of what it is given: party, belief, confirmation_bias,
 traits (ignored.py). embellish, craves and misjudges say how it writes, chooses and judges messages of rivals (`--llm
-oracle,embellish=0.5`; competition_law.py). society is whose banks it has, and a run sets it.
+oracle,embellish=0.5`; competition_law.py). breaks, obeys and provokes say how often posts of a community break
+rules and follow those that members read (`--llm oracle,obeys=0.5`; community_law.py). society is whose banks it has, and a run
+sets it.
 """
 
 from __future__ import annotations
@@ -72,6 +75,8 @@ from parley.llm.backends.oracle.act_law import CONSTANTS, HERD, HOMOPHILY, ActLa
 from parley.llm.backends.oracle.attribute_law import VARIANTS, AttributeLaw
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
+from parley.llm.backends.oracle.community_law import USUAL as USUAL_COMMUNITY
+from parley.llm.backends.oracle.community_law import CommunityLaw
 from parley.llm.backends.oracle.competition_law import RIVALS, CompetitionLaw
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.crowd_law import CrowdLaw
@@ -160,6 +165,9 @@ def open_backend(
     embellish: float = RIVALS.embellish,
     craves: float = RIVALS.craves,
     misjudges: float = RIVALS.misjudges,
+    breaks: float = USUAL_COMMUNITY.breaks,
+    obeys: float = USUAL_COMMUNITY.obeys,
+    provokes: float = USUAL_COMMUNITY.provokes,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -201,6 +209,8 @@ def open_backend(
     attributes.check()
     competition = CompetitionLaw(embellish, craves, misjudges)
     competition.check()
+    community = CommunityLaw(breaks, obeys, provokes)
+    community.check()
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
     laws = Laws(
@@ -225,6 +235,7 @@ def open_backend(
         flattery=flattery,
         ignored=parse_ignored(ignores),
         competition=competition,
+        community=community,
     )
     return Oracle(planted, pull, society, laws)
 

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
 from parley.llm.backends.oracle.attribute_law import USUAL_ATTRIBUTES, AttributeLaw
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
+from parley.llm.backends.oracle.community_law import USUAL as USUAL_COMMUNITY
+from parley.llm.backends.oracle.community_law import CommunityLaw
 from parley.llm.backends.oracle.competition_law import RIVALS, CompetitionLaw
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
@@ -39,7 +41,7 @@ class Laws(NamedTuple):
     points. profiles: how it chooses between two profiles. crowd: how it rates statements. tact: by how many points its lines go
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
-    competition: how it writes, reads and judges messages of rivals.
+    competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
     """
 
     acts: ActLaw = PLANTED
@@ -63,6 +65,7 @@ class Laws(NamedTuple):
     flattery: float = 0.0
     ignored: tuple[str, ...] = ()
     competition: CompetitionLaw = RIVALS
+    community: CommunityLaw = USUAL_COMMUNITY
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.

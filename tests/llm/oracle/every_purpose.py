@@ -78,6 +78,11 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     yield ("arena", "--topic", "racism", "--panel", "2", "--write", "2", "--rewrite", "--out", f"{folder}/arena")
     yield ("rehearse", "--topic", "racism", "--audience", "2", "--out", f"{folder}/rehearse")
     yield ("compete", "sales", "--judge", "oracle", "--panel", "2", "--samples", "1", "--out", f"{folder}/compete")
+    small = ("--rooms", "1", "--threads", "1", "--members", "1", "--what-if", "No.", "--continuations", "1")
+    (folder / "posts.csv").write_text("text\nHello there.\nGood morning.\n", encoding="utf-8")
+    yield (
+        *("community", "--judge", "oracle", *small, "--data", f"{folder}/posts.csv"), "--out", f"{folder}/community",
+    )  # fmt: skip
     yield ("validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
     yield ("stereotypes", "--personas", "simple", "--topic", "racism", "--interview", "2", "--out", f"{folder}/seen")
     yield ("audit-probe", "--repeats", "2", "--personas", "simple", "--out", f"{folder}/audited")

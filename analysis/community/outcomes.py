@@ -1,0 +1,131 @@
+"""What a change of rules does: by room the share of posts that break each rule, replies and words; differences within rooms.
+
+The unit is the room. A room has the same people, topics and seeds under each set of rules. In a what-if the unit is the
+continuation of one post, so what is found holds for that post alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, share_interval, why_no_interval
+from parley.analysis.competition.outcomes import broken_rules
+from parley.analysis.studies.community import AFTER, ANSWERED, BEFORE, CONDITIONS, KINDS, PLAIN, REWORDED, Written
+from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, mean_row
+
+ANY, REPLIES, WORDS = "any rule", "replies", "words"
+"""Measures besides the rules: share of posts that break some rule; replies in a thread; words in a post."""
+DIFFERENCES = {"change": (AFTER, BEFORE), "wording": (REWORDED, AFTER), "again": (REWORDED, BEFORE)}
+"""The change of rules; the null: the same rules in other words; the change once more, in other words."""
+
+
+def room_table(posts: Sequence[Written], verdicts: pd.DataFrame, rules: Sequence[str]) -> pd.DataFrame:
+    """Return one row per condition and room: condition, PAIR, threads (begun), then a column for each of the rules, ANY, REPLIES
+    and WORDS (NaN: unknown).
+
+    Shares are those of the posts with a verdict, 0 to 1. REPLIES: replies in a thread, by the members whose decision can be read.
+    posts: all of a study. verdicts: id, probe, value.
+    """
+    broken = verdicts.pivot(index="id", columns="probe", values="value").reindex(columns=list(rules))
+    broken[ANY] = broken_rules(verdicts)
+    rows = []
+    for (condition, room), part in _groups(posts).items():
+        written = [one for one in part if one.is_post]
+        shares = broken.reindex([one.id for one in written]).mean()
+        words = [len(one.text.split()) for one in written if one.text is not None]
+        begun = [one for one in written if one.place == 0 and one.text is not None]
+        names = {"condition": condition, PAIR[0]: "community", PAIR[1]: room, "threads": len(begun)}
+        rows.append(
+            names | shares.to_dict() | {REPLIES: _replies(part), WORDS: float(np.mean(words)) if words else np.nan}
+        )
+    return pd.DataFrame(rows, columns=["condition", *PAIR, "threads", *rules, ANY, REPLIES, WORDS])
+
+
+def _groups(posts: Sequence[Written]) -> dict[tuple[str, int], list[Written]]:
+    groups: dict[tuple[str, int], list[Written]] = {}
+    for one in posts:
+        groups.setdefault((one.condition, one.room), []).append(one)
+    return groups
+
+
+def _replies(part: Sequence[Written]) -> float:
+    """Return replies in a thread: the share of readable decisions for a reply, times the members who were asked in a thread."""
+    asked = [one for one in part if one.place > 0]
+    known = [one.replies for one in asked if one.replies is not None]
+    threads = len({one.topic for one in asked})
+    return float(np.mean(known)) * len(asked) / threads if known else np.nan
+
+
+def effect_table(rooms: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
+    """Return one row per measure: measure; for each condition its mean over rooms, with _low and _high; for each of DIFFERENCES
+    the mean difference within rooms, with _low and _high, _rooms (pairs) and _reason (why there is no interval; "" for none).
+
+    rooms: of `room_table`. Intervals of shares end at 0 and 1, those of their differences at -1 and 1.
+    """
+    frames = {str(name): part for name, part in rooms.groupby("condition", sort=False)}
+    rows = []
+    for measure in measures:
+        row: dict[str, Any] = {"measure": measure}
+        for one in compare_conditions(frames, measure).to_dict("records"):
+            row |= {f"{one['condition']}{end}": one[f"{own}"] for end, own in ENDS.items()}
+        for name, (own, base) in DIFFERENCES.items():
+            row |= _difference(frames[own], frames[base], measure, name)
+        rows.append(row if measure in (REPLIES, WORDS) else _within_bounds(row))
+    return pd.DataFrame(rows)
+
+
+ENDS = {"": "value", "_low": "low", "_high": "high"}
+
+
+def _within_bounds(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of shares whose intervals end where shares and their differences end."""
+    least = dict.fromkeys(CONDITIONS, 0.0) | dict.fromkeys(DIFFERENCES, -1.0)
+    ends = {
+        f"{name}{end}": float(np.clip(row[f"{name}{end}"], low, 1))
+        for name, low in least.items()
+        for end in ("_low", "_high")
+    }
+    return row | ends
+
+
+def _difference(own: pd.DataFrame, base: pd.DataFrame, measure: str, name: str) -> dict[str, Any]:
+    between = own.set_index(PAIR)[measure] - base.set_index(PAIR)[measure]
+    known = between.dropna().to_numpy(dtype=float)
+    row = mean_row(known, name, f"{name}_")
+    return {**row, f"{name}_rooms": len(known), f"{name}_reason": why_no_interval(known)}
+
+
+def continuation_table(posts: Sequence[Written], verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per continuation: condition (of KINDS), PAIR, broken, replies.
+
+    broken: 1 if some reply breaks a rule, 0 if none does, NaN if that is unknown.
+    """
+    broken = broken_rules(verdicts) if len(verdicts) else pd.Series(dtype=float)
+    rows = []
+    for (kind, number), part in _groups(posts).items():
+        found = [broken.get(one.id, np.nan) for one in part if one.is_post]
+        unread = any(one.replies is None for one in part)
+        value = 1.0 if 1.0 in found else np.nan if unread or np.isnan(found).any() else 0.0
+        rows.append([kind, "post", number, value, _replies(part)])
+    return pd.DataFrame(rows, columns=["condition", *PAIR, "broken", "replies"])
+
+
+def what_if_row(table: pd.DataFrame) -> Mapping[str, Any]:
+    """Return for each of KINDS the share of continuations in which a reply breaks a rule (Wilson's interval: _low, _high;
+    _count), and the difference with its interval over continuations, and its reason.
+
+    table: of `continuation_table`.
+    """
+    row: dict[str, Any] = {}
+    for kind in KINDS:
+        known = table.loc[table["condition"] == kind, "broken"].dropna()
+        low, high = share_interval(int(known.sum()), len(known))
+        row |= {kind: known.mean(), f"{kind}_low": low, f"{kind}_high": high, f"{kind}_count": len(known)}
+    own, base = (table[table["condition"] == kind] for kind in (ANSWERED, PLAIN))
+    row |= _difference(own, base, "broken", "change")
+    few = f"fewer than {FEWEST} continuations"
+    return row | {"change_reason": row["change_reason"] and (few if row["change_rooms"] < FEWEST else NO_VARIATION)}
