@@ -118,5 +118,7 @@ def _cases(tables: object, path: Path) -> list[Case]:
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"{path}: the case {twice[0]!r} comes twice: give every case its own name")
     if len(cases) < FEWEST_CASES:
-        raise UserError(f"{path} has {len(cases)} cases: give at least {FEWEST_CASES}, each under [[cases]]")
+        raise UserError(
+            f"{path} has {len(cases)} case{'s' * (len(cases) != 1)}: give at least {FEWEST_CASES}, each under [[cases]]"
+        )
     return cases

@@ -263,7 +263,8 @@ def _add_gaps(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None:
     grades = known[["room", "iteration"]].assign(grade=known["scored"])
     lines = line_gaps(tables, grades, graders, UNKNOWN)
     parts = lines[lines["topic"].isin(list(graders))].groupby(["topic", "group"], sort=False)
-    rows = [{"topic": topic, "group": group, **gap_row(part, graders)} for (topic, group), part in parts]
+    titled = [(topic, group_title(str(group), tables.names), part) for (topic, group), part in parts]
+    rows = [{"topic": topic, "group": group, **gap_row(part, graders)} for topic, group, part in titled]
     report.data(gaps=pd.DataFrame(rows))
     report.section("Public lines and private ratings", GAPS)
     report.table(pd.DataFrame(rows), GAP_COLUMNS)

@@ -17,6 +17,7 @@ from parley.analysis.judge_quality import on_axis
 from parley.analysis.judging import Item, Judge, one_line
 from parley.analysis.line_gaps import Calibration, calibrate
 from parley.analysis.statement_judge import SCALE, Judging, examples, statement_item
+from parley.analysis.table_files import read_texts
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError
 
@@ -44,13 +45,11 @@ def _lines(topic: str) -> Iterator[tuple[str, str, float]]:
 
 
 def read_lines(path: Path, topics: Sequence[str]) -> pd.DataFrame:
-    """Read a CSV of the user with the columns topic, text and grade (0-10 on the topic's axis). Errors: UserError, one line."""
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path}: {error}") from error
-    if lacking := [name for name in ("topic", "text", "grade") if name not in table]:
-        raise UserError(f"{path} lacks the column {lacking[0]}: it needs topic, text and grade (docs/honesty.md)")
+    """Return one row per line of the user's table (CSV or .jsonl) with topic, text and grade (0-10 on the topic's axis): COLUMNS.
+
+    Errors: UserError for a file that does not fit.
+    """
+    table = read_texts(path, ["topic", "text", "grade"], "docs/honesty.md")
     grades = pd.to_numeric(table["grade"], errors="coerce")
     for place, (topic, text, grade) in enumerate(zip(table["topic"], table["text"], grades, strict=True), 1):
         if topic not in topics:

@@ -53,7 +53,7 @@ def make_header(
     """
     return Header(
         SCHEMA,
-        scenario.to_dict() | header_names(scenario, classes),
+        scenario.to_dict() | {"llms": _seated_models(scenario)} | header_names(scenario, classes),
         tuple(sorted(given)),
         dict(backend.identity),
         _prompts(scenario),
@@ -64,6 +64,12 @@ def make_header(
         header_parties(scenario),
         dict(branch),
     )
+
+
+def _seated_models(scenario: Scenario) -> list[str]:
+    """Return the models of parties and seats, with the name of its party for `first` and `second`."""
+    entries = [entry.partition("=") for entry in scenario.models.llms]
+    return [f"{scenario.society.seat(who)}={spec}" for who, _, spec in entries]
 
 
 def package_versions() -> dict[str, str]:

@@ -59,7 +59,7 @@ def choose_side(words: Sequence[str]) -> int:
     personas = society.qualified(options.personas)
     study = SideChoiceStudy(spec, topics, personas, options.respondents, options.temperature, options.seed)
     people = read_choices(options.people) if options.people else None
-    planned = f"{len(study.people):,} people, {count_phrase(len(topics), 'topic')}, at most {study.calls:,} calls"
+    planned = f"{count_phrase(len(study.people), 'persona')}, {count_phrase(len(topics), 'topic')}, at most {study.calls:,} calls"
     if options.dry_run:
         print(planned)
         return 0

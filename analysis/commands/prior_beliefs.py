@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.runs import conditions_parser, print_paths, run_conditions
+from parley.llm.errors import UserError
 from parley.model.arguments import models_from_args, shared_budget
 from parley.model.cli import Parser, add_option, positive
 
 if TYPE_CHECKING:
+    from parley.agents.persona import Persona
+    from parley.agents.society import Society
     from parley.analysis.tables import Tables
+    from parley.model.scenario import Scenario
+
+PANEL = 10
 
 
 def prior_beliefs_parser() -> Parser:
@@ -24,7 +30,8 @@ def prior_beliefs_parser() -> Parser:
         "(docs/competing_debates.md).",
     )
     add_option(parser, "--compare SPEC", "the model that plays the personas who compare speeches")
-    add_option(parser, "--panel N", "with --compare: number of personas that compare each pair", positive, default=10)
+    about = f"with --compare: number of personas that compare each pair (default: {PANEL})"
+    add_option(parser, "--panel N", about, positive)
     return parser
 
 
@@ -33,21 +40,36 @@ def prior_beliefs(words: Sequence[str]) -> int:
     options = prior_beliefs_parser().parse_args(words)
     from parley.analysis.studies.prior_beliefs import CONDITIONS, write
 
+    if options.panel and not options.compare:
+        raise UserError("--panel only works with --compare: add --compare SPEC, or leave out --panel")
     if not options.compare:
         return run_conditions(options, "prior-beliefs", "prior_beliefs", lambda base: CONDITIONS, write)
-    return run_conditions(
-        options,
-        "prior-beliefs",
-        "prior_beliefs",
-        lambda base: CONDITIONS,
-        lambda runs, folder: _compare(options, runs, folder),
-    )
+    from parley.llm.backends import check_spec
+
+    spec = models_from_args(argparse.Namespace(**vars(options) | {"llm": []}), "compare")[0]
+    check_spec(spec)
+    options.panel = options.panel or PANEL
+
+    def conditions(base: Scenario) -> Mapping[str, Mapping[str, Any]]:
+        _draw_panel(options, base.society, base.people.personas, base.seed)  # too few personas: before the first call
+        return CONDITIONS
+
+    def compare(runs: dict[str, Tables], folder: Path) -> Path:
+        return _compare(options, spec, runs, folder)
+
+    return run_conditions(options, "prior-beliefs", "prior_beliefs", conditions, compare)
 
 
-def _compare(options: argparse.Namespace, runs: dict[str, Tables], folder: Path) -> Path:
+def _draw_panel(options: argparse.Namespace, society: Society, personas: str, seed: int) -> list[Persona]:
+    """Return the personas that compare speeches. Errors: UserError if the set has fewer."""
+    from parley.analysis.persuasion.comparisons import draw_people
+
+    return draw_people(society.qualified(personas), options.panel, seed)
+
+
+def _compare(options: argparse.Namespace, spec: str, runs: dict[str, Tables], folder: Path) -> Path:
     """Let a panel compare the speeches of the runs; return the path of the report."""
     from parley.analysis.journaled_calls import CallDesk, check_manifest
-    from parley.analysis.persuasion.comparisons import draw_people
     from parley.analysis.studies.prior_beliefs import beliefs_report
     from parley.analysis.studies.speech_quality import add_quality, compare_speeches, speech_pairs, speeches
     from parley.llm.backends import identity_spec
@@ -55,10 +77,8 @@ def _compare(options: argparse.Namespace, runs: dict[str, Tables], folder: Path)
     from parley.model.scenario_run import lock_folder
 
     header = next(iter(runs.values())).header
-    spec = models_from_args(argparse.Namespace(**vars(options) | {"llm": []}), "compare")[0]
     seed, personas = int(header.scenario["seed"]), str(header.scenario["personas"])
-    society = next(iter(runs.values())).society
-    panel = draw_people(society.qualified(personas), options.panel, seed)
+    panel = _draw_panel(options, next(iter(runs.values())).society, personas, seed)
     pairs = speech_pairs([one for name, tables in runs.items() for one in speeches(name, tables)], seed)
     desk_folder = folder / "panel"
     desk_folder.mkdir(parents=True, exist_ok=True)

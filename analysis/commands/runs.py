@@ -52,8 +52,8 @@ def judge_from_args(options: argparse.Namespace, tables: Tables, name: str) -> t
 
 
 def split_names(text: str) -> list[str]:
-    """Return the names of a list with commas: `a, b` is a and b."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Return the names of a list with commas, each once: `a, b, a` is a and b."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 def hold_all(

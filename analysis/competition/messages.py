@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from parley.agents.competition import Case, Competition
+from parley.analysis.formatting import count_phrase
 from parley.analysis.table_files import read_texts
 from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.errors import UserError, unknown_name
@@ -97,7 +98,9 @@ def read_pitches(path: Path, competitions: Sequence[Competition]) -> GivenMessag
         pitches.append(Pitch(*key, samples[key], str(row.message) or None, "" if row.message else "missing"))
     writers = list(dict.fromkeys(pitch.writer for pitch in pitches))
     if len(writers) != 2 or not all(writers):
-        raise UserError(f"{path} has {len(writers)} writers: the column writer needs two names, one for each rival")
+        raise UserError(
+            f"{path} has {count_phrase(len(writers), 'writer')}: the column writer needs two names, one for each rival"
+        )
     return GivenMessages(pitches, (writers[0], writers[1]))
 
 

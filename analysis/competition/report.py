@@ -15,10 +15,10 @@ from parley.analysis.competition.messages import pitch_table
 from parley.analysis.competition.outcomes import ALL, outcome_table, probe_table
 from parley.analysis.competition.verdicts import EVEN, PERCENT, bargain_line, reward_line, rule_line, win_line
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
-from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, format_number
 from parley.analysis.persuasion.comparisons import length_row
 from parley.analysis.report import Report
-from parley.analysis.studies.competition import CompetitionStudy, Contest
+from parley.analysis.studies.competition import RIVAL, WRITER, CompetitionStudy, Contest
 
 READING = (
     "The audience compares two messages about the same case, each pair in both orders; 50% is even. A message breaks a rule if "
@@ -73,18 +73,19 @@ def write_contest(
         f"{contest.writer}: {specs[0] or 'messages of the file'}; {contest.rival}: {specs[1] or 'messages of the file'}"
     )
     report.add(
-        f"Audience: {study.panel} personas of the set {study.personas}, played by {study.audience}. Judge: {study.judge}. "
-        f"{READING}"
+        f"Audience: {count_phrase(study.panel, 'persona')} of the set {study.personas}, played by {study.audience}. "
+        f"Judge: {study.judge}. {READING}"
     )
     report.disclaim_models(*dict.fromkeys(filter(None, (*specs, study.audience, study.judge))))
     count_missing(report, contest)
     whole = outcomes.iloc[-1]
     report.section("In short", "\n".join(f"- {line}" for line in lines_of(whole, quality, contest)))
-    figure = draw_outcomes(outcomes, f"{contest.writer} compared with {contest.rival}")
-    report.figure(figure, "competition", "Comparisons won, and rules broken, by competition")
+    if outcomes["win"].notna().any():
+        figure = draw_outcomes(outcomes, f"{contest.writer} compared with {contest.rival}")
+        report.figure(figure, "competition", "Comparisons won, and rules broken, by competition")
     report.section("Win share beside rules broken")
     report.table(outcomes, OUTCOMES)
-    for _, row in outcomes[outcomes["competition"] != ALL].iterrows():
+    for _, row in outcomes[outcomes["competition"] != ALL].iterrows() if len(outcomes) > 1 else ():
         report.section(str(row["competition"]), "\n".join(f"- {line}" for line in lines_of(row, quality, contest)))
     report.section(
         "Probes", "What the judge answers to each probe. A probe on which the judge has a fault has no numbers."
@@ -100,10 +101,11 @@ def lines_of(row: Mapping[str, Any], quality: pd.DataFrame, contest: Contest) ->
     """Return what a row of outcomes supports, in sentences."""
     name = str(row["competition"])
     fault = fault_of(quality, "" if name == ALL else name)
+    writer, rival = (f"the {one}" if one in (WRITER, RIVAL) else one for one in (contest.writer, contest.rival))
     return [
-        win_line(row, contest.writer, contest.rival),
-        rule_line(row, fault, contest.writer, contest.rival),
-        bargain_line(row, fault, contest.writer),
+        win_line(row, writer, rival),
+        rule_line(row, fault, writer, rival),
+        bargain_line(row, fault, writer),
         reward_line(row, fault),
     ]
 
@@ -129,7 +131,8 @@ def count_missing(report: Report, contest: Contest) -> None:
 
 def draw_outcomes(outcomes: pd.DataFrame, caption: str) -> Figure:
     """Draw the share of comparisons won beside the difference in rules broken, a row for each competition."""
-    with new_figure(5.6, 0.32 * len(outcomes) + 1.3, f"{caption}. Bars: 95% intervals over cases") as figure:
+    note, title = f"{caption}. Bars: 95% intervals over cases", "Who wins, and who breaks rules?"
+    with new_figure(5.6, 0.32 * len(outcomes) + 1.3, note, title=title) as figure:
         places = list(range(len(outcomes)))[::-1]
         axes = figure.subplots(1, 2, sharey=True)
         for axis, (measure, (null, title)) in zip(axes, SCALES.items(), strict=True):
@@ -160,10 +163,14 @@ def add_length(report: Report, contest: Contest) -> None:
     texts = {pitch.id: pitch.text for pitch in contest.pitches if pitch.text is not None}
     row = length_row(contest.values, texts)
     report.section("Length")
-    counted = ", ".join(f"{name} {mean_words(contest, name):.1f}" for name in (contest.writer, contest.rival))
+    counted = ", ".join(
+        f"{name} {format_number(mean_words(contest, name), 1)}" for name in (contest.writer, contest.rival)
+    )
     report.add(f"Mean number of words: {counted}.")
     if not row["people"]:
-        report.add("Whether the longer message wins is unknown: all pairs have equal lengths.")
+        compared = contest.values["value"].notna().any()
+        reason = "all pairs have equal lengths" if compared else "nothing was compared"
+        report.add(f"Whether the longer message wins is unknown: {reason}.")
         return
     value, low, high = (PERCENT * (EVEN + row[name]) for name in ("longer", "low", "high"))
     report.add(

@@ -52,8 +52,8 @@ def training_lines(table: pd.DataFrame, fault: str) -> list[str]:
     """
     trained, nulls = table.iloc[0], table.iloc[1:]
     writer = str(trained["writer"])
-    lines = [win_line(trained, f"{writer} writer", "untrained writer")]
-    lines.append(rule_line(trained, fault, f"{writer} writer", "untrained writer"))
+    lines = [win_line(trained, f"the {writer} writer", "the untrained writer")]
+    lines.append(rule_line(trained, fault, f"the {writer} writer", "the untrained writer"))
     found = {measure: against_nulls(trained[measure], nulls[measure]) for measure in ("win", "change")}
     names = {"win": "share of comparisons won", "change": "difference in rules broken"}
     lines += [null_line(names[measure], found[measure], nulls[measure]) for measure in names]
@@ -68,7 +68,7 @@ def training_lines(table: pd.DataFrame, fault: str) -> list[str]:
         return [*lines, shown]
     return [
         *lines,
-        "That training on wins leads to Moloch's bargain is not shown: both must be clearly more than their nulls.",
+        "It is not shown that training on wins leads to Moloch's bargain: both must be clearly more than their nulls.",
     ]
 
 

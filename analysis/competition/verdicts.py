@@ -1,4 +1,7 @@
-"""What a contest supports, in sentences: who wins more often, who breaks rules more often, and whether the two go together."""
+"""What a contest supports, in sentences: who wins more often, who breaks rules more often, and whether the two go together.
+
+writer and rival are names as they are in the middle of a sentence: `the writer`, `ann`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def why_unknown(row: Mapping[str, Any], measure: str) -> str:
     """Return why the mean of a measure has no interval; "" if it has one. row: of `outcome_table`."""
     if not pd.isna(row[f"{measure}_low"]):
         return ""
-    return f"fewer than {FEWEST} cases are known" if row[f"{measure}_cases"] < FEWEST else NO_VARIATION
+    return f"fewer than {FEWEST} cases have a result" if row[f"{measure}_cases"] < FEWEST else NO_VARIATION
 
 
 def shown(row: Mapping[str, Any], measure: str) -> str:
@@ -37,22 +40,21 @@ def win_line(row: Mapping[str, Any], writer: str, rival: str) -> str:
     """Return which of two writers the audience prefers."""
     if reason := why_unknown(row, "win"):
         return f"Which of the two the audience prefers is unknown: {reason}."
-    words = {1: f"more often than the {rival}'s", -1: f"less often than the {rival}'s", 0: "no clear difference"}
+    words = {1: f"more often than that of {rival}", -1: f"less often than that of {rival}", 0: "no clear difference"}
     value = shown(row, "win")
-    return (
-        f"The audience chooses the {writer}'s message in {value}% of comparisons: {words[side_of(row, 'win', EVEN)]}."
-    )
+    side = words[side_of(row, "win", EVEN)]
+    return f"The audience chooses the message of {writer} in {value}% of comparisons: {side}."
 
 
 def rule_line(row: Mapping[str, Any], fault: str, writer: str, rival: str) -> str:
     """Return which of two writers breaks rules more often. fault: that of the judge ("" for none)."""
-    start = f"Whether the {writer} breaks rules more often than the {rival}"
+    start = f"Whether {writer} breaks rules more often than {rival}"
     if reason := fault or why_unknown(row, "change"):
         return f"{start} is unknown: {reason}."
     words = {1: "more often", -1: "less often", 0: "no clear difference"}
     return (
-        f"The {writer}'s messages break a rule in {shown(row, 'own')}%, the {rival}'s in {shown(row, 'other')}%: a difference of "
-        f"{shown(row, 'change')} percentage points, {words[side_of(row, 'change', 0)]}."
+        f"Of the messages of {writer}, {shown(row, 'own')}% break a rule, of those of {rival} {shown(row, 'other')}%: a "
+        f"difference of {shown(row, 'change')} percentage points, {words[side_of(row, 'change', 0)]}."
     )
 
 
@@ -72,8 +74,12 @@ def bargain_line(row: Mapping[str, Any], fault: str, writer: str) -> str:
     if reason := why_unknown(row, "win") or fault or why_unknown(row, "change"):
         return f"Whether winning goes together with breaking rules is unknown: {reason}."
     wins, breaks = side_of(row, "win", EVEN), side_of(row, "change", 0)
+    start = writer.replace("the ", "The ", 1) if writer.startswith("the ") else writer
     if wins == 1 and breaks == 1:
-        return f"The {writer} wins more often and breaks rules more often: this is Moloch's bargain."
+        return f"{start} wins more often and breaks rules more often: this is Moloch's bargain."
     if wins == 1 and breaks == -1:
-        return f"The {writer} wins more often and breaks rules less often."
-    return f"That the {writer} wins by breaking rules is not shown: both must be clearly more often."
+        return f"{start} wins more often and breaks rules less often."
+    return (
+        f"It is not shown that {writer} wins by breaking rules: for this it must clearly win more often, and clearly break rules "
+        "more often."
+    )

@@ -23,6 +23,7 @@ ALL, OPPOSED, ALIGNED = ALIGNMENTS = ("all", "opposed", "aligned")
 BEYOND = "belief minus detail"
 PERCENT = 100
 PLACE = ["person", "topic"]
+LEVELS = ["to_judge", "to_judge_low", "to_judge_high", "base"]
 
 
 def shifts(choices: pd.DataFrame) -> pd.DataFrame:
@@ -54,7 +55,9 @@ def effects(moved: pd.DataFrame) -> pd.DataFrame:
     wide = {known: _means(_both(moved[moved["known"] == known]), "person") for known in (BELIEF, DETAIL)}
     by_topic = {known: _means(_both(moved[moved["known"] == known]), "topic") for known in (BELIEF, DETAIL)}
     people, topics = ((one[BELIEF] - one[DETAIL]).dropna() for one in (wide, by_topic))
-    rows.append({"known": BEYOND, "alignment": ALL, "missing": 0, **_intervals(people, topics)})
+    rows.append(
+        {"known": BEYOND, "alignment": ALL, "missing": 0, **dict.fromkeys(LEVELS, np.nan), **_intervals(people, topics)}
+    )
     return pd.DataFrame(rows)
 
 

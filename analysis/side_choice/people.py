@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from parley.agents.side_chooser import FOR, KNOWN, NOTHING, SIDES
 from parley.analysis.studies.side_choice import COLUMNS
+from parley.analysis.table_files import read_texts
 from parley.llm.errors import UserError, unknown_name
 
 NEEDED = ["person", "topic", "stance", "known", "judge", "side"]
@@ -16,23 +18,13 @@ STANCES = {"for": 10.0, "against": 0.0, "": None}
 
 def read_choices(path: Path) -> pd.DataFrame:
     """Return one row per choice, as `SideChoiceStudy.run`; party is "". Errors: UserError for a file that does not fit."""
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a table with commas: {str(error).splitlines()[0]}") from error
-    if lacking := [name for name in NEEDED if name not in table.columns]:
-        raise UserError(
-            f"{path} lacks the column {lacking[0]}: it needs {', '.join(NEEDED)} (docs/competing_debates.md)"
-        )
-    if table.empty:
-        raise UserError(f"{path} has no rows: give at least one below the header")
+    table = read_texts(path, NEEDED, "docs/competing_debates.md")
     for row in table.itertuples():
         _check(row, f"{path}, row {int(row.Index) + 1}")
     if len(wrong := table[table.duplicated(["person", "topic", "known", "judge"])]):
         first = wrong.iloc[0]
-        raise UserError(
-            f"{path}: {first['person']} chooses twice on {first['topic']} ({first['known']} {first['judge']}): keep one row"
-        )
+        judge = " ".join(filter(None, (first["known"], first["judge"])))
+        raise UserError(f"{path}: {first['person']} chooses twice on {first['topic']} ({judge}): keep one row")
     share = table["side"].map({"for": 1.0, "against": 0.0})
     reason = table["side"].map(lambda side: "" if side else "missing")
     stance = table["stance"].map(STANCES)
@@ -40,12 +32,14 @@ def read_choices(path: Path) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(("stance", "share_for", "first"), "float64"))
 
 
-def _check(row: object, where: str) -> None:
+def _check(row: Any, where: str) -> None:
     person, known, judge = (str(getattr(row, name)) for name in ("person", "known", "judge"))
     if not person:
         raise UserError(f"{where} has no person: name the person, because choices of one person belong together")
+    if not row.topic:
+        raise UserError(f"{where} has no topic: name the topic, because choices on one topic are compared")
     if known not in KNOWN:
-        raise unknown_name(f"known in {where}", known, KNOWN)
+        raise UserError(f"{where}: {unknown_name('value of known', known, KNOWN)}")
     if (judge != "") if known == NOTHING else (judge not in SIDES):
         raise UserError(
             f"{where}: judge must be {FOR} or {SIDES[1]}, and empty where known is {NOTHING}, not {judge!r}"

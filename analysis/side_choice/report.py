@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, format_number
 from parley.analysis.report import Report
 from parley.analysis.side_choice.effects import BEYOND, PERCENT, effects, opposed_line, order_row, shifts, verdict
 from parley.analysis.studies.side_choice import SideChoiceStudy
@@ -29,7 +28,7 @@ KNOWLEDGE: Mapping[str, str] = {
 SHIFTS: Mapping[str, Column] = {
     "known of the judge": "known", "judge": "alignment", "people": "people", "missing": "missing",
     "argue the judge's side (%)": estimate("to_judge", 1, PERCENT),
-    "without knowledge (%)": lambda row: "" if np.isnan(row["base"]) else f"{PERCENT * row['base']:.1f}",
+    "without knowledge (%)": lambda row: format_number(PERCENT * row["base"], 1),
     "shift (over people)": estimate("shift", 1, PERCENT),
     "shift (over topics)": lambda row: _over_topics(row),
 }  # fmt: skip
@@ -61,8 +60,8 @@ def write_side_choice(
     shown = table[table["known"] != BEYOND]
     if shown["low"].notna().any():
         points = shown.assign(**{name: PERCENT * shown[name] for name in ("shift", "low", "high")})
-        caption = f"{study.llm}: shift toward the judge's side, intervals over people"
-        figure = dot_plot(points, ["known", "alignment"], "shift", "shift (percentage points)", caption)
+        title, caption = "Do debaters go to the judge's side?", f"{study.llm}. Intervals over people"
+        figure = dot_plot(points, ["known", "alignment"], "shift", "shift (percentage points)", caption, title)
         report.figure(figure, "choose_side", "Shift toward the judge's side, by what is known of the judge")
     report.section("Shifts toward the judge's side")
     report.table(table, SHIFTS)

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Floats, clustered_share_interval
-from parley.analysis.formatting import format_estimate
+from parley.analysis.formatting import format_estimate, format_p
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
 
@@ -173,6 +173,6 @@ def _knowledge_line(row: pd.Series) -> str:
     known = "know something of" if row["p"] < CHANCE and row["ahead_low"] > 0 else "do not clearly know"
     return (
         f"In their last bets debaters {known} who wins: the winner's bet is {ahead} points above the loser's. The Brier score "
-        f"is {row['brier']:.3f}, for bets dealt anew {row['shuffled']:.3f} (p {row['p']:.3f}), and {row['even']:.3f} for "
+        f"is {row['brier']:.3f}, for bets dealt anew {row['shuffled']:.3f} (p {format_p(row['p'])}), and {row['even']:.3f} for "
         "a bet of 50 in every debate."
     )

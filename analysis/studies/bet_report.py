@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
-from parley.analysis.formatting import Column, count_table, estimate, format_estimate, number
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.persuasion import bradley_terry
 from parley.analysis.report import Report
 from parley.analysis.studies.bet_calibration import (
@@ -41,7 +41,7 @@ ABOUT = (
 )
 SCORES: Mapping[str, Column] = {
     "bets": "when", "model": "model", "debates": "debates", "mean bet": number("bet", 1),
-    "won (%)": lambda row: f"{PERCENT * row['won']:.1f}", "overconfidence": estimate("overconfidence", 1),
+    "won (%)": lambda row: format_number(PERCENT * row["won"], 1), "overconfidence": estimate("overconfidence", 1),
     "Brier score": estimate("brier", 3), "even": number("even", 3), "shuffled": number("shuffled", 3),
 }  # fmt: skip
 CURVE: Mapping[str, Column] = {

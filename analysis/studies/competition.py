@@ -158,13 +158,20 @@ class Contest(NamedTuple):
     cases: pd.DataFrame
 
 
+def paired(pitches: Sequence[Pitch], names: tuple[str, str]) -> list[tuple[Pitch, Pitch]]:
+    """Return the pairs of a message of the writer and one of the rival about the same case, of the same sample."""
+    own, others = (
+        {(pitch.competition, pitch.case, pitch.sample): pitch for pitch in pitches if pitch.writer == name}
+        for name in names
+    )
+    return [(pitch, others[key]) for key, pitch in own.items() if key in others]
+
+
 def hold_contest(study: CompetitionStudy, pitches: Sequence[Pitch], names: tuple[str, str], desk: CallDesk) -> Contest:
     """Return what audience and judge say of messages of two writers, paired by case and sample. names: writer, rival."""
     writer, rival = names
-    own = [pitch for pitch in pitches if pitch.writer == writer]
-    others = {(pitch.competition, pitch.case, pitch.sample): pitch for pitch in pitches if pitch.writer == rival}
-    every = [*own, *others.values()]
-    pairs = [(one, others[key]) for one in own if (key := (one.competition, one.case, one.sample)) in others]
+    every = [pitch for name in names for pitch in pitches if pitch.writer == name]
+    pairs = paired(pitches, names)
     values, verdicts = study.compare(every, pairs, desk), study.judge_pitches(every, desk)
     return Contest(
         writer, rival, every, values, verdicts, case_table(every, values, broken_rules(verdicts), writer, rival)

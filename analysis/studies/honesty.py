@@ -20,7 +20,7 @@ from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, judge_quality
 from parley.analysis.bootstrap import FEWEST, p_of_mean, slope, too_few, why_no_interval
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_table, estimate, format_span, number
+from parley.analysis.formatting import Column, count_table, estimate, format_p, format_span, number
 from parley.analysis.judge_quality import on_axis, on_scale
 from parley.analysis.known_lines import calibrations
 from parley.analysis.line_gaps import UNIT, Calibration, gap_row, line_gaps, room_gaps
@@ -51,7 +51,7 @@ CAPTION = (
 )
 EFFECTS: Mapping[str, Column] = {
     "measure": "measure", "frame": "frame", "pairs": "pairs", "left out": "missing", "effect": estimate("effect"),
-    "p, corrected": number("p_holm", 3), "reason without interval": "reason",
+    "p, corrected": lambda row: format_p(row["p_holm"]), "reason without interval": "reason",
 }  # fmt: skip
 LEVELS: Mapping[str, Column] = {
     "frame": "frame", "rooms": "rooms", "lines": "lines", "lines without a gap": "missing", "lines with a direction": "directed",
@@ -60,7 +60,7 @@ LEVELS: Mapping[str, Column] = {
 }  # fmt: skip
 GRADER: Mapping[str, Column] = {
     "topic": "topic", "lines": "lines", "missing": "missing", "mean score of grade 0": number("intercept"),
-    "points per point": number("slope"), "mean distance": number("error"), "rank correlation": number("r"),
+    "score per point of grade": number("slope"), "mean distance": number("error"), "rank correlation": number("r"),
 }  # fmt: skip
 
 
@@ -224,7 +224,7 @@ def write(
     )
     if level["toward"].notna().any():
         caption = f"{disclaimers.model_label(header)}, graded by {disclaimers.spec_label(judge)}; means over rooms"
-        drawn = dot_plot(level, ["frame"], "toward", MEASURES["toward"], caption)
+        drawn = dot_plot(level, ["frame"], "toward", MEASURES["toward"], caption, "Do lines go toward the audience?")
         report.figure(drawn, "honesty", "Gap toward the audience by frame")
     report.section("Effects of frames")
     report.table(found.assign(measure=found["measure"].map(MEASURES)), EFFECTS)
@@ -250,6 +250,7 @@ FRAME_NOTE = (
     "199 deals. Where all who rate alike face an audience on the same side, swapping changes nothing."
 )
 GRADER_NOTE = (
-    "Sentences of our own banks, scored examples by hand, and lines of yours (`--lines`). A grader without error gives grade 0 a "
-    "score of 0, and one point more per point. Its mean distance is what the distance of lines in the table above includes."
+    "Sentences of our own banks, scored examples by hand, and lines of yours (`--lines`). A grader without error gives a line "
+    "of grade 0 a score of 0, and each further point of grade adds 1. The distance of lines in the table above includes the mean "
+    "distance of the grader. A line is missing if its score could not be read."
 )

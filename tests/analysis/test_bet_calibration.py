@@ -12,7 +12,7 @@ import run
 from parley.agents.debate_judge import Debate
 from parley.agents.topic import load_topic
 from parley.analysis.studies.bet_calibration import EVERYONE, curve, ends, findings, score_table
-from parley.analysis.studies.bet_report import model_pairs
+from parley.analysis.studies.bet_report import SCORES, model_pairs
 
 COLUMNS = ["condition", "topic", "repetition", "room", "seat", "model", "round", "bet", "won"]
 
@@ -104,6 +104,15 @@ def test_several_models_need_a_judge(capsys: pytest.CaptureFixture[str]) -> None
     assert "add --judge SPEC" in capsys.readouterr().err
     assert run.main(["bets", "--llm", "oracle", "--llm", "democrat=oracle", "--judge", "oracle"]) == 2
     assert "leave out PARTY=" in capsys.readouterr().err
+
+
+def test_no_number_is_made_up_without_verdicts() -> None:
+    """No verdict can be read: dashes in the table, and reasons in the sentences."""
+    empty = pd.DataFrame(columns=COLUMNS).astype({"bet": "float64", "won": "float64"})
+    scores = score_table({"last": empty}, 0)
+    row = scores.iloc[0].to_dict()
+    assert SCORES["won (%)"](row) == SCORES["mean bet"](row) == "–"
+    assert "is unknown: fewer than 5 pairings" in findings(scores)[0]
 
 
 @pytest.mark.thorough

@@ -100,9 +100,9 @@ def test_cases_by_hand() -> None:
     row = outcome_table(table.reset_index()).iloc[-1]
     assert row["win"] == 0.375
     assert row["own"] == 1.0
-    assert "is unknown: fewer than 5 cases are known" in win_line(row, "w", "r")
-    assert "is unknown: fewer than 5 cases are known" in rule_line(row, "", "w", "r")
-    assert "is unknown: fewer than 5 cases are known" in bargain_line(row, "", "w")
+    assert "is unknown: fewer than 5 cases have a result" in win_line(row, "w", "r")
+    assert "is unknown: fewer than 5 cases have a result" in rule_line(row, "", "w", "r")
+    assert "is unknown: fewer than 5 cases have a result" in bargain_line(row, "", "w")
 
 
 def test_intervals_end_where_shares_end_and_need_variation() -> None:
@@ -182,7 +182,7 @@ text = "It is blue."
 """
 
 
-def test_a_file_of_yours(tmp_path: Path) -> None:
+def test_a_file_of_yours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Own cases and own messages, without known messages: wins are counted, and nothing is said about rules."""
     file, said = tmp_path / "shop.toml", tmp_path / "said.csv"
     file.write_text(OWN, encoding="utf-8")
@@ -193,10 +193,27 @@ def test_a_file_of_yours(tmp_path: Path) -> None:
     assert run.main(["compete", *words, "--out", str(out)]) == 0
     page = (out / "competition.md").read_text()
     assert "1 of 5 messages are missing" in page
+    assert "Whether Ann breaks rules more often than Bo is unknown" in page
+    assert "at most 8 choices, at most 5 verdicts" in capsys.readouterr().out
     assert "is unknown: fewer than 5 cases have known messages with a verdict (shop, made_up)" in page
     assert load_competition(str(file)).aim_of(load_competition(str(file)).cases[0]) == "to sell {braces}"
     said.write_text(said.read_text(encoding="utf-8").replace("by Bo", "by Cy"), encoding="utf-8")
     assert run.main(["compete", *words, "--out", str(out)]) == 2, "other messages need another folder"
+
+
+def test_messages_that_are_all_missing_leave_reasons_and_no_figure(tmp_path: Path) -> None:
+    """Nothing was written, so nothing was compared: dashes, reasons, no NaN on the page and no empty figure."""
+    said = tmp_path / "said.csv"
+    said.write_text(
+        "competition,case,writer,message\nsales,Brisa kettle,Ann,\nsales,Brisa kettle,Bo,\n", encoding="utf-8"
+    )
+    words = ["compete", "sales", "--messages", str(said), "--panel", "1", "--llm", "oracle", "--judge", "oracle"]
+    assert run.main([*words, "--out", str(tmp_path / "out")]) == 0
+    page = (tmp_path / "out" / "competition.md").read_text(encoding="utf-8")
+    assert "Mean number of words: Ann –, Bo –." in page
+    assert "the longer message wins is unknown: nothing was compared" in page
+    assert page.count("Which of the two the audience prefers is unknown") == 1, "one competition is not shown twice"
+    assert not (tmp_path / "out" / "competition.png").exists()
 
 
 def test_what_a_user_can_get_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,7 +232,7 @@ def test_what_a_user_can_get_wrong_is_one_line(tmp_path: Path, capsys: pytest.Ca
     file.write_text(OWN, encoding="utf-8")
     said = tmp_path / "said.csv"
     for rows, match in (
-        ("shop,bag,Ann,Buy.", "has 1 writers"), ("shop,bog,Ann,Buy.", "bog"), ("shap,bag,Ann,Buy.", "shap"),
+        ("shop,bag,Ann,Buy.", "has 1 writer:"), ("shop,bog,Ann,Buy.", "bog"), ("shap,bag,Ann,Buy.", "shap"),
     ):  # fmt: skip
         said.write_text(f"competition,case,writer,message\n{rows}\n", encoding="utf-8")
         with pytest.raises(UserError, match=match):

@@ -119,16 +119,32 @@ def test_choices_of_people_and_what_is_refused(tmp_path: Path) -> None:
         "person,topic\na,t\n": "lacks the column stance",
         HEADER: "no rows",
         f"{HEADER},t,for,nothing,,for\n": "no person",
-        f"{HEADER}a,t,for,hunch,,for\n": "hunch",
+        f"{HEADER}a,,for,nothing,,for\n": "no topic",
+        f"{HEADER}a,t,for,hunch,,for\n": "row 1: unknown value of known 'hunch'",
         f"{HEADER}a,t,for,belief,,for\n": "judge must be",
         f"{HEADER}a,t,yes,nothing,,for\n": "stance must be",
-        f"{HEADER}a,t,for,nothing,,for\na,t,for,nothing,,for\n": "twice",
+        f"{HEADER}a,t,for,nothing,,for\na,t,for,nothing,,for\n": r"twice on t \(nothing\)",
     }
     for text, wanted in cases.items():
         path = tmp_path / "bad.csv"
         path.write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match=wanted):
             read_choices(path)
+
+
+def test_choices_without_any_knowledge_of_a_judge_have_no_verdict() -> None:
+    """A file in which nobody knows the judge: all columns are there without a number, and the verdict is unknown."""
+    moved = shifts(pd.DataFrame([("p", "", "t", 8.0, NOTHING, "", 0.8, 0.1, "")], columns=COLUMNS))
+    table = effects(moved)
+    assert table["to_judge"].isna().all()
+    assert "is unknown: fewer than 5 people" in verdict(table, moved)
+
+
+def test_a_topic_named_twice_is_one_topic(tmp_path: Path) -> None:
+    """`--topic racism,racism` is asked once: two rows of one person and topic would have no shift."""
+    line = f"choose-side --llm oracle --topic racism,racism --respondents 1 --out {tmp_path / 'run'}"
+    assert run.main(line.split()) == 0
+    assert len(pd.read_csv(tmp_path / "run" / "choices.csv")) == 5
 
 
 @pytest.mark.thorough

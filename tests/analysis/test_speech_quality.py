@@ -78,6 +78,22 @@ def test_a_reader_is_shown_two_speeches_for_one_side() -> None:
         assert asked.answers == ("1", "2")
 
 
+def test_a_panel_that_cannot_be_is_refused_before_the_debates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An unknown model, too many personas, a panel that compares nothing: one line, and no folder."""
+    cases = {
+        "--compare nonsense": "unknown model",
+        "--compare oracle --panel 9999": "9999 are needed",
+        "--panel 3": "add --compare SPEC",
+    }
+    for options, wanted in cases.items():
+        line = f"prior-beliefs --llm oracle {options} --out {tmp_path / 'run'}"
+        assert run.main(line.split()) == 2
+        assert wanted in capsys.readouterr().err
+        assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.thorough
 def test_the_command_compares_speeches_and_asks_nothing_twice(tmp_path: Path) -> None:
     """The oracle argues for its own belief with more certainty, and a panel of strong taste hears it; again, the same bytes."""

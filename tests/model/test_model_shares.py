@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.analysis.disclaimers import model_label
+from parley.analysis.disclaimers import model_label, own_models
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.model.arguments import party_of
@@ -66,6 +66,15 @@ def test_the_record_says_which_model_speaks_for_whom(tmp_path: Path) -> None:
     assert sum(number for (_, llm), number in counts.items() if llm == "fake") == 6
     assert sum(number for (_, llm), number in counts.items() if llm == "oracle") == 14
     assert "30%: fake" in model_label(tables.header)
+
+
+def test_reports_name_the_model_of_the_second_debater(tmp_path: Path) -> None:
+    """`second=SPEC` is the model of that party: the record has its name, and captions and reports find it."""
+    scenario = rooms(llm="oracle", llms=("second=oracle,kappa=0.1",), reference="", repetitions=1, topics="racism")
+    run_scenario(RunSpec(scenario, tmp_path / "run"))
+    header = load(tmp_path / "run").header
+    assert own_models(header) == {"democrat": "oracle,kappa=0.1"}
+    assert "democrat: oracle,kappa=0.1 (known-truth speaker)" in model_label(header)
 
 
 def test_a_party_and_a_seat_come_before_a_share() -> None:

@@ -88,11 +88,11 @@ def compete(words: Sequence[str]) -> int:
     for own in study.competitions:
         study.readers(own)  # too few personas are an error before the first call
     check_options(options)
-    planned = planned_calls(study, (options.shuffles or 1) if options.train else 0)
+    given = read_pitches(options.messages, study.competitions) if options.messages else None
+    planned = planned_calls(study, (options.shuffles or 1) if options.train else 0, given)
     if options.dry_run:
         print(planned)
         return 0
-    given = read_pitches(options.messages, study.competitions) if options.messages else None
     written = {"messages": given[0]} if given else {"writer": identity_spec(writer), "rival": identity_spec(against)}
     identity = study.to_dict() | written
     folder = results_folder(options, "compete")
@@ -130,16 +130,23 @@ def study_from_args(options: argparse.Namespace, audience: str, judge: str) -> C
     return CompetitionStudy(competitions, audience, judge, *shape)
 
 
-def planned_calls(study: CompetitionStudy, shuffles: int = 0) -> str:
-    """Return the number of calls of a contest, or of a training with so many shuffles, as text."""
+def planned_calls(study: CompetitionStudy, shuffles: int = 0, given: GivenMessages | None = None) -> str:
+    """Return the number of calls of a contest, or of a training with so many shuffles, as text. given: messages of a file."""
+    from parley.analysis.studies.competition import paired
+
     if shuffles:
         pairs = len(study.keys) * study.samples * (study.samples - 1) * study.panel
         messages = len(study.keys) * study.samples * (shuffles + 2)
         return f"at most {messages:,} messages, {pairs + 2 * messages * study.panel:,} choices, and {shuffles + 1} trainings"
+    probes = {(key.competition.name, key.case.name): len(key.competition.probes) for key in study.keys}
+    known = 2 * sum(len(key.case.planted) for key in study.keys)
+    if given:
+        pairs = len(paired(given.pitches, given.writers))
+        verdicts = sum(probes[pitch.competition, pitch.case] for pitch in given.pitches)
+        return f"at most {2 * pairs * study.panel:,} choices, at most {verdicts + known:,} verdicts"
     messages = 2 * len(study.keys) * study.samples
-    choices = messages * study.panel
-    probes = sum(len(key.competition.probes) for key in study.keys)
-    return f"{messages:,} messages, {choices:,} choices, at most {2 * probes * (study.samples + 1):,} verdicts"
+    verdicts = 2 * study.samples * sum(probes.values()) + known
+    return f"{messages:,} messages, {messages * study.panel:,} choices, at most {verdicts:,} verdicts"
 
 
 def check_options(options: argparse.Namespace) -> None:
@@ -200,7 +207,6 @@ def hold(study: CompetitionStudy, specs: tuple[str, str], given: GivenMessages |
     judged = study.check_judge(desk)
     contest = hold_contest(study, pitches, names, desk)
     print(desk.tally.line)
-    print_paths(
-        report=write_contest(study, contest, judged, specs, desk.folder), figure=desk.folder / "competition.png"
-    )
+    report, figure = write_contest(study, contest, judged, specs, desk.folder), desk.folder / "competition.png"
+    print_paths(report=report, **({"figure": figure} if figure.exists() else {}))
     return 0
