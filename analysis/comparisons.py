@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -170,7 +171,7 @@ def compare(*given: AuditCard | Run | Path | str, within: float | None = None) -
     >>> comparison.table.query("topic == 'all'")  # doctest: +SKIP
     """
     if len(given) < 2:
-        raise UserError('a comparison needs two cards or two runs: parley.compare("runs/a", "runs/b")')
+        raise UserError("a comparison needs at least two runs or two cards, such as runs/a and runs/b")
     opened = [_open(item) for item in given]
     cards_ = [item for item in opened if isinstance(item, AuditCard)]
     runs_ = [item for item in opened if isinstance(item, Run)]
@@ -179,7 +180,7 @@ def compare(*given: AuditCard | Run | Path | str, within: float | None = None) -
             f"{runs_[0].folder} is a run and {cards_[0].folder} is a bias card, which cannot be "
             "compared: give two runs or two cards"
         )
-    if within is not None and (cards_ or within <= 0):
+    if within is not None and (cards_ or not 0 < within < math.inf):
         raise UserError(
             "within needs runs, and a number of points above 0" if cards_ else "within must be above 0 points"
         )

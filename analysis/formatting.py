@@ -65,10 +65,10 @@ def format_p(p: float) -> str:
 def format_estimate(value: float | None, low: float | None, high: float | None, digits: int = 2) -> str:
     """Return `1.50 (1.20 to 1.80)`; only the number without an interval; a dash without a number.
 
-    It has more digits when both ends would look the same.
+    It has more digits when both ends would look the same. An interval of no width is left out.
     """
     middle, low_, high_ = (format_number(number, digits) for number in (value, low, high))
-    if DASH in (middle, low_):
+    if DASH in (middle, low_) or low == high:
         return middle
     if low_ == high_ and digits < MOST_DIGITS:
         return format_estimate(value, low, high, digits + 1)

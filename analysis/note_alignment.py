@@ -35,7 +35,7 @@ ABOUT = (
     "A judge reads the first state of each note (stance or belief) and each line, from 1 to 7 on the topic's claim. Both are "
     "shown on the topic's axis from 0 to 10 and compared with the agent's own rating in the survey before. Means over the turns "
     "of a room, then over rooms; brackets are 95% intervals over rooms. A note that says nothing of its agent beyond its party "
-    "is as near to a stranger."
+    "is as near to a stranger. On several topics the same people meet again, which makes intervals too narrow."
 )
 
 
@@ -83,10 +83,11 @@ def _strangers(table: pd.DataFrame, rng: np.random.Generator) -> pd.Series:
     """Return for each turn a rating of the same topic, party and round from another room; NaN if there is none."""
     found = pd.Series(np.nan, index=table.index)
     for _, part in table.groupby(["topic", "party", "round"]):
-        for row in part.itertuples():
-            others = part.loc[(part["room"] != row.room) & part["own"].notna(), "own"]
+        rooms, own = part["room"].to_numpy(), part["own"].to_numpy(dtype=float)
+        for place, room in zip(part.index, rooms, strict=True):
+            others = own[(rooms != room) & np.isfinite(own)]
             if len(others):
-                found[row.Index] = rng.choice(others.to_numpy(dtype=float))
+                found[place] = rng.choice(others)
     return found
 
 
@@ -106,21 +107,26 @@ def sentences(found: pd.DataFrame) -> list[str]:
     rows = found.set_index("measure")
     asked = {
         "known": (
-            "say more of their agent than its party does",
+            "The notes say more of their agent than its party does",
+            "The notes are nearer to strangers than to their agent",
             "the notes say anything of their agent beyond its party",
         ),
-        "closer": ("are nearer to what their agent thinks than its lines", "the notes are nearer than the lines"),
+        "closer": (
+            "The notes are nearer to what their agent thinks than its lines",
+            "The lines are nearer to what their agent thinks than its notes",
+            "the notes are nearer than the lines",
+        ),
     }
     said = []
-    for name, (claim, question) in asked.items():
+    for name, (claim, opposite, question) in asked.items():
         row = rows.loc[name]
         if np.isnan(row["low"]):
             reason = too_few() if row["rooms"] < FEWEST else "nothing varies between rooms"
             said.append(f"Whether {question} is unknown: {reason}.")
             continue
         value = format_estimate(row["estimate"], row["low"], row["high"])
-        yes = row["low"] > 0
-        said.append(f"{'The notes' if yes else 'It is not shown that the notes'} {claim}: {value} points.")
+        start = claim if row["low"] > 0 else opposite if row["high"] < 0 else f"It cannot be shown that {question}"
+        said.append(f"{start}: {value} points.")
     return said
 
 

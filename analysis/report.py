@@ -76,7 +76,7 @@ class Report:
 
     def missing(self, count: int, of: int, what: str, reasons: str) -> None:
         """Add how many replies are missing, and why: `3 of 1,200 lack a verdict (timeout 3).`"""
-        self.add(f"{count} of {of:,} {what}{f' ({reasons})' if reasons else ''}.")
+        self.add(f"{count:,} of {of:,} {what}{f' ({reasons})' if reasons else ''}.")
 
     def section(self, title: str, *parts: str | None) -> None:
         """Begin a section."""

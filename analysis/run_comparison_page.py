@@ -64,9 +64,17 @@ def sentences(runs: Runs, table: pd.DataFrame, within: float | None = None) -> l
     for name, tables in others:
         rows = last[last["run"] == name]
         found += _sentences(first, base, name, tables, rows)
-        if within is not None and len(rows):
+        known = rows[rows["difference"].notna()]
+        enough = len(known) and (known["rooms"] >= FEWEST).all()
+        if within is not None and len(rows) and not (enough and _identical(known)):
             found.append(_alike(first, base, name, rows, within))
     return found
+
+
+def _identical(known: pd.DataFrame) -> bool:
+    """Return whether no agent moved differently in any pair of rooms."""
+    paired = (known["how"] == PAIRED).all() and (known["difference"] == 0).all()
+    return bool(len(known) and paired and known["p"].isna().all())
 
 
 def _alike(first: str, base: Tables, name: str, last: pd.DataFrame, within: float) -> str:
@@ -81,7 +89,7 @@ def _alike(first: str, base: Tables, name: str, last: pd.DataFrame, within: floa
     sure = tested[tested["p_alike"] < LEVEL]
     of = count_phrase(len(tested), "equivalence test")
     if sure.empty:
-        return f"{start} is not shown ({of})."
+        return f"It cannot be shown that agents moved alike in {first} and {name} within {bound} ({of})."
     who = [_who(base, row, last) for row in sure.head(MOST).to_dict("records")]
     more = [f"{len(sure) - MOST} others"] if len(sure) > MOST else []
     largest = sure["p_alike"].max()
@@ -119,8 +127,7 @@ def _nothing_shared(first: str, base: Tables, name: str, tables: Tables) -> str:
 
 def _none(first: str, base: Tables, name: str, known: pd.DataFrame) -> str:
     """Return that no difference can be shown, and why."""
-    how = known["how"].iloc[0]
-    if how == PAIRED and (known["difference"] == 0).all() and known["p"].isna().all():
+    if _identical(known):
         return f"No difference: ratings moved alike in {first} and {name}, in {_rooms(known.iloc[0])}."
     if known["p"].isna().all() and (known["reason"] == f"fewer than {FEWEST} rooms").all():
         count = _rooms(known.loc[known["rooms"].idxmax()])

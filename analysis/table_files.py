@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
             records: list[Any] = [json.loads(line) for line in lines if line.strip()]
         else:
-            rows = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-            records = rows.to_dict("records")
+            records = _read_csv(path).to_dict("records")
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
@@ -46,6 +46,16 @@ def read_texts(path: Path, needed: Sequence[str], page: str) -> pd.DataFrame:
             if isinstance(value, list | dict):
                 raise UserError(f"{path}, row {number}: {name} must be a text or a number, not a list or an object")
     return table.map(_text)
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Return the rows as texts. Errors: ValueError, also for a row with more values than the header has columns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
+        except pd.errors.ParserWarning as error:
+            raise ValueError("a row has more values than the header has columns") from error
 
 
 def _form(path: Path) -> str:

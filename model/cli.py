@@ -133,6 +133,23 @@ def positive(text: str) -> int:
     return number
 
 
+def result_folder(text: str) -> Path:
+    """Read the path of a folder for results, which may not be there yet."""
+    path = Path(text)
+    there = next((one for one in (path, *path.parents) if one.exists()), path)
+    if there.exists() and not there.is_dir():
+        raise argparse.ArgumentTypeError(f"{there} is a file: name a folder")
+    return path
+
+
+def folder_beside(file: Path) -> Path:
+    """Return the folder of results of a user's file: its path without the ending. Errors: UserError if that is a file."""
+    folder = file.with_suffix("")
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file, so the results need another folder: give --out FOLDER")
+    return folder
+
+
 def amount(text: str) -> float:
     """Read a finite number of 0 or more, such as an amount of money."""
     try:
@@ -244,7 +261,8 @@ def out(usual: str, metavar: str = "DIR", about: str = "", required: bool = Fals
     """The option for the folder or file of the results."""
     folder = "the folder for the results; repeat a stopped command with the same folder to continue"
     about = about or (folder if metavar == "DIR" else "the file to write")
-    return _parent(OUTPUT, f"--out {metavar}", about + _default_note(usual), Path, required=required)
+    kind = result_folder if metavar == "DIR" else Path
+    return _parent(OUTPUT, f"--out {metavar}", about + _default_note(usual), kind, required=required)
 
 
 def dry_run(about: str = "print the planned questions, tokens and cost, and stop: no model is called") -> Parent:

@@ -124,7 +124,8 @@ def study_from_args(options: argparse.Namespace, people: Sequence[DeepPersona], 
     check_spec(llm)
     if len(people) < 2:
         raise UserError(
-            "a survey needs at least 2 people, because attributes are exchanged between them: raise --people"
+            "a survey needs at least 2 people, because attributes are exchanged between them: "
+            "raise --people, or write more people with run.py personas"
         )
     if options.survey == PLANTED:
         table = survey_of_texts([one.text() for one in people], society.name, seed=options.seed)

@@ -38,8 +38,7 @@ def dissonance(words: Sequence[str]) -> int:
 
     choices = belief_choices.read_choices(options.choices)
     vectors, texts = belief_choices.read_beliefs(options.beliefs)
-    folder = options.out or options.choices.with_suffix("")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = options.out or cli.folder_beside(options.choices)
     source = f"vectors of {options.beliefs.name}"
     if vectors.empty:
         if texts is None or not options.llm:

@@ -54,7 +54,9 @@ def evolve(words: Sequence[str]) -> int:
     """Run `run.py evolve`."""
     options = evolve_parser().parse_args(words)
     study = study_from_args(options)
-    planned = f"{study.repeats:,} repetitions, at most {study.calls:,} calls"
+    from parley.analysis.formatting import count_phrase
+
+    planned = f"{count_phrase(study.repeats, 'repetition')}, at most {study.calls:,} calls"
     if options.dry_run:
         print(planned)
         return 0

@@ -43,7 +43,7 @@ def mixed(words: Sequence[str]) -> int:
 
     prices = _prices(options.prices) if options.prices else None
     people = read_people(options.file, options.control, _runs(options.run))
-    folder = options.out or options.file.with_suffix("")
+    folder = options.out or cli.folder_beside(options.file)
     report = write_mixed(people, folder, options.seed, prices)
     print_paths(report=report, table=folder / "estimates.csv")
     return 0

@@ -108,7 +108,21 @@ def personas(words: Sequence[str]) -> int:
     with _writer(options, spec, options.out / "personas.sqlite") as backend:
         for party in parties:
             print_paths(personas=write(party, options.out, backend, spec, options.seed, society, **more))
+    if options.set == "deep":
+        print(_missing_sentences(options.out))
     return 0
+
+
+def _missing_sentences(folder: Path) -> str:
+    """Return the line on sentences of deep personas that could not be used."""
+    import pandas as pd
+
+    from parley.agents.deep_personas import read_people
+    from parley.analysis.journaled_calls import missing_lines
+
+    values = [value for person in read_people(folder) for value in person.values]
+    sentences = pd.DataFrame({"sentence": [value.sentence or None for value in values]})
+    return missing_lines(sentences, [value.reason for value in values], "sentences")
 
 
 def _depth_from_args(options: argparse.Namespace, society: Society) -> dict[str, Any]:

@@ -43,7 +43,10 @@ def makeup(scenario: Scenario, tables: Tables) -> list[Item]:
 
 def seat_items(scenario: Scenario, tables: Tables, people: pd.DataFrame) -> Iterator[Item]:
     """Yield repetitions, rounds, parties of each room, and models of parties and seats."""
-    groups = people.groupby(["topic", "group"])["repetition"].nunique()
+    keys = (
+        ["group"] if scenario.subject.questions else ["topic", "group"]
+    )  # questions are drawn anew in each repetition
+    groups = people.groupby(keys)["repetition"].nunique()
     yield exact("repetitions", str(scenario.repetitions), ((scenario.repetitions, count) for count in groups), "debate")
     last = tables.utterances.groupby("room")["round"].max().reindex(people["room"].unique(), fill_value=0)
     if not tables.finished:

@@ -40,8 +40,10 @@ def write_evolution(study: EvolutionStudy, done: dict[tuple[int, str], Evolution
     report.data(evolution=each, generations=by, gains=gains)
     questions = study.base.table.questions
     report.add(
-        f"{count_phrase(study.candidates, 'candidate')} with {study.size} people and {study.depth} attributes each, "
-        f"{study.generations} generations, {count_phrase(study.repeats, 'repetition')}. {study.base.llm} wrote the sentences and "
+        f"{count_phrase(study.candidates, 'candidate')} of {count_phrase(study.size, 'agent')} with "
+        f"{count_phrase(study.depth, 'attribute')} each, "
+        f"{count_phrase(study.generations, 'generation')}, {count_phrase(study.repeats, 'repetition')}. "
+        f"{study.base.llm} wrote the sentences and "
         f"answered {len(questions)} questions, {sum(study.targets)} of them targets of the selection. Fit: 1 minus the mean "
         "total variation from people. Coverage: the share of options that are the likeliest answer of a person. "
         "In the line *random* a random half survives. Brackets hold 95% intervals over repetitions of the whole evolution; "
@@ -126,6 +128,6 @@ def figure(by: pd.DataFrame, caption: str) -> Figure:
                 plot_line(axis, by[by["line"] == line], "generation", name, line, OTHERS[number])
             axis.set_title(WORDS[name].capitalize())
             axis.set_xlabel("Generation")
-        axes[0].set_ylabel("1 - total variation")
+        axes[0].set_ylabel("Fit (1 − total variation)")
         add_legend(drawn, axes, 2)
     return drawn

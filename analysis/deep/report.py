@@ -111,9 +111,10 @@ def variety_lines(table: pd.DataFrame) -> list[str]:
     last = table.iloc[-1]
     deep, shallow = int(last["depth"]), int(table.iloc[0]["depth"])
     unknown = f"fewer than {FEWEST} people, or no attribute that two people have"
-    gain = f"Whether people are more unique with {deep} attributes than with {shallow}"
-    added = "Whether the words of the sentences make people more unique than the draw of attributes alone"
-    lines = [_sign(last, "gain", gain), _sign(last, "added", added)]
+    lines = [
+        _sign(last, "gain", f"people are more unique with {deep} attributes than with {shallow}"),
+        _sign(last, "added", "people are more unique by their sentences than by the draw of attributes alone"),
+    ]
     if not math.isfinite(last["p"]):
         return [*lines, f"Whether the sentences of a person belong together is unknown: {unknown}."]
     size, p = last["uniqueness"] - last["dealt"], f"p = {last['p']:.2f}"
@@ -127,14 +128,17 @@ def variety_lines(table: pd.DataFrame) -> list[str]:
 
 
 def _sign(row: pd.Series, name: str, what: str) -> str:
-    """Return whether a mean over people is above 0, below 0, or neither. what: "Whether ..."."""
+    """Return whether a mean over people is above 0, below 0, or neither. what: a sentence with "more"."""
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
     if math.isnan(low):
         if value == 0:
-            return f"{what}: there is no difference for any person."
-        return f"{what} is unknown: fewer than {FEWEST} people, or nothing varies."
-    verdict = "yes" if low > 0 else "no, they are less" if high < 0 else "there is no sign of it"
-    return f"{what}: {verdict}, by {format_estimate(value, low, high, 3)}."
+            return f"Whether {what}: there is no difference for any person."
+        return f"Whether {what} is unknown: fewer than {FEWEST} people, or nothing varies."
+    size = format_estimate(value, low, high, 3)
+    if low <= 0 <= high:
+        return f"It cannot be shown that {what}: the difference is {size}."
+    said = what if low > 0 else what.replace("more", "less", 1)
+    return f"{said[0].upper()}{said[1:]}: the difference is {size}."
 
 
 def _add_contradictions(report: Report, judge: str, judged: pd.DataFrame) -> None:
@@ -214,10 +218,11 @@ def _add_answers(report: Report, study: DepthStudy, shares: dict[str, Floats]) -
     report.lines(f"- {line}" for line in effect_lines(table, study.depths))
     shown = table[(table["condition"] != STRANGERS) & (table["condition"] != str(study.depths[0]))]
     if shown["nearer_low"].notna().any():
-        caption = f"{disclaimers.spec_label(study.base.llm)}; total variation"
-        figure = dot_plot(
-            shown.assign(name=shown["condition"] + " attributes"), ["name"], "nearer", "Nearer than depth 0", caption
+        caption, title = (
+            disclaimers.spec_label(study.base.llm),
+            f"Nearer to people than with {study.depths[0]} (total variation)",
         )
+        figure = dot_plot(shown.assign(name=shown["condition"] + " attributes"), ["name"], "nearer", title, caption)
         report.figure(figure, "depth", "How much nearer to people answers are with more attributes")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Floats, mean_interval
-from parley.analysis.formatting import format_estimate
+from parley.analysis.formatting import count_phrase, format_estimate
 from parley.analysis.human.clones import add_people, person_table
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics.spread import levels
@@ -47,7 +47,9 @@ def write_cascades(tables: Tables, file: Path, folder: Path) -> Path:
         [f"{words} ({name})", *[_mean(frame[name].to_numpy(float)) for frame in sources.values()]]
         for name, words in MEASURES.items()
     ]
-    report.table(rows, ["", f"run, {len(rooms)} rooms", f"{file.name}, {len(real)} cascades"])
+    report.table(
+        rows, ["", f"run, {count_phrase(len(rooms), 'room')}", f"{file.name}, {count_phrase(len(real), 'cascade')}"]
+    )
     if people is not None:
         add_people(report, people)
     report.data(cascades=pd.concat([frame.assign(source=name) for name, frame in sources.items()], ignore_index=True))

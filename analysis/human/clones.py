@@ -20,19 +20,22 @@ from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 
 MEASURES: Mapping[str, str] = {
-    "shared": "how many posts a person shared",
-    "carried": "how often others shared a post that came to them through this person, who had shared it",
+    "shared": "share many posts",
+    "carried": "pass on posts that others share, too,",
 }
+"""Measures, as what people with a high number do."""
 REAL = {"shared": "person", "carried": "parent"}
 """The column of a real share that counts for a measure."""
-FEWEST_PEOPLE = 10
+FEWEST_PEOPLE, FEWEST_CASCADES = 10, 5
 DEALS, HALVES = 999, 50
 LIMIT = 0.05
 ABOUT = (
-    "The people of the table are nodes of the run's network, so each person can be compared with itself. rho: Spearman's "
-    f"correlation over people, of the run and of the table. p: the share of {DEALS} deals of the run's people to the nodes that "
-    "correlate as much, times the number of measures (Bonferroni). Halves: the mean correlation of one half of the table's "
-    "cascades with the other, as a ceiling. One network is one case: nothing is said about other networks."
+    "The people of the table are nodes of the run's network, so each person can be compared with itself. *shared*: how many "
+    "posts a person shared. *carried*: how often others shared a post that they got from this person, who had shared it. rho: "
+    "Spearman's correlation over people, of the run and of the table. "
+    f"p: the share of {DEALS} deals of the run's people to the nodes that correlate as much, times the number of measures "
+    "(Bonferroni). Halves: the mean correlation of one half of the table's cascades with the other, as a ceiling. One network is "
+    "one case: nothing is said about other networks."
 )
 
 
@@ -51,7 +54,7 @@ def person_table(tables: Tables, shares: pd.DataFrame) -> pd.DataFrame | None:
     rows = []
     for name in MEASURES:
         one, other = (frame[name].to_numpy(dtype=float) for frame in (run, real))
-        reason = _why_unknown(one, other)
+        reason = _why_unknown(one, other, shares["cascade"].nunique())
         rho = np.nan if reason else float(stats.spearmanr(one, other).statistic)
         p = np.nan if reason else min(1.0, len(MEASURES) * _chance(one, other, rho, rng))
         row = {"measure": name, "people": len(nodes), "rho": rho, "p": p}
@@ -76,9 +79,11 @@ def _count_real(shares: pd.DataFrame, nodes: Floats) -> pd.DataFrame:
     )
 
 
-def _why_unknown(run: Floats, real: Floats) -> str:
+def _why_unknown(run: Floats, real: Floats, cascades: int) -> str:
     if len(run) < FEWEST_PEOPLE:
         return f"the network has fewer than {FEWEST_PEOPLE} people"
+    if cascades < FEWEST_CASCADES:
+        return f"the table has fewer than {FEWEST_CASCADES} cascades"
     for where, values in (("run", run), ("table", real)):
         if np.ptp(values) == 0:
             return f"all people of the {where} have the same number"
@@ -88,7 +93,8 @@ def _why_unknown(run: Floats, real: Floats) -> str:
 def _chance(run: Floats, real: Floats, rho: float, rng: np.random.Generator) -> float:
     """Return how often people dealt anew correlate as much, themselves included."""
     ranks, other = stats.rankdata(run), stats.rankdata(real)
-    dealt = np.array([np.corrcoef(rng.permutation(ranks), other)[0, 1] for _ in range(DEALS)])
+    dealt = np.array([rng.permutation(ranks) for _ in range(DEALS)]) @ (other - other.mean())
+    dealt = dealt / (len(ranks) * ranks.std() * other.std())
     return float((1 + np.sum(dealt >= rho - 1e-12)) / (DEALS + 1))
 
 
@@ -101,19 +107,19 @@ def _halves(shares: pd.DataFrame, nodes: Floats, name: str, rng: np.random.Gener
         order = rng.permutation(len(counts))
         half, rest = (counts[part].sum(axis=0) for part in (order[: len(order) // 2], order[len(order) // 2 :]))
         if np.ptp(half) and np.ptp(rest):
-            found.append(float(stats.spearmanr(half, rest).statistic))
+            found.append(float(np.corrcoef(stats.rankdata(half), stats.rankdata(rest))[0, 1]))
     return float(np.mean(found)) if found else np.nan
 
 
 def verdict(row: Mapping[str, object]) -> str:
     """Return whether the run has a measure of its people as the table has it."""
-    what = MEASURES[str(row["measure"])]
+    same = f"the same people {MEASURES[str(row['measure'])]} in the run and in the table"
     if row["reason"]:
-        return f"Whether the run has {what} as in the table is unknown: {row['reason']}."
-    rho, p = format_number(row["rho"]), format_number(row["p"], 3)
+        return f"Whether {same} is unknown: {row['reason']}."
+    found = f"(rho {format_number(row['rho'])}, p {format_number(row['p'], 3)})"
     if float(str(row["p"])) < LIMIT:
-        return f"The run has in part {what} as in the table (rho {rho}, p {p})."
-    return f"It cannot be shown that the run has {what} as in the table (rho {rho}, p {p})."
+        return f"In part, {same} {found}."
+    return f"It cannot be shown that {same} {found}."
 
 
 def add_people(report: Report, table: pd.DataFrame) -> None:

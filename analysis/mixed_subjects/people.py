@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.mixed_subjects.sample import Arm, Sample
+from parley.analysis.table_files import read_texts
 from parley.analysis.tables import load
 from parley.llm.errors import UserError, unknown_name
 
@@ -69,14 +70,9 @@ def read_people(path: Path, control: str | None = None, runs: Mapping[str, Path]
 
 
 def _read(path: Path) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise UserError(f"{path} is not a CSV file: {str(error).splitlines()[0]}") from error
-    if lost := [name for name in (PERSON, OUTCOME) if name not in table.columns]:
-        raise UserError(f"{path} has no column {lost[0]}: it needs person, outcome and predictions")
+    table = read_texts(path, (PERSON, OUTCOME), "docs/mixed_subjects.md")
+    if (table[PERSON] == "").any():
+        raise UserError(f"{path}: a row has no person; give every person a name")
     if twice := list(table[PERSON][table[PERSON].duplicated()]):
         raise UserError(f"{path}: person {twice[0]} has two rows; give every person one row")
     return table

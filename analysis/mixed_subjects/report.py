@@ -33,13 +33,15 @@ COLUMNS: Mapping[str, Column] = {
     "width, people alone = 1": number("width"), "weights of predictions": "weights",
 }  # fmt: skip
 PLAN: Mapping[str, Column] = {
-    "plus or minus": number("reach", 3), "people alone": "alone", "people with the model": "with",
+    "plus or minus": number("reach", 3), "people alone": lambda row: f"{row['alone']:,}",
+    "people with the model": lambda row: f"{row['with']:,}",
     "by the interval of r": "range",
 }  # fmt: skip
 READING = (
     "The predictions may be wrong in any way: their mean error on the people who answered is subtracted. "
     "That needs people who are a random sample of everyone in the file, and, with two conditions, were put into them at random. "
-    "Tuned estimators weight the predictions so that the interval is narrowest, each person's weight from the others. "
+    "Tuned estimators weight the predictions so that the interval is narrowest; "
+    "the weight of a person is computed from all other people. "
     f"Brackets hold 95% intervals over people; there are none below {FEWEST} people in a condition."
 )
 
@@ -60,7 +62,7 @@ def write_mixed(people: People, folder: Path, seed: int, prices: tuple[float, fl
         report.missing(
             sum(people.lost.values()), len(people.table) + sum(people.lost.values()), "people left out", lost
         )
-    lines = [*estimate_lines(people, sample, estimates), *worth_lines(worth)]
+    lines = [*estimate_lines(people, sample, estimates), *worth_lines(worth, sample.fewest)]
     report.section("In short", "\n".join(f"- {line}" for line in lines))
     shown = estimates.dropna(subset=["low"])
     if len(shown):
@@ -110,8 +112,10 @@ def estimate_lines(people: People, sample: Sample, estimates: pd.DataFrame) -> l
     """Return in sentences the estimate, that of people alone, and what predictions alone would say."""
     rows = estimates.set_index("name")
     main, alone = rows.loc[main_estimator(sample)], rows.loc[PEOPLE_ALONE]
+    if not sample.fewest:
+        return ["The estimate is unknown: in one condition no person has an outcome."]
     if np.isnan(alone["low"]):
-        few = f"fewer than {FEWEST} people in a condition" if sample.fewest < FEWEST else "no variation"
+        few = f"fewer than {FEWEST} people in a condition" if sample.fewest < FEWEST else "all outcomes are equal"
         return [
             f"The interval is unknown: {few}. The estimate of people alone is {format_number(alone['estimate'], 3)}."
         ]
@@ -120,9 +124,9 @@ def estimate_lines(people: People, sample: Sample, estimates: pd.DataFrame) -> l
     if main.name == PEOPLE_ALONE:
         return [*lines, "The predictions add nothing: at least two people without an outcome need predictions."]
     change = format_number(100 * abs(1 - main["width"]), 0)
-    than = "narrower" if main["width"] < 1 else "wider"
+    than = f"{change}% {'narrower' if main['width'] < 1 else 'wider'}" if change != "0" else "as wide"
     beside = format_estimate(alone["estimate"], alone["low"], alone["high"], 3)
-    lines.append(f"People alone: {beside}. With predictions the interval is {change}% {than}.")
+    lines.append(f"People alone: {beside}. With predictions the interval is {than}.")
     return [*lines, error_line(people, sample)]
 
 
@@ -137,16 +141,26 @@ def error_line(people: People, sample: Sample) -> str:
     return f"The model's own effect minus that of people: {format_estimate(wrong.value, wrong.low, wrong.high, 3)}."
 
 
-def worth_lines(worth: Worth) -> list[str]:
-    """Return in sentences how predictions correlate with outcomes, and how many people they replace."""
+def worth_lines(worth: Worth, fewest: int) -> list[str]:
+    """Return in sentences how predictions correlate with outcomes, and how many people they replace.
+
+    fewest: how many people with an outcome the smallest condition has.
+    """
     if np.isnan(worth.r):
-        return [f"What the model is worth is unknown: fewer than {FEWEST_PEOPLE} people in a condition."]
+        few = f"fewer than {FEWEST_PEOPLE} people in a condition"
+        why = few if fewest < FEWEST_PEOPLE else "within conditions all outcomes, or all predictions, are equal"
+        return [f"What the model is worth is unknown: {why}."]
     r = format_estimate(worth.r, worth.low, worth.high)
     if np.isnan(worth.low):
         return [
             f"What the model is worth is unknown: the correlation of predictions and outcomes ({r}) has no interval."
         ]
     value, ceiling = (format_estimate(*span, 1) for span in (worth.worth, worth.ceiling))
+    if not worth.others:
+        return [
+            f"Predictions and outcomes correlate by {r} within conditions.",
+            f"No other people have predictions, so the model is worth no people yet; with endless predictions, {ceiling}.",
+        ]
     verdict = "more" if worth.worth[0] > worth.null and worth.worth[1] > 0 else "not clearly more"
     return [
         f"Predictions and outcomes correlate by {r} within conditions.",

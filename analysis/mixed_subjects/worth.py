@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from parley.analysis.bootstrap import LEVEL, Ends, correlation_interval
+from parley.analysis.bootstrap import LEVEL, correlation_interval
 from parley.analysis.mixed_subjects.sample import Arm, Floats, Sample
 
 FEWEST_PEOPLE = 10
@@ -68,13 +68,15 @@ def people_worth(r: float, people: float, others: float) -> float:
 
 
 def measure_worth(sample: Sample, rng: np.random.Generator) -> Worth:
-    """Return what the predictions of a sample are worth; r, interval and null are NaN below `FEWEST_PEOPLE` in a condition."""
+    """Return what the predictions of a sample are worth; all NaN below `FEWEST_PEOPLE` in a condition, or if nothing varies."""
     others = len(sample.pairs) if sample.pairs is not None else sum(len(arm.others) for arm in sample.arms)
     people = sample.people
     if sample.fewest < FEWEST_PEOPLE:
         return Worth(math.nan, math.nan, math.nan, people, others, math.nan)
     y, s = (np.concatenate(parts) for parts in zip(*map(_deviations, sample.arms), strict=True))
-    low, high = _interval(y, s)
+    if not float((y * y).sum() * (s * s).sum()) > 0:
+        return Worth(math.nan, math.nan, math.nan, people, others, math.nan)
+    low, high = correlation_interval(np.column_stack([np.ones_like(y), y, s, y * y, s * s, y * s]))
     lots = [np.concatenate([rng.permutation(part) for part in _split(s, sample)]) for _ in range(SHUFFLES)]
     null = float(np.quantile([people_worth(_r(y, lot), people, others) for lot in lots], LEVEL))
     return Worth(_r(y, s), low, high, people, others, null)
@@ -89,16 +91,7 @@ def _split(values: Floats, sample: Sample) -> list[Floats]:
 
 
 def _r(y: Floats, s: Floats) -> float:
-    """The correlation of deviations; 0 where one of them does not vary."""
-    below = math.sqrt(float((y * y).sum() * (s * s).sum()))
-    return float((y * s).sum()) / below if below > 0 else 0.0
-
-
-def _interval(y: Floats, s: Floats) -> Ends:
-    """The 95% interval of r of deviations, over people; (0, 0) where predictions or outcomes do not vary."""
-    if not float((y * y).sum() * (s * s).sum()) > 0:
-        return 0.0, 0.0
-    return correlation_interval(np.column_stack([np.ones_like(y), y, s, y * y, s * s, y * s]))
+    return float((y * s).sum()) / math.sqrt(float((y * y).sum() * (s * s).sum()))
 
 
 def people_needed(sample: Sample, r: float, reaches: Sequence[float]) -> pd.DataFrame:

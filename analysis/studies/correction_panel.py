@@ -13,7 +13,7 @@ import pandas as pd
 
 from parley.agents.persuasion import Reader
 from parley.analysis.bootstrap import FEWEST
-from parley.analysis.formatting import Column, count_table, estimate, format_estimate
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import (
     COLUMNS,
@@ -104,9 +104,12 @@ def verdict(table: pd.DataFrame) -> str:
     """
     shares = _shares(table, "post")
     own = shares[REPLACED].dropna().to_numpy(dtype=float)
-    row = mean_row(own)
-    if np.isnan(row["low"]):
-        reason = f"fewer than {FEWEST} posts have answers" if len(own) < FEWEST else "the answers do not vary"
+    row, people = mean_row(own), _shares(table, "member")[REPLACED].count()
+    if np.isnan(row["low"]) or people < FEWEST:
+        few = next(
+            (what for what, number in (("posts have", len(own)), ("people gave", people)) if number < FEWEST), ""
+        )
+        reason = f"fewer than {FEWEST} {few} answers" if few else "the answers do not vary"
         return f"Whether replies with replaced claims are as persuasive as their drafts is unknown: {reason}."
     said = f"The panel prefers replies with replaced claims to their drafts in {_percent(row)}% of comparisons"
     if row["low"] <= EVEN <= row["high"]:
@@ -114,10 +117,11 @@ def verdict(table: pd.DataFrame) -> str:
     said += f": they are {'more' if row['estimate'] > EVEN else 'less'} persuasive for it. "
     null = mean_row((shares[REPLACED] - shares[SHUFFLED]).dropna().to_numpy(dtype=float))
     if np.isnan(null["low"]):
-        return f"{said}Whether quotations that do not fit the post do as much is unknown: too few posts have both."
+        return f"{said}Whether this depends on quotations that fit the post is unknown: too few posts have both."
+    gap = f"fitting minus other quotations is {_percent(null)} percentage points"
     if null["low"] <= 0 <= null["high"]:
-        return f"{said}Quotations that do not fit the post do as much: {_percent(null)} percentage points apart."
-    return f"{said}That is {_percent(null)} percentage points from quotations that do not fit the post."
+        return f"{said}It cannot be shown that quotations have to fit the post: {gap}."
+    return f"{said}It matters whether quotations fit the post: {gap}."
 
 
 def _percent(row: Mapping[str, float]) -> str:
@@ -129,7 +133,7 @@ def add_panel(report: Report, table: pd.DataFrame, posts: int, model: str) -> No
     """Add what the panel prefers, and its tables: comparisons, preferences."""
     found = preferences(table, posts)
     report.section("How persuasive the replies are", ABOUT)
-    report.plain(f"The panel: {table['member'].nunique()} personas, played by {model}.")
+    report.plain(f"The panel: {count_phrase(table['member'].nunique(), 'persona')}, played by {model}.")
     lost = table["reason"][table["share"].isna()]
     report.missing(len(lost), len(table), "answers are missing", count_table(lost))
     report.add(verdict(table))

@@ -140,3 +140,12 @@ def test_a_speaker_that_ignores_what_it_is_given_is_caught(ran: Callable[..., Pa
         shown_by[llm] = attributes.loc["belief", "verdict"]
         assert (pd.read_csv(tmp_path / llm / "control.csv")["verdict"] != BROKEN).all()
     assert shown_by == {"oracle": KEPT, "oracle,ignores=belief": BROKEN}
+
+
+def test_questions_drawn_anew_in_each_repetition_are_no_missing_repetitions(tmp_path: Path) -> None:
+    """Each group of `consensus` has other questions in each repetition, so no question has all repetitions."""
+    words = ["--scenario", "consensus", "--llm", "oracle", "--repetitions", "2", "--set", "episodes=1"]
+    assert run.main([*words, "--out", str(tmp_path / "run")]) == 0
+    assert run.main(["control", str(tmp_path / "run")]) == 0
+    found = pd.read_csv(tmp_path / "run" / "control" / "control.csv").set_index("what")
+    assert found.loc["repetitions", "verdict"] == KEPT

@@ -207,7 +207,7 @@ def test_the_plan_counts_what_is_asked(tmp_path: Path, capsys: pytest.CaptureFix
     assert not (tmp_path / "out").exists()
 
 
-def panel_of(spec: str, folder: Path, people: int = 3) -> tuple[CorrectionStudy, pd.DataFrame]:
+def panel_of(spec: str, folder: Path, people: int = 5) -> tuple[CorrectionStudy, pd.DataFrame]:
     own, desk = study(spec), CallDesk(folder, quiet)
     return own, ask_panel(own, measure(own, desk), draw_panel(own, "voters", people), spec, desk)
 
@@ -218,7 +218,7 @@ def test_a_panel_that_goes_by_quotations_prefers_them_and_any_others(tmp_path: P
     found = preferences(table, own.size).set_index("condition")
     assert (found["low"] > 0.5).all()
     assert found["posts"].tolist() == [24] * 4
-    assert "they are more persuasive for it. Quotations that do not fit the post do as much" in verdict(table)
+    assert "they are more persuasive for it. It cannot be shown that quotations have to fit the post" in verdict(table)
 
 
 def test_a_panel_that_does_not_care_for_quotations_prefers_nothing(tmp_path: Path) -> None:

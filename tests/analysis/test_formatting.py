@@ -60,6 +60,7 @@ def test_estimates() -> None:
     """No interval without a number, and none of dashes."""
     assert format_estimate(1.5, 1.25, 2.0) == "1.50 (1.25 to 2.00)"
     assert format_estimate(1.5, float("nan"), float("nan")) == "1.50"
+    assert format_estimate(0.0, 0.0, 0.0) == "0.00"
     assert format_estimate(None, None, None) == "–"
 
 

@@ -214,11 +214,13 @@ def test_wrong_files_end_in_one_line(tmp_path: Path) -> None:
     """A user's mistake is a UserError that says what to do."""
     wrong = {
         "person,outcome\na,1\n": "give predictions",
-        "person,predicted\na,1\n": "no column outcome",
+        "person,predicted\na,1\n": "lacks the column outcome",
         "person,outcome,predicted\na,1,2\na,2,3\n": "two rows",
         "person,outcome,predicted\na,much,2\n": "must be a number",
         "person,outcome,predicted\na,,2\n": "no person has both",
         "person,condition,outcome,predicted\na,x,1,2\nb,x,1,2\n": "two different values",
+        "person,outcome,predicted\n,1,2\n": "has no person",
+        "person,outcome,predicted\np,1,1,2\n": "more values than the header",
         "": "not a CSV",
     }
     path = tmp_path / "people.csv"
@@ -231,6 +233,19 @@ def test_wrong_files_end_in_one_line(tmp_path: Path) -> None:
         read_people(path, control="nws")
     assert main(["mixed", str(path), "--prices", "10,5"]) == 2
     assert main(["mixed", str(path), "--run", "a=x", "--run", "a=y"]) == 2
+    assert main(["mixed", str(path), "--out", str(path)]) == 2, "a file is no folder of results"
+    (bare := tmp_path / "people").write_text(ROWS)
+    assert main(["mixed", str(bare)]) == 2, "without an ending, the folder would have the name of the file"
+
+
+def test_predictions_that_are_all_equal_have_no_worth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither a correlation of 0 nor an interval of no width is printed."""
+    path = tmp_path / "people.csv"
+    path.write_text("person,outcome,predicted\n" + "".join(f"p{n},{n if n < 15 else ''},3\n" for n in range(40)))
+    assert main(["mixed", str(path)]) == 0
+    page = (tmp_path / "people" / "mixed.md").read_text()
+    assert "What the model is worth is unknown: within conditions all outcomes, or all predictions, are equal." in page
+    assert "With predictions the interval is as wide." in page
 
 
 def test_few_people_have_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,17 +41,17 @@ def test_a_note_is_nearer_to_its_agent_than_to_a_stranger(noted: Path) -> None:
 
 
 def test_notes_dealt_anew_say_nothing_of_their_agent(noted: Path) -> None:
-    """Within topic, party and round, 12 deals: intervals above 0 in at most 2."""
+    """Within topic, party and round, 6 deals: intervals above 0 in at most 1."""
     tables, notes, lines = verdicts(noted)
     rng, claims = np.random.default_rng(2), 0
     rounds = tables.utterances.set_index(["room", "agent", "iteration"])["round"]
     keys = pd.MultiIndex.from_frame(notes[["room", "agent", "iteration"]])
     cells = notes.assign(round=rounds.reindex(keys).to_numpy()).groupby(["topic", "party", "round"])["score"]
-    for _ in range(12):
+    for _ in range(6):
         dealt = notes.assign(score=cells.transform(lambda part: rng.permutation(part.to_numpy())))
         found = summary(alignment_table(tables, dealt, lines)).set_index("measure")
         claims += int(found.loc["known", "low"] > 0)
-    assert claims <= 2
+    assert claims <= 1
 
 
 def test_below_five_rooms_and_without_notes_there_is_no_verdict(noted: Path) -> None:

@@ -131,7 +131,9 @@ def test_alike_is_the_equivalence_test_of_statsmodels(seed: int, people: str) ->
     p = one.ttost_mean(-1.5, 1.5)[0] if seed == 1 else other.ttost_ind(-1.5, 1.5, usevar="unequal")[0]
     assert row["p_alike"] == pytest.approx(p)
     said = sentences(runs, compare_runs(runs, within=1.5), 1.5)[-1]
-    assert said.startswith("Whether agents moved alike in a and b within 1.5 points is not shown (1 equivalence test).")
+    assert said.startswith(
+        "It cannot be shown that agents moved alike in a and b within 1.5 points (1 equivalence test)."
+    )
     if seed == 1:
         said = sentences(runs, compare_runs(runs, within=2.0), 2.0)[-1]
         assert said.startswith(
