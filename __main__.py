@@ -306,7 +306,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "rehearse": ("analysis.commands.rehearse", "try candidate messages on a simulated audience, and send the best"),
         "prior-beliefs": (
-            "analysis.commands.prior_beliefs",
+            "training.commands.prior_beliefs",
             "let agents argue for and against their own belief before a judge",
         ),
     },

@@ -124,6 +124,7 @@ RULES = (
     Rule(r"^run\.py mixed people\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py conjoint design\.toml", why=HERE, how="parse"),
     Rule(r"^run\.py conjoint ", "--respondents 6"),
+    Rule(r"^run\.py prior-beliefs .*--train", why=TORCH, how="parse"),
     Rule(r"^run\.py prior-beliefs .*--compare", "--topic racism --repetitions 2 --rounds 1 --panel 3"),
     Rule(r"^run\.py bets .*--judge", "--topic racism --repetitions 1 --rounds 1"),
     Rule(r"^run\.py choose-side .*people\.csv", why=HERE, how="parse"),

@@ -26,9 +26,9 @@ from parley.llm.errors import UserError
 from parley.llm.seeding import stream
 from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning.adapter import make_adapter
-from parley.training.tuning.dataset import Example, chat, held_out_questions
+from parley.training.tuning.dataset import Example, held_out_questions
 from parley.training.tuning.pipeline import require_packages
-from parley.training.tuning.preferences import draw_turned, pair_places
+from parley.training.tuning.preferences import Preference, draw_turned, pair_places, preference_examples
 from parley.training.tuning.recipe import SFT, Recipe
 
 UNTRAINED, TRAINED, SHUFFLED = "untrained", "trained", "shuffled"
@@ -181,12 +181,8 @@ class WriterTraining:
 
     def examples(self, wins: Sequence[Win]) -> list[Example]:
         """Return {"prompt", "completion"} (SFT) or {"prompt", "chosen", "rejected"} (DPO) per win, in a drawn order."""
-        examples = []
+        given = []
         for win in wins:
             request = Competitor(win.key.competition, self.study.words).compose(win.key.case, 0)
-            prompt = [part for message in request.messages for part in chat(*message)]
-            chosen, rejected = chat("assistant", win.chosen), chat("assistant", win.rejected)
-            own = {"completion": chosen} if self.recipe.method == SFT else {"chosen": chosen, "rejected": rejected}
-            examples.append({"prompt": prompt, **own})
-        stream(self.study.seed, "order").shuffle(examples)
-        return examples
+            given.append(Preference(request.messages, win.chosen, win.rejected, win.margin))
+        return preference_examples(given, self.recipe.method, self.study.seed)

@@ -22,12 +22,11 @@ from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.studies.corrections import EVIDENCE, OVERALL, CorrectionStudy, WrittenReply
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
-from parley.llm.seeding import stream
 from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning.adapter import make_adapter
-from parley.training.tuning.dataset import Example, chat, held_out_questions
+from parley.training.tuning.dataset import Example, held_out_questions
 from parley.training.tuning.pipeline import require_packages
-from parley.training.tuning.preferences import draw_turned, pair_places
+from parley.training.tuning.preferences import Preference, draw_turned, pair_places, preference_examples
 from parley.training.tuning.recipe import DPO, Recipe
 
 BEFORE, TRAINED, SHUFFLED = "before", "trained", "shuffled"
@@ -166,11 +165,8 @@ class CorrectorTraining:
 
     def examples(self, pairs: Sequence[PreferencePair]) -> list[Example]:
         """Return {"prompt", "chosen", "rejected"} per pair, in an order drawn with the seed. The prompt is that of the reply."""
-        writer, examples = self.study.corrector(), []
+        writer, given = self.study.corrector(), []
         for pair in pairs:
             request = writer.compose(self.study.posts.posts[pair.reply.post].text, pair.reply.shown, 0)
-            prompt = [part for message in request.messages for part in chat(*message)]
-            answers = {"chosen": chat("assistant", pair.chosen), "rejected": chat("assistant", pair.rejected)}
-            examples.append({"prompt": prompt, **answers})
-        stream(self.study.seed, "order").shuffle(examples)
-        return examples
+            given.append(Preference(request.messages, pair.chosen, pair.rejected, pair.margin))
+        return preference_examples(given, DPO, self.study.seed)

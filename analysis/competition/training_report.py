@@ -72,25 +72,30 @@ def training_lines(table: pd.DataFrame, fault: str) -> list[str]:
     ]
 
 
-def against_nulls(value: float, nulls: pd.Series) -> tuple[int, str, float, float]:
-    """Return the side of a value (1 above, -1 below, 0 inside) of where one more null lies, why that is unknown, and its ends."""
+def against_nulls(value: float, nulls: pd.Series, by: str = "wins") -> tuple[int, str, float, float]:
+    """Return the side of a value (1 above, -1 below, 0 inside) of where one more null lies, why that is unknown, and its ends.
+
+    by: what the nulls were trained on, shuffled.
+    """
     known = nulls.dropna().to_numpy(dtype=float)
     low, high = prediction_interval(known)
     if np.isnan(low):
-        return 0, f"{why_no_interval(known, 'training')} on shuffled wins", low, high
+        return 0, f"{why_no_interval(known, 'training')} on shuffled {by}", low, high
     return int(value > high) - int(value < low), "", low, high
 
 
-def null_line(name: str, found: tuple[int, str, float, float], nulls: Sequence[float]) -> str:
-    """Return how a measure compares with the same training on shuffled wins."""
+def null_line(
+    name: str, found: tuple[int, str, float, float], nulls: Sequence[float], by: str = "wins", who: str = "writer"
+) -> str:
+    """Return how a measure of a trained model (who) compares with the same training on shuffled wins (by)."""
     side, reason, low, high = found
     listed = ", ".join(format_number(PERCENT * value, 1) for value in nulls if not np.isnan(value)) or DASH
-    start = f"Trained on shuffled wins, the {name} is {listed}%."
+    start = f"Trained on shuffled {by}, the {name} is {listed}%."
     if reason:
-        return f"{start} Whether the wins did more than training as such is unknown: {reason}."
+        return f"{start} Whether the {by} did more than training as such is unknown: {reason}."
     word = {1: "above", -1: "below", 0: "inside"}[side]
     ends = f"{format_number(PERCENT * low, 1)} to {format_number(PERCENT * high, 1)}%"
-    return f"{start} One more such training would give {ends} in 95% of cases; the trained writer is {word}."
+    return f"{start} One more such training would give {ends} in 95% of cases; the trained {who} is {word}."
 
 
 def write_training(

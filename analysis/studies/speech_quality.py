@@ -110,12 +110,19 @@ def compare_speeches(
         for pair in pairs
         for person in panel
     ]
-    asked = [compare(match, texts, "", derive(seed, "speeches")) for match in matches]
-    answers = desk.ask(asked, spec, "comparisons", lambda both: next((reason for _, reason in both if reason), None))
-    table = comparison_table(matches, answers)
+    table = ask_readers(matches, texts, spec, desk, seed)
     values = pair_values(table, list(texts)).groupby("a")["value"].mean()
     rows = [(pair.kind, *pair.first[:4], values.get(pair.ids[0], np.nan)) for pair in pairs]
     return table, pd.DataFrame(rows, columns=["kind", "protocol", *UNIT, "side", "value"]).astype({"value": "float64"})
+
+
+def ask_readers(
+    matches: Sequence[Match], texts: Mapping[str, str], spec: str, desk: CallDesk, seed: int
+) -> pd.DataFrame:
+    """Return the comparisons (of `comparison_table`) of speeches by id, each asked in both orders."""
+    asked = [compare(match, texts, "", derive(seed, "speeches")) for match in matches]
+    answers = desk.ask(asked, spec, "comparisons", lambda both: next((reason for _, reason in both if reason), None))
+    return comparison_table(matches, answers)
 
 
 def quality_table(values: pd.DataFrame) -> pd.DataFrame:
@@ -164,11 +171,11 @@ def add_quality(
     nothing = (
         "Which speeches make the better case is unknown: no two debaters argued for one side, one against its belief."
     )
-    report.lines(f"- {line}" for line in [*(lines or [nothing]), *_rival_lines(table, every)])
+    report.lines(f"- {line}" for line in [*(lines or [nothing]), *rival_lines(table, every)])
     report.table(quality, QUALITY)
 
 
-def _rival_lines(table: pd.DataFrame, every: pd.DataFrame) -> list[str]:
+def rival_lines(table: pd.DataFrame, every: pd.DataFrame) -> list[str]:
     """Return what else may decide: the place of a speech and its length."""
     texts = dict(zip(every["id"], every["text"], strict=True))
     place, length = place_row(table, list(texts)), length_row(pair_values(table, list(texts)), texts)

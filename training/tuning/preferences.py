@@ -1,11 +1,16 @@
-"""Pairs of replies of which one is preferred, for DPO: the best with the worst, and the null in which half of them are turned."""
+"""Scored replies as examples: which reply to a prompt is preferred to which, and the null in which the winner is random."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from parley.llm.request import Message
 from parley.llm.seeding import stream
+from parley.training.tuning.dataset import Example, chat
+from parley.training.tuning.recipe import SFT
+
+Prompt = tuple[Message, ...]
 
 
 class Ranking(NamedTuple):
@@ -13,6 +18,27 @@ class Ranking(NamedTuple):
 
     pairs: list[tuple[int, int]]
     ties: int
+
+
+class ScoredReply(NamedTuple):
+    """A reply to a prompt, and its score."""
+
+    prompt: Prompt
+    text: str
+    score: float
+
+
+class Preference(NamedTuple):
+    """Two replies to one prompt, the first of which is preferred. margin: its score minus that of the other."""
+
+    prompt: Prompt
+    chosen: str
+    rejected: str
+    margin: float
+
+    def turned(self) -> Preference:
+        """Return the preference for the other reply."""
+        return self._replace(chosen=self.rejected, rejected=self.chosen, margin=-self.margin)
 
 
 def pair_places(scores: Sequence[float]) -> Ranking:
@@ -30,3 +56,52 @@ def pair_places(scores: Sequence[float]) -> Ranking:
 def draw_turned(count: int, seed: int, number: int) -> set[int]:
     """Return the places of the half of `count` pairs, drawn with the seed and the number of the shuffle, that is turned round."""
     return set(stream(seed, "shuffled preferences", number).sample(range(count), count // 2))
+
+
+def preferences(replies: Sequence[ScoredReply], method: str) -> tuple[list[Preference], int]:
+    """Return the preferences by prompt (`pair_places`; for SFT the first pair of a prompt), and how many pairs tie."""
+    found, ties = [], 0
+    for own in _by_prompt(replies).values():
+        ranking = pair_places([reply.score for reply in own])
+        ties += ranking.ties
+        for high, low in ranking.pairs[:1] if method == SFT else ranking.pairs:
+            best, worst = own[high], own[low]
+            found.append(Preference(best.prompt, best.text, worst.text, best.score - worst.score))
+    return found, ties
+
+
+def shuffle_preferences(
+    given: Sequence[Preference], replies: Sequence[ScoredReply], method: str, seed: int, number: int
+) -> list[Preference]:
+    """Return preferences without a reason: for DPO half of the pairs turned round, for SFT a reply to the prompt by lot.
+
+    number: of the shuffle; each number has another draw.
+    """
+    if method != SFT:
+        turned = draw_turned(len(given), seed, number)
+        return [one.turned() if place in turned else one for place, one in enumerate(given)]
+    by_prompt, shuffled = _by_prompt(replies), []
+    for place, one in enumerate(given):
+        own = by_prompt[one.prompt]
+        drawn = stream(seed, "random winner", number, place).choice(own)
+        shuffled.append(one._replace(chosen=drawn.text, margin=drawn.score - min(reply.score for reply in own)))
+    return shuffled
+
+
+def preference_examples(given: Sequence[Preference], method: str, seed: int) -> list[Example]:
+    """Return {"prompt", "completion"} (SFT) or {"prompt", "chosen", "rejected"} (DPO) per preference, in a drawn order."""
+    examples: list[Example] = []
+    for one in given:
+        prompt = [part for message in one.prompt for part in chat(*message)]
+        chosen, rejected = chat("assistant", one.chosen), chat("assistant", one.rejected)
+        own = {"completion": chosen} if method == SFT else {"chosen": chosen, "rejected": rejected}
+        examples.append({"prompt": prompt, **own})
+    stream(seed, "order").shuffle(examples)
+    return examples
+
+
+def _by_prompt(replies: Sequence[ScoredReply]) -> Mapping[Prompt, list[ScoredReply]]:
+    by_prompt: dict[Prompt, list[ScoredReply]] = {}
+    for reply in replies:
+        by_prompt.setdefault(reply.prompt, []).append(reply)
+    return by_prompt
