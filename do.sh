@@ -1,13 +1,12 @@
 #!/bin/sh
-# Sets up what a job needs and does it:   sh do.sh demo | test | test-thorough [OF PYTEST ...] | test-local | test-all | docs
+# Sets up what a job needs and does it:   sh do.sh demo | test | test-thorough | test-local | test-all | docs
 # test: all checks of the code, and the quick tests that need no torch. test-thorough: the slower ones (whole commands, thousands of
-# simulated debates, kill and resume), or those that options of pytest leave. test-local: the tests that need torch, transformers or a browser.
+# simulated debates, kill and resume). test-local: the tests that need torch, transformers or a browser.
 # test-all: all of these in one environment, each test once.
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
 set -eu
 cd "$(dirname "$0")"
 job="${1:-}"
-[ $# -gt 0 ] && shift
 
 usable() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
@@ -63,7 +62,7 @@ test)
     ;;
 test-thorough)
     install "[dev]"
-    run_tests -m "thorough and not slow" "$@"
+    run_tests -m "thorough and not slow"
     ;;
 test-local)
     install "$local_extras" "torch==2.13.0"

@@ -143,7 +143,7 @@ def test_dry_run_touches_nothing(
         (["--scenario", "two_way", "--llm", "replay:nowhere"], "nowhere does not exist"),
         (["--scenario", "two_way", "--llm", "replay"], "needs a run folder"),
         (["--scenario", "missing.toml"], "cannot read missing.toml"),
-        (["--scenario", "two_way", "--out", "/dev/null/run"], "cannot use the folder"),
+        (["--scenario", "two_way", "--out", "/dev/null/run"], "/dev/null is a file"),
         (["--scenario", "two_way", "--max-calls", "-3"], "--max-calls"),
         (["--scenario", "two_way", "--max-cost", "nan", "--price", "1,1"], "'nan' is not a number of 0 or more"),
         (["--scenario", "two_way", "--max-cost", "3"], "--max-cost needs a price"),

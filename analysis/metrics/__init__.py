@@ -3,7 +3,7 @@
 A metric's module has ORDER, TITLE, NOTE, LABELS and `compute(tables) -> DataFrame`. LABELS names the columns that the
 summary shows, with their headings (empty: the table is only in tables/). A column with `<name>_low` and `<name>_high`
 is shown with its interval; of a table by `round`, the first and the last round are shown. Two names are optional:
-`headline(frame)`, one sentence on the result, and NEEDS, the table of a run without which the metric is left out.
+`headline(frame)`, one sentence on the result ("": none), and NEEDS, the table of a run without which the metric is left out.
 
 A metric of your own is one more file here, or a file given by its path (llm/registry.py). Its test holds an example
 computed by hand.

@@ -42,10 +42,10 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(found: pd.DataFrame) -> str:
-    """Return one sentence: where lines go toward the audience by more than chance, and where away from it."""
-    if found["toward_low"].isna().all():
-        return f"Whether public lines go toward the audience is unknown: {found['reason'].iloc[0]}."
+    """Return one sentence: where lines go toward the audience by more than chance, and where away from it; "" if nowhere."""
     toward, away, unclear = _cells.count_signs(found, "toward")
+    if not toward + away:
+        return ""
     rest = f"; in {unclear} this is uncertain" if unclear else ""
     return (
         f"Public lines are {found['toward'].mean():+.2f} points from private ratings toward the audience, averaged over topics "

@@ -511,7 +511,6 @@ def test_agreement_is_told_for_all_and_for_the_random_part() -> None:
         (["--judge", "oracle"], "no model to interview was given: add --llm SPEC"),
         (["--llm", "orakle", "--judge", "oracle"], "did you mean oracle"),
         (["--llm", "oracle", "--judge", "oracle", "--personas", "simpel"], "did you mean simple"),
-        (["--llm", "oracle", "--judge", "oracle", "--personas", "simple,simple"], "each only once"),
         (["--llm", "oracle", "--llm", "oracle", "--judge", "oracle"], "each only once"),
         (["--review", "x.csv"], "give their folder with --out"),
         (["--review", "none.csv", "--out", "nowhere"], "cannot read none.csv"),

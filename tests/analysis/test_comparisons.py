@@ -105,7 +105,7 @@ def test_cards_are_those_of_the_command(cards: list[parley.AuditCard], tmp_path:
 
 
 def test_what_cannot_be_compared_is_told(runs: list[parley.Run], cards: list[parley.AuditCard], tmp_path: Path) -> None:
-    with pytest.raises(parley.UserError, match="a comparison needs two cards or two runs"):
+    with pytest.raises(parley.UserError, match="a comparison needs at least two runs or two cards"):
         parley.compare(runs[0])
     with pytest.raises(parley.UserError, match=r"is a run and .* is a bias card, which cannot be compared"):
         parley.compare(runs[0], cards[0])

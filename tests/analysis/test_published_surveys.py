@@ -143,7 +143,7 @@ def test_files_that_are_no_survey(tmp_path: Path) -> None:
         "empty": "lacks info.csv",
         "a.pkl": "neither",
         "b.csv": "is empty",
-        "c.jsonl": "not a CSV or JSONL",
+        "c.jsonl": "not a file of JSON lines",
         "d.csv": "cannot read",
     }
     for name, message in cases.items():
