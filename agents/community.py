@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from parley.agents.competition import Case, Competition
 from parley.agents.corrector import one_line
-from parley.agents.datafiles import HERE, build_from_table, read_toml
+from parley.agents.datafiles import HERE, build_from_table, read_toml, shipped_or_own
 from parley.agents.decisions import OPTIONS
 from parley.agents.language import Language, load_language
 from parley.agents.persuasion import read_message
@@ -177,13 +176,7 @@ def read_member(reply: Reply) -> tuple[MemberProfile | None, str]:
 
 def load_community(name: str, language: str = "en") -> Community:
     """Read a community: one of NAMES in a language, or a .toml file. Errors: UserError for a file that is missing or broken."""
-    path = Path(name) if name.endswith(".toml") else SHIPPED / language / f"{name}.toml"
-    if not name.endswith(".toml") and name not in NAMES:
-        raise unknown_name("community", name, NAMES)
-    if not name.endswith(".toml") and not path.is_file():
-        raise UserError(
-            f"the communities are in English and German, not in {language}: give a .toml file (docs/community.md)"
-        )
+    path = shipped_or_own("community", name, NAMES, SHIPPED / language, "docs/community.md")
     values = read_toml(path)
     parts = {
         "rules": _named(Rule, values.pop("rules", []), f"{path}, rule", 1),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from parley.agents.corrector import one_line
-from parley.agents.datafiles import HERE, build_from_table, read_toml
+from parley.agents.datafiles import HERE, build_from_table, read_toml, shipped_or_own
 from parley.agents.language import Language, load_language
 from parley.agents.persuasion import Reader
 from parley.llm.errors import UserError, unknown_name
@@ -90,13 +90,7 @@ class Competitor(NamedTuple):
 
 def load_competition(name: str, language: str = "en") -> Competition:
     """Read a competition: one of NAMES in a language, or a .toml file. Errors: UserError for a file that is missing or broken."""
-    path = Path(name) if name.endswith(".toml") else SHIPPED / language / f"{name}.toml"
-    if not name.endswith(".toml") and name not in NAMES:
-        raise unknown_name("competition", name, NAMES)
-    if not name.endswith(".toml") and not path.is_file():
-        raise UserError(
-            f"the competitions are in English and German, not in {language}: give a .toml file (docs/competition.md)"
-        )
+    path = shipped_or_own("competition", name, NAMES, SHIPPED / language, "docs/competition.md")
     values = read_toml(path)
     cases = tuple(_cases(values.pop("cases", []), path))
     own = build_from_table(Competition, values | {"name": path.stem, "cases": cases}, str(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +26,22 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not valid TOML: {error}") from error
+
+
+def shipped_or_own(what: str, name: str, names: Collection[str], folder: Path, page: str) -> Path:
+    """Return the path of a .toml file: `name` itself, or the file of that name in `folder`, which holds one language.
+
+    what: one of the things, such as `community`; names: those of Parley; page: of the docs. Errors: UserError for an unknown
+    name, and for a language in which Parley has none.
+    """
+    if name.endswith(".toml"):
+        return Path(name)
+    if name not in names:
+        raise unknown_name(what, name, names)
+    path = folder / f"{name}.toml"
+    if not path.is_file():
+        raise UserError(f"the {what} {name} is in English and German, not in {folder.name}: give a .toml file ({page})")
+    return path
 
 
 def require_section(values: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:

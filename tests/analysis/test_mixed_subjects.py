@@ -260,7 +260,7 @@ def test_few_people_have_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_predictions_come_from_runs(tmp_path: Path) -> None:
-    """A person's prediction is the mean last rating of its persona; personas that nobody asked are the others."""
+    """A person's prediction is the mean last rating of its persona; personas without an outcome are the others."""
     run = tmp_path / "run"
     words = ["--scenario", "two_way", "--llm", "oracle", "--topic", "climate_change", "--rounds", "1"]
     assert main([*words, "--repetitions", "3", "--out", str(run)]) == 0
