@@ -177,7 +177,7 @@ def _add_plan(report: Report, sample: Sample, worth: Worth, prices: tuple[float,
     if deviation <= 0:
         return
     table = people_needed(sample, worth.r, [share * deviation for share in SHARES])
-    ends = [people_needed(sample, r, table["reach"].tolist())["with"] for r in _range_of_r(worth)]
+    ends = [people_needed(sample, r, table["reach"].tolist())["with"] for r in worth.sizes]
     table["range"] = [f"{high:,} to {low:,}" if low != high else f"{low:,}" for low, high in zip(*ends, strict=True)]
     report.data(needed=table)
     report.section("How many people to ask")
@@ -188,12 +188,6 @@ def _add_plan(report: Report, sample: Sample, worth: Worth, prices: tuple[float,
     report.table(table, PLAN)
     if prices:
         report.add(purchase_line(plan_purchase(sample, worth.r, *prices), prices))
-
-
-def _range_of_r(worth: Worth) -> tuple[float, float]:
-    """The smallest and the largest size of r in its interval."""
-    ends = sorted((abs(worth.low), abs(worth.high)))
-    return (0.0 if worth.low <= 0 <= worth.high else ends[0]), ends[1]
 
 
 def purchase_line(plan: Purchase, prices: tuple[float, float, float]) -> str:

@@ -47,10 +47,14 @@ class Worth:
         """The same with predictions for endless others."""
         return self._span(math.inf)
 
-    def _span(self, others: float) -> tuple[float, float, float]:
+    @property
+    def sizes(self) -> tuple[float, float]:
+        """The smallest and the largest size of r in its interval."""
         ends = sorted((abs(self.low), abs(self.high)))
-        least = 0.0 if self.low <= 0 <= self.high else ends[0]
-        middle, low, high = (people_worth(r, self.people, others) for r in (self.r, least, ends[1]))
+        return (0.0 if self.low <= 0 <= self.high else ends[0]), ends[1]
+
+    def _span(self, others: float) -> tuple[float, float, float]:
+        middle, low, high = (people_worth(r, self.people, others) for r in (self.r, *self.sizes))
         return middle, low, high
 
 
