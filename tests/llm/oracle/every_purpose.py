@@ -99,6 +99,9 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     yield ("personas", "--party", "democrat", "--out", f"{folder}/voters")
     yield ("personas", "--set", "enhanced", "--party", "republican", "--out", f"{folder}/enhanced")
     argued = ("--for", "It is unfair to many people.", "--against", "The law is the same for everybody.")
+    yield ("bets", "--judge", "oracle", "--topic", "racism", *ONE, "--rounds", "1", "--out", f"{folder}/bets")
+    yield ("personas", "--set", "deep", "--out", f"{folder}/deep")
+    yield ("depth", f"{folder}/deep", "--people", "1", "--judge", "oracle", "--out", f"{folder}/depth")
     yield ("case", "--topic", "racism", *argued, "--out", f"{folder}/case.toml")
 
 
