@@ -53,6 +53,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     yield from _news_problems(scenario)
     yield from _intervention_problems(scenario)
     yield from _platform_problems(scenario)
+    yield from _game_problems(scenario)
     if scenario.people.archetypes and scenario.surveys.chain:
         yield "agents of one kind differ in the answers that a chain tells them: set archetypes=0, or chain= (empty)"
     if scenario.people.archetypes and (scenario.subject.questions or scenario.interventions):
@@ -122,6 +123,13 @@ def _platform_problems(scenario: Scenario) -> Iterator[str]:
         yield f"also={turns[0]} asks after every turn, and on a platform all act at once: leave out {TURNS}"
     if scenario.speech.format != "free":
         yield "a structured debate has statements in turn, and a platform has acts: set format=free"
+
+
+def _game_problems(scenario: Scenario) -> Iterator[str]:
+    game = scenario.environment
+    if isinstance(game, Game) and game.beliefs != "none" and min(game.horizon) > scenario.rounds:
+        named = ",".join(map(str, game.horizon))
+        yield f"horizon={named} names no round of this game: set horizon=1, or --rounds {min(game.horizon)}"
 
 
 def no_news(scenario: Scenario) -> str:

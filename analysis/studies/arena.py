@@ -211,7 +211,8 @@ def _add_scores(report: Report, scores: pd.DataFrame, values: pd.DataFrame, ids:
         report.add(bradley_terry.clear_difference(values, ids))
         caption = "Bradley-Terry scores of messages, intervals over people"
         ranked = scores.sort_values("score", ascending=False)
-        report.figure(dot_plot(ranked, ["message"], "score", "score (logits)", caption), "scores", "Scores of messages")
+        title = "Scores of messages"
+        report.figure(dot_plot(ranked, ["message"], "score", "score (logits)", caption, title), "scores", title)
     report.table(scores.sort_values("score", ascending=False), SCORES)
 
 

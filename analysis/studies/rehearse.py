@@ -221,7 +221,7 @@ def write(task: Rehearsal, found: tuple[pd.DataFrame, pd.DataFrame], audience: s
     report.section("What rehearsing gains", *verdicts(table))
     if table["gain"].notna().any():
         caption = "Ratings by people who had no part in the choice, intervals over problems"
-        figure = dot_plot(table, ["measure"], "gain", "gain (points of 0-10)", caption)
+        figure = dot_plot(table, ["measure"], "gain", "gain (points of 0-10)", caption, "What rehearsing gains")
         report.figure(figure, "gains", "What rehearsing gains")
     report.table(table, GAINS)
     report.section("The choices")
