@@ -11,6 +11,7 @@ from parley.analysis.commands.runs import (
     each_condition,
     hold_all,
     print_paths,
+    print_plan,
     results_folder,
     run_conditions,
 )
@@ -74,8 +75,10 @@ def _judged(options: argparse.Namespace, conditions: Mapping[str, Mapping[str, A
     options.llm = options.llm[:1]
     base, given = scenario_from_args(options, "bets")
     settings = {name: {**own, "also": [WINNING]} for name, own in conditions.items()}
-    folder, names = results_folder(options, "bets"), [name.replace(", ", "_").replace(" ", "_") for name in settings]
     scenarios = [base.with_settings(own) for own in settings.values()]
+    if options.dry_run:
+        return print_plan(dict(zip(settings, scenarios, strict=True)), options, judge)
+    folder, names = results_folder(options, "bets"), [name.replace(", ", "_").replace(" ", "_") for name in settings]
     budgets = budgets_from_args(options, *scenarios)
     journals = [(folder / name / JOURNAL, budget) for name, budget in zip(names, budgets, strict=True)]
     print_paths(folder=folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parley.analysis.commands.runs import hold_all, print_paths, results_folder
+from parley.analysis.commands.runs import PLANNED, hold_all, print_paths, print_plan, results_folder
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option
@@ -20,6 +20,7 @@ def guidance_parser() -> Parser:
         "guidance --llm oracle,tone=4,empathic_tone=-1 --repetitions 6",
         cli.scenario("public_opinion"),
         *cli.debating("runs/guidance-<time>"),
+        cli.dry_run(PLANNED),
     )
     add_option(parser, "--judge SPEC", "the model that scores posts (default: the model of --llm)")
     return parser
@@ -38,8 +39,10 @@ def guidance(words: Sequence[str]) -> int:
 
     base, given = scenario_from_args(options)
     judge = in_society(options.judge or base.models.llm, base.subject.society)
+    conditions = study.conditions(base)
+    if options.dry_run:
+        return print_plan(conditions, options, judge)
     scenarios, folder = study.guidance(base), results_folder(options, "guidance")
-    study.conditions(base)  # refuses before anything is asked
     print_paths(folder=folder)
     budget, judge_budget = budgets_from_args(options, base, judge)
     last = [path for name in study.CONDITIONS if (path := folder / name / JOURNAL).exists()][-1:]

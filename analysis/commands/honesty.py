@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.analysis.commands.runs import hold_all, print_paths, results_folder
+from parley.analysis.commands.runs import PLANNED, hold_all, print_paths, print_plan, results_folder
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option
@@ -21,6 +21,7 @@ def honesty_parser() -> Parser:
         "honesty --llm oracle,tact=reward:2 --repetitions 5",
         cli.scenario("honesty"),
         *cli.debating("runs/honesty-<time>"),
+        cli.dry_run(PLANNED),
     )
     add_option(parser, "--judge SPEC", "the model that grades lines (default: the model of --llm)")
     add_option(parser, "--lines FILE", "CSV of your own lines of known grade: topic, text, grade (0-10)", Path)
@@ -40,9 +41,11 @@ def honesty(words: Sequence[str]) -> int:
     from parley.model.scenario_run import JOURNAL
 
     base, given = scenario_from_args(options)
-    study.conditions(base)  # refuses before anything is asked
+    conditions = {name: base.with_settings(own) for name, own in study.conditions(base).items()}
     lines = known_lines(base.subject.topics, read_lines(options.lines, base.subject.topics) if options.lines else None)
     judge, judging = in_society(options.judge or base.models.llm, base.subject.society), Judging(seed=base.seed)
+    if options.dry_run:
+        return print_plan(conditions, options, judge)
     folder = results_folder(options, "honesty")
     print_paths(folder=folder)
     budget, judge_budget = budgets_from_args(options, base, judge)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parley.analysis.commands.runs import each_condition, hold_all, print_paths, results_folder
+from parley.analysis.commands.runs import PLANNED, each_condition, hold_all, print_paths, print_plan, results_folder
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, only_model, scenario_from_args
 from parley.model.cli import Parser, add_option, natural
@@ -21,6 +21,7 @@ def refutation_parser() -> Parser:
         "each moves from the true report (docs/news.md).",
         "refutation --llm oracle,drift=0.5 --repetitions 5",
         *cli.debating("runs/refutation-<time>"),
+        cli.dry_run(PLANNED),
     )
     add_option(parser, "--early N", "the early statement comes before this day", natural, default=2)
     add_option(parser, "--late N", "the late statement comes before this day", natural, default=5)
@@ -44,6 +45,8 @@ def refutation(words: Sequence[str]) -> int:
     settings, folder = conditions(base, options.early, options.late), results_folder(options, "refutation")
     names = [name.replace(" ", "_") for name in settings]
     spec = in_society(only_model([options.judge] if options.judge else [], base.models.llm), base.subject.society)
+    if options.dry_run:
+        return print_plan({name: base.with_settings(own) for name, own in settings.items()}, options, spec)
     (budget,), (limit,) = budgets_from_args(options, base), budgets_from_args(options, spec)
     print_paths(folder=folder)
     journals = [path for name in names if (path := folder / name / JOURNAL).exists()]

@@ -13,6 +13,7 @@ from parley.model import cli
 from parley.model.arguments import (
     budgets_from_args,
     model_from_args,
+    prices_from_args,
     scenario_from_args,
     shared_budget,
     study_budgets,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from parley.llm.request import Backend
     from parley.model.scenario import Scenario
 
+PLANNED = "print the planned conditions, rooms, calls, tokens and cost, and stop: nothing is run"
 Answers = TypeVar("Answers", covariant=True)
 
 
@@ -112,7 +114,8 @@ def conditions_parser(command: str, description: str, page: str = "docs/presets.
     page: where the command is explained. preset: in the example, of a command that is given one.
     """
     example = " ".join(filter(None, (command, preset, "--llm oracle --repetitions 2")))
-    return Parser(command, f"{description} See {page}.", example, *cli.debating(f"runs/{command}-<time>"))
+    parents = (*cli.debating(f"runs/{command}-<time>"), cli.dry_run(PLANNED))
+    return Parser(command, f"{description} See {page}.", example, *parents)
 
 
 def run_conditions(
@@ -121,16 +124,39 @@ def run_conditions(
     preset: str,
     conditions: Callable[[Scenario], Mapping[str, Mapping[str, Any]]],
     write: Callable[[dict[str, Tables], Path], Path],
+    judge: str = "",
 ) -> int:
     """Run a preset once in each condition, each in a folder named after it, and write the report.
 
-    conditions: returns the settings of each condition by its name, given the preset's scenario.
+    conditions: returns the settings of each condition by its name, given the preset's scenario. judge: as for `print_plan`.
     """
     base, given = scenario_from_args(options, preset)
     settings, folder = conditions(base), results_folder(options, command)
+    if options.dry_run:
+        return print_plan({name: base.with_settings(own) for name, own in settings.items()}, options, judge)
     names = [name.replace(", ", "_").replace(" ", "_") for name in settings]
     tables = run_study(options, base, given, each_condition(base, settings), names, folder)
     print_paths(report=write(tables, folder))
+    return 0
+
+
+def print_plan(conditions: Mapping[str, Scenario], options: argparse.Namespace, judge: str = "") -> int:
+    """Print for --dry-run the rooms and calls of each condition, and the tokens, cost and time of all; return 0.
+
+    judge: the model that reads what was said, whose calls are not among them.
+    """
+    from parley.model.cost_estimate import estimate_cost, estimate_time, plan_run
+
+    plans = {name: plan_run(scenario) for name, scenario in conditions.items()}
+    width, total = max(28, *map(len, plans)), sum(plan.calls for plan in plans.values())
+    for name, plan in plans.items():
+        print(f"{name:<{width}} {plan.rooms:>6,} rooms {plan.calls:>10,} calls")
+    print(f"{'in all':<{width}} {sum(plan.rooms for plan in plans.values()):>6,} rooms {total:>10,} calls")
+    prices = [prices_from_args(options, scenario) for scenario in conditions.values()]
+    print("\n".join(estimate_cost([(plan, 1) for plan in plans.values()], prices)))
+    print(estimate_time(list(conditions.values()), total))
+    if judge:
+        print(f"  in addition, {judge} judges what is said; its calls, tokens and cost are not planned")
     return 0
 
 

@@ -85,7 +85,7 @@ def prior_beliefs(words: Sequence[str]) -> int:
     def compare(runs: dict[str, Tables], folder: Path) -> Path:
         return _compare(options, spec, runs, folder)
 
-    return run_conditions(options, "prior-beliefs", "prior_beliefs", conditions, compare)
+    return run_conditions(options, "prior-beliefs", "prior_beliefs", conditions, compare, spec)
 
 
 def _draw_panel(options: argparse.Namespace, society: Society, personas: str, seed: int) -> list[Persona]:
@@ -103,6 +103,8 @@ def check_options(options: argparse.Namespace) -> None:
         raise UserError(f"--{name} only works with --train: add --train sft or dpo, or leave out --{name}")
     if options.train and not options.compare:
         raise UserError("--train needs a panel whose verdicts are learned: add --compare SPEC")
+    if options.train and options.dry_run:
+        raise UserError("--dry-run plans debates, and no training: leave out --train")
     if options.train and options.rounds is not None:
         raise UserError(
             "with --train only first statements are compared, so a debate has one round: leave out --rounds"

@@ -1,0 +1,43 @@
+"""--dry-run of the commands that compare conditions: the plan is what a run asks, and planning asks and writes nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import run
+
+SMALL = ("--topic", "racism", "--repetitions", "1", "--rounds", "1", "--llm", "oracle")
+JUDGED = {
+    "honesty": ("--rounds", "2", "--set", "memory=last:2"),
+    "refutation": ("--topic", "blackout", "--rounds", "5"),
+    "bets": ("--judge", "oracle"),
+    "prior-beliefs": ("--compare", "oracle", "--panel", "2"),
+}
+
+
+def test_the_planned_calls_are_those_of_the_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The oracle's ratings can be read at once, so no call is repeated: all conditions together ask the planned number."""
+    command = ["arguments", *SMALL, "--out", str(tmp_path / "runs")]
+    assert run.main([*command, "--dry-run"]) == 0
+    assert not (tmp_path / "runs").exists()
+    *_, planned, _, _ = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert planned.startswith("in all")
+    assert run.main(command) == 0
+    asked = sum(int(found) for found in re.findall(r"(\d+) calls asked", capsys.readouterr().out))
+    assert planned.split()[-2] == f"{asked:,}"
+
+
+def test_a_judge_is_named_and_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, more in JUDGED.items():
+        assert run.main([name, *SMALL, *more, "--out", str(tmp_path / name), "--dry-run"]) == 0
+        out = capsys.readouterr().out
+        assert "in addition, oracle judges what is said; its calls, tokens and cost are not planned" in out, name
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_training_has_no_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["prior-beliefs", "--llm", "pocket", "--compare", "oracle", "--train", "dpo", "--dry-run"]) == 2
+    assert "leave out --train" in capsys.readouterr().err
