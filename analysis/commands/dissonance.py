@@ -18,7 +18,7 @@ def dissonance_parser() -> Parser:
     parser = Parser(
         "dissonance",
         "Fit how much people prefer, of two beliefs, the one that is nearer to their own beliefs in an embedding "
-        "(docs/populations.md).",
+        "(docs/laws.md).",
         "dissonance choices.csv --beliefs beliefs.csv",
         cli.model("the model that embeds the texts of beliefs, if the file has no vectors", "none"),
         cli.budget(),

@@ -16,7 +16,7 @@ def fit_law_parser() -> Parser:
     parser = Parser(
         "fit-law",
         "Fit many laws of opinion change to each run, rank them by their error on rooms not used for the fit, and say which "
-        "one the run supports, or that it cannot tell (docs/populations.md).",
+        "one the run supports, or that it cannot tell (docs/laws.md).",
         "fit-law runs/a",
         cli.out("RUN/laws"),
     )

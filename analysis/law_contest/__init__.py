@@ -1,1 +1,1 @@
-"""A contest of laws: which formula of opinion change predicts a run best (docs/populations.md)."""
+"""A contest of laws: which formula of opinion change predicts a run best (docs/laws.md)."""
