@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from parley.agents.agent import SURVEY_TOKENS, DebateAgent
+from parley.agents.ballots import RANKING_TOKENS, lettered
 from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.question import POSITION, QuestionnaireAnswer, QuestionnaireItem, questionnaire
@@ -81,6 +83,15 @@ class Participant(DebateAgent):
     def archetype_key(self, probe: Probe) -> str:
         """Return no key, because participants do not share answers."""
         return ""
+
+    def compose_ballot(self, statements: Sequence[str], seed: int, again: bool = False) -> Request:
+        """Ask it to rank statements by how far it agrees, on a copy of its memory; ties are allowed. The first time is
+        greedy.
+        """
+        text = self.topic.language.prompt("own_ranking").fill(number=len(statements), statements=lettered(statements))
+        asked = self.topic.language.prompt("reask").fill(survey=text) if again else text
+        sampling = Sampling((self.style.survey_temperature or 1.0) if again else 0.0, RANKING_TOKENS)
+        return self._request("ballot", self._chat(asked), sampling, seed, {"candidates": list(statements)})
 
     def compose_item(self, item: QuestionnaireItem, seed: int, again: bool = False) -> Request:
         """Ask an item of the questionnaire. The prompt has only the persona and the item, so the debate cannot affect

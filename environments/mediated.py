@@ -3,6 +3,7 @@
 Options
     parties   the parties of the members, in turn (first, second: the two debaters of the society)
     size      members of a group (5); if the parties cannot share it evenly, groups differ in which party has one more
+    vote      none, or final: at the end every member ranks the draft and the last revision (none)
 
 Round 1: all members give their opinion at the same time, then the mediator writes a draft. Every later round: all
 members criticise the mediator's last statement, then the mediator revises it. Two rounds are the episode of the study
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from parley.environments.base import MEDIATOR, Group, Room, Turn
 
@@ -23,6 +25,7 @@ class Mediated:
 
     parties: tuple[str, ...] = ("first", "second")
     size: int = 5
+    vote: Literal["none", "final"] = "none"
 
     def __post_init__(self) -> None:
         if not self.parties or len(set(self.parties)) < len(self.parties):

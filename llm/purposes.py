@@ -45,6 +45,7 @@ PURPOSES: Mapping[str, str] = {
     "correction": "a reply to a post that spreads a false claim, perhaps with passages to quote, perhaps from a draft",
     "statement": "a mediator's draft, or its revision",
     "ranking": "how a member would rank candidate statements",
+    "ballot": "how a member itself ranks candidate statements",
     "critique": "the critique that a representative writes for a participant",
     "message": "a message with an aim, perhaps by a piece of advice",
     "advice": "pieces of advice on how to write a message with an aim",

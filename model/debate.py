@@ -41,6 +41,7 @@ from parley.model.agent_factory import AgentClass, DebateSeat, SeatedAgent
 from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
 from parley.model.custom import Topology, scenario_on
 from parley.model.events import Endowed, Event, OwnModel, Posed, Seated
+from parley.model.final_vote import run_vote
 from parley.model.game_round import run_game_round
 from parley.model.herding_round import run_herding_round
 from parley.model.interventions import initially_absent, intervene
@@ -330,6 +331,8 @@ class DebateModel(SteppedModel):
         last = None if "D" in self.setup.people.knowledge else self.setup.subject.episodes - 1
         mediated = [room for room in self.debating_rooms if room.mediator]
         self._run_conversations([run_closing(room, self.seatings[room.id].episode == last) for room in mediated])
+        if getattr(self.environment, "vote", "none") == "final":
+            self._run_conversations([run_vote(room) for room in mediated])
 
     def _topics(self) -> dict[str, Topic]:
         """The topics of all rooms."""

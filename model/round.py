@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from parley.agents.agent import DebateAgent
 from parley.agents.memory import Retrieval, Trace, memory_line
+from parley.agents.participant import Participant
 from parley.agents.representative import ProxySeat
 from parley.agents.speech import Speech
 from parley.agents.surrogate_agent import SurrogateAgent
@@ -21,7 +22,18 @@ from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Reply, Request
 from parley.llm.seeding import derive
 from parley.model.embedding import embed_memories
-from parley.model.events import Chosen, Concluded, Event, Private, Proposed, Ranked, Represented, Summarised, Utterance
+from parley.model.events import (
+    Balloted,
+    Chosen,
+    Concluded,
+    Event,
+    Private,
+    Proposed,
+    Ranked,
+    Represented,
+    Summarised,
+    Utterance,
+)
 from parley.model.room import RoomState, record_call
 from parley.model.surveys import run_surveys
 
@@ -125,7 +137,14 @@ def _mediate(room: RoomState, turn: Turn, events: list[Event]) -> Conversation[N
     positions = {number: getattr(member, "position", None) for number, member in room.members.items()}
     calls: list[Event] = []
     seed = partial(derive, room.context.seed, room.id, "mediator", room.iteration)
-    conversation = room.mediator.speak(positions, seed)
+    members = list(room.members.values())
+
+    def own_ballot(place: int, statements: Sequence[str], seed: int, again: bool) -> Request | None:
+        member = members[place]
+        askable = isinstance(member, Participant) and not member.absent
+        return member.compose_ballot(statements, seed, again) if askable else None
+
+    conversation = room.mediator.speak(positions, seed, own_ballot)
     statement = yield from _watch_replies(conversation, partial(record_call, calls, room, MEDIATOR))
     if statement.text is not None:
         room.statements[turn.form if room.round < 3 else f"{turn.form} {room.round}"] = statement.text
@@ -135,6 +154,8 @@ def _mediate(room: RoomState, turn: Turn, events: list[Event]) -> Conversation[N
         events.append(Proposed(*place, number, draft.text, draft.reason, draft.raw, draft.asked))
     for of in statement.rankings:
         events.append(Ranked(*place, ids[of.member], of.order, of.reason, of.raw, of.asked, of.earlier))
+    for of in statement.own:
+        events.append(Balloted(*place, ids[of.member], of.order, of.reason, of.raw, of.asked, of.earlier))
     if statement.order:
         events.append(Chosen(*place, statement.order, statement.tied))
     events.append(Utterance(*place, MEDIATOR, statement.text, statement.reason, statement.raw, turn.form))

@@ -68,11 +68,11 @@ def run_survey(room: RoomState, probe: Probe) -> Conversation[list[Event]]:
             record(agent, member.rate(probe, room.seed(agent, probe.name)), 0)
         else:
             to_ask.append(agent)
-    yield from _ask_with_retries(to_ask, compose, absorb, room.context.asks)
+    yield from ask_with_retries(to_ask, compose, absorb, room.context.asks)
     return [*[ratings[agent] for agent in room.members], *calls]
 
 
-def _ask_with_retries(
+def ask_with_retries(
     keys: list[Key], compose: Callable[[Key, int], Request], absorb: Callable[[Key, Request, Reply], bool], asks: int
 ) -> Conversation[None]:
     """Ask everything at once, and again, up to `asks` times in all, where `absorb` returns False."""
@@ -153,5 +153,5 @@ def run_questionnaire(room: RoomState) -> Conversation[list[Event]]:
         return answer.text is not None or reply.failure is not None
 
     keys = [(agent, name) for agent in members for name in items]
-    yield from _ask_with_retries(keys, compose, absorb, room.context.asks)
+    yield from ask_with_retries(keys, compose, absorb, room.context.asks)
     return [*answers.values(), *calls]

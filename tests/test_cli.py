@@ -85,7 +85,7 @@ SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
     "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance",
     "completion", "new", "check",
-    "representatives train", "representatives grid",
+    "representatives train", "representatives grid", "representatives ballots",
 }  # fmt: skip
 """Every command that asks none: what it does is computed, or trained. `dissonance` can let a model embed texts."""
 NOT_TRIED = ("fine-tuned", "representatives measure", "branch")

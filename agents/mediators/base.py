@@ -24,6 +24,7 @@ DEFAULT = Sampling()
 Result = TypeVar("Result")
 ATTEMPTS = 3
 """How often a statement or a ranking is asked for until it can be used."""
+OwnBallot = Callable[[int, Sequence[str], int, bool], "Request | None"]
 Seed = Callable[..., int]
 """Returns the seed of a purpose and numbers, from a named stream of the room: seed("statement", 3)."""
 
@@ -43,6 +44,8 @@ class MediatorBrief:
     previous  its own last statement, None before the first
     sampling  temperature and top_p
     adapter   and voice: the model that writes for it (see `parley.llm.request.Request`)
+    own_ballot  asks a member itself to rank statements: (its place, the statements as shown, a seed, whether again);
+                None of a member that cannot be asked. None where there are no members, only their texts
     """
 
     question: Question
@@ -51,6 +54,7 @@ class MediatorBrief:
     sampling: Sampling = DEFAULT
     adapter: str = ""
     voice: str = ""
+    own_ballot: OwnBallot | None = None
 
     def request(
         self, text: str, tokens: int, seed: int, purpose: str, facts: Facts, temperature: float | None = None
@@ -74,7 +78,7 @@ class Candidate(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """How a member is predicted to rank the candidates.
+    """How a member is predicted to rank the candidates, or ranks them itself.
 
     member   its place in the brief
     order    numbers of candidates, best first, tied ones in a tuple; None with a reason if no reply could be read
@@ -96,6 +100,7 @@ class Statement(NamedTuple):
 
     order  the numbers of the readable candidates, best first
     tied   how many candidates the rule put first
+    own    the rankings that members gave themselves, where they were asked
     """
 
     text: str | None
@@ -105,6 +110,7 @@ class Statement(NamedTuple):
     rankings: tuple[Ranking, ...] = ()
     order: tuple[int, ...] = ()
     tied: int = 0
+    own: tuple[Ranking, ...] = ()
 
 
 class Mediator(ABC):
@@ -208,13 +214,16 @@ class MediatorAgent:
         """Keep an opinion or a critique."""
         self._said[form][member] = text
 
-    def speak(self, positions: Mapping[int, float | None], seed: Seed) -> Conversation[Statement]:
+    def speak(
+        self, positions: Mapping[int, float | None], seed: Seed, own_ballot: OwnBallot | None = None
+    ) -> Conversation[Statement]:
         """Return the next statement, after a conversation. positions: the members' position scores, by id."""
         members = [
             ParticipantInput(self._said["opinion"].get(one), self._said["critique"].get(one), positions.get(one))
             for one in self.members
         ]
-        brief = MediatorBrief(self.question, tuple(members), self.previous, self.sampling, self.adapter, self.voice)
+        said = (self.question, tuple(members), self.previous)
+        brief = MediatorBrief(*said, self.sampling, self.adapter, self.voice, own_ballot)
         statement = yield from self.policy.speak(brief, seed)
         if statement.text is not None:
             self.previous = statement.text

@@ -208,9 +208,10 @@ def _add_example(report: Report, tables: Tables, episodes: Sequence[Episode]) ->
 
 def _add_considered(report: Report, choices: Choices, record: Sequence[events.Event]) -> None:
     """Add how many candidates, rankings and answers about oneself were asked for, and how many are missing."""
-    calls: dict[str, list[events.Proposed | events.Ranked]] = {
+    calls: dict[str, list[events.Proposed | events.Ranked | events.Balloted]] = {
         "candidate statements": [candidate for choice in choices.values() for candidate in choice.candidates],
         "predicted rankings": [ranking for choice in choices.values() for ranking in choice.rankings],
+        "own rankings": [ranking for choice in choices.values() for ranking in choice.own],
     }
     rows = []
     for what, made in calls.items():

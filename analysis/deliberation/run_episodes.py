@@ -32,10 +32,11 @@ Represented = Mapping[tuple[str, int], events.Represented]
 
 @dataclass
 class MediatorChoice:
-    """How a mediator chose a statement: candidates by number, predicted rankings, and the order chosen (if any)."""
+    """How a mediator chose a statement: candidates by number, predicted and own rankings, and the order chosen (if any)."""
 
     candidates: list[events.Proposed] = field(default_factory=list)
     rankings: list[events.Ranked] = field(default_factory=list)
+    own: list[events.Balloted] = field(default_factory=list)
     chosen: events.Chosen | None = None
 
 
@@ -50,6 +51,8 @@ def candidate_table(record: Iterable[events.Event]) -> dict[tuple[str, int], Med
             choices[event.room, event.round].candidates.append(event)
         elif isinstance(event, events.Ranked):
             choices[event.room, event.round].rankings.append(event)
+        elif isinstance(event, events.Balloted):
+            choices[event.room, event.round].own.append(event)
         elif isinstance(event, events.Chosen):
             choices[event.room, event.round].chosen = event
     return dict(choices)

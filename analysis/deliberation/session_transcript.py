@@ -13,6 +13,7 @@ from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
 from parley.analysis.deliberation.run_episodes import Choices, MediatorChoice, Represented
 from parley.analysis.formatting import escape_markdown, format_number, group_title, markdown_table, seat_label
 from parley.analysis.tables import Tables
+from parley.model.events import Balloted, Ranked
 from parley.model.scenario import MEDIATOR
 
 MOVED = ("who", "position", "after", "agrees with the draft", "with the revision")
@@ -88,16 +89,18 @@ def moves(members: Sequence[Mapping[Any, Any]], voices: Sequence[Voice], parties
 
 
 def _considered(choice: MediatorChoice, names: Mapping[int, str]) -> Iterator[str]:
-    """Yield the candidates, best first, and the predicted rankings."""
+    """Yield the candidates, best first, and the rankings: those predicted, then those of members themselves."""
     places = {number: place for place, number in enumerate(choice.chosen.order, 1)} if choice.chosen else {}
     yield f"<details><summary>{len(choice.candidates)} candidates</summary>\n"
     for candidate in sorted(choice.candidates, key=lambda event: places.get(event.number, len(choice.candidates) + 1)):
         text = candidate.text if candidate.text is not None else f"(none: {candidate.reason})"
         yield f"- {candidate.number + 1} (place {places.get(candidate.number, '–')}): {escape_markdown(text)}"
     yield ""
-    for ranking in choice.rankings:
+    rankings: list[Balloted | Ranked] = [*choice.rankings, *choice.own]
+    for ranking in rankings:
         order = " > ".join(map(_place, ranking.order or ())) or f"(none: {ranking.reason})"
-        yield f"- {escape_markdown(names[ranking.agent])}, predicted: {escape_markdown(order)}"
+        kind = "own" if isinstance(ranking, Balloted) else "predicted"
+        yield f"- {escape_markdown(names[ranking.agent])}, {kind}: {escape_markdown(order)}"
     yield "\n</details>\n"
 
 

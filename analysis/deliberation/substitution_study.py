@@ -35,6 +35,7 @@ from parley.llm.request import Backend
 from parley.llm.seeding import derive, digest
 from parley.model.scenario_run import lock_folder
 
+PREDICTED = "predicted"
 HUMANS = (
     "> **The opinions are those of people; {ours} wrote the rest.** The study shows that real texts run through the "
     "whole procedure, and where it breaks. It shows nothing about these people, about how well they are represented, "
@@ -80,6 +81,8 @@ class Substitution:
                 f"mediator {self.mediator} ignores critiques, so representatives would change nothing: use "
                 "--mediator draft_revise or --mediator habermas"
             )
+        if getattr(open_mediator(self.mediator), "ballots", PREDICTED) != PREDICTED:
+            raise UserError("the members of recorded episodes cannot be asked for ballots: set ballots=predicted")
         open_payoff(self.payoff)
 
 

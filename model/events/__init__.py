@@ -20,6 +20,7 @@ from parley.model.events.run import Endowed, Header, Node, OwnModel, Posed, Seat
 from parley.model.events.surveys import Called, Ended, Intervened, Rated, Thought
 from parley.model.events.texts import (
     Answered,
+    Balloted,
     Chosen,
     Concluded,
     Interviewed,
@@ -29,6 +30,7 @@ from parley.model.events.texts import (
     Represented,
     Summarised,
     Utterance,
+    Voted,
 )
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "AgentAtTurn",
     "Answered",
     "AtTurn",
+    "Balloted",
     "Called",
     "Chosen",
     "Concluded",
@@ -72,5 +75,6 @@ __all__ = [
     "Thought",
     "Unlinked",
     "Utterance",
+    "Voted",
     "event",
 ]

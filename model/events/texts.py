@@ -57,6 +57,17 @@ class Ranked(AgentAtTurn):
 
 
 @event
+class Balloted(AgentAtTurn):
+    """How a member itself ranks the candidates of the mediator; the fields of `Ranked`."""
+
+    order: tuple[int | tuple[int, ...], ...] | None
+    reason: str | None
+    raw: str | None
+    asked: int
+    earlier: tuple[str | None, ...] = ()
+
+
+@event
 class Chosen(AtTurn):
     """The mediator's order of the candidates by number; the first is the statement. `tied`: how many the rule ranked first."""
 
@@ -70,6 +81,20 @@ class Answered(OfAgent):
 
     item: str
     answer: str | None
+    reason: str | None
+    raw: str | None
+    asked: int
+    earlier: tuple[str | None, ...] = ()
+
+
+@event
+class Voted(OfAgent):
+    """How a member ranks the draft and the last revision at the end: their names, best first, tied ones together.
+
+    `reason`, `raw`, `asked` and `earlier` as in `Ranked`.
+    """
+
+    order: tuple[tuple[str, ...], ...] | None
     reason: str | None
     raw: str | None
     asked: int

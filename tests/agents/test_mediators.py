@@ -258,7 +258,7 @@ def test_the_rule_can_be_borda_s() -> None:
         for rule in ("schulze", "borda")
     }
     assert by_rule == {"schulze": "We say 0.", "borda": "We say 1."}
-    with pytest.raises(UserError, match="rule must be one of schulze, borda, not copeland"):
+    with pytest.raises(UserError, match=r"rule must be one of schulze, .*, not copeland"):
         open_mediator("habermas,rule=copeland")
 
 

@@ -1,4 +1,4 @@
-"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute."""
+"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute, ballots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ EXAMPLES = """representatives episodes --laps 16 --out runs/known
 representatives train runs/known/episodes.jsonl --llm pocket --out runs/represented
 representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
 representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
-representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle"""
+representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle
+representatives ballots runs/consensus"""
 SOURCES = (
     ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
     ".json files (docs/deliberation.md)"
@@ -217,6 +218,30 @@ def substitute(options: argparse.Namespace) -> int:
     return _print_report(desk, run_substitution(read_all(options.episodes)[: options.limit], study, desk))
 
 
+def ballots_parser() -> Parser:
+    """The options of `run.py representatives ballots`."""
+    parser = Parser(
+        "representatives ballots",
+        "Count the same ballots by every rule of choice, compare predicted ballots with those that members gave themselves "
+        "(--set mediator=habermas,ballots=both), and count the final votes (--set vote=final). No model is called.",
+        "representatives ballots runs/consensus --out runs/ballots",
+        cli.out("runs/ballots-<time>"),
+    )
+    add_option(parser, "RUN", "run folders of deliberations", Path, nargs="+")
+    return parser
+
+
+def ballots(options: argparse.Namespace) -> int:
+    """Write the report on the ballots of some runs."""
+    from parley.analysis.deliberation.ballot_report import write_ballots
+    from parley.analysis.deliberation.ballots import read_ballots
+
+    found, out = read_ballots(options.run), out_folder(options, "ballots")
+    out.mkdir(parents=True, exist_ok=True)
+    print(f"report   {write_ballots(found, out)}")
+    return 0
+
+
 def _print_report(desk: CallDesk, report: Path) -> int:
     """Print what is missing and where the report is."""
     print("\n".join(filter(None, [desk.tally.line, f"report   {report}"])))
@@ -264,6 +289,11 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
     ),
     "measure": (measure, measure_parser, "measure it on people and questions that it has not seen"),
     "grid": (grid, grid_parser, "measure what each thing that a representative knows adds, by two model sizes"),
+    "ballots": (
+        ballots,
+        ballots_parser,
+        "count ballots by every rule of choice, and compare predicted ballots with own ones",
+    ),
     "substitute": (substitute, substitute_parser, "replace participants by representatives and compare what they get"),
 }
 """By name: the function, its parser, what it does."""

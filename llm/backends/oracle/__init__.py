@@ -63,8 +63,9 @@ it writes about people, and how far each moves answers to a survey (attribute_la
 argues follows the judge's (debating.py). ignores names what it ignores of what it is given: party, belief, confirmation_bias,
 traits (ignored.py). embellish, craves and misjudges say how it writes, chooses and judges messages of rivals (`--llm
 oracle,embellish=0.5`; competition_law.py). breaks, obeys and provokes say how often posts of a community break
-rules and follow those that members read (`--llm oracle,obeys=0.5`; community_law.py). society is whose banks it has, and a run
-sets it.
+rules and follow those that members read (`--llm oracle,obeys=0.5`; community_law.py). apart is how far the candidate statements
+of a mediator differ, and guesses how often it only guesses a member's ballot (`--llm oracle,apart=2`; mediation_law.py). society
+is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import GuidanceLaw
 from parley.llm.backends.oracle.ignored import parse_ignored
 from parley.llm.backends.oracle.laws import EVENTS, Laws
+from parley.llm.backends.oracle.mediation_law import USUAL as USUAL_MEDIATION
+from parley.llm.backends.oracle.mediation_law import MediationLaw
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.backends.oracle.profile_law import ProfileLaw
@@ -168,6 +171,8 @@ def open_backend(
     breaks: float = USUAL_COMMUNITY.breaks,
     obeys: float = USUAL_COMMUNITY.obeys,
     provokes: float = USUAL_COMMUNITY.provokes,
+    apart: float = USUAL_MEDIATION.apart,
+    guesses: float = USUAL_MEDIATION.guesses,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -211,6 +216,8 @@ def open_backend(
     competition.check()
     community = CommunityLaw(breaks, obeys, provokes)
     community.check()
+    mediation = MediationLaw(apart, guesses)
+    mediation.check()
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
     laws = Laws(
@@ -236,6 +243,7 @@ def open_backend(
         ignored=parse_ignored(ignores),
         competition=competition,
         community=community,
+        mediation=mediation,
     )
     return Oracle(planted, pull, society, laws)
 

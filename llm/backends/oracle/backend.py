@@ -100,6 +100,7 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "search": acts.answer_search,
     "statement": mediation.answer_statement,
     "ranking": mediation.answer_ranking,
+    "ballot": mediation.answer_ballot,
     "critique": mediation.answer_critique,
     "message": persuasion.write_message,
     "advice": persuasion.write_advice,

@@ -18,6 +18,8 @@ from parley.llm.backends.oracle.crowd_law import CrowdLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
+from parley.llm.backends.oracle.mediation_law import USUAL as USUAL_MEDIATION
+from parley.llm.backends.oracle.mediation_law import MediationLaw
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.profile_law import INDIFFERENT, ProfileLaw
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
@@ -66,6 +68,7 @@ class Laws(NamedTuple):
     ignored: tuple[str, ...] = ()
     competition: CompetitionLaw = RIVALS
     community: CommunityLaw = USUAL_COMMUNITY
+    mediation: MediationLaw = USUAL_MEDIATION
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.

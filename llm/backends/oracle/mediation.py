@@ -121,7 +121,10 @@ def answer_statement(reading: Reading, speaker: Speaker) -> Reply:
         stance = majority_stance(stances)
     else:
         stance, values, demands = _revised(reading.banks, last.stance, last, facts.get("critiques", ()))
-    level = dither(stance, 1, None if reading.greedy else rng.random())
+    drawn = None if reading.greedy else rng.random()
+    if apart := speaker.laws.mediation.apart:
+        stance = min(max(stance + apart * (2 * rng.random() - 1), LOW), HIGH)
+    level = dither(stance, 1, drawn)
     text = fitted(_statement(reading.banks, level, values, demands, rng), facts.get("words", STATEMENT_WORDS))
     return Reply(text) if text else too_few_words(reading)
 
@@ -204,6 +207,32 @@ def answer_ranking(reading: Reading, speaker: Speaker) -> Reply:
         else agreement(reading.banks, member.stance, values, demand, read(reading.banks, text, issue))
         for place, text in enumerate(facts.get("candidates", ()))
     }
+    predicted = reading.request.purpose == "ranking" and None not in scores.values()
+    if predicted and stream(reading.request.seed, "guess").random() < speaker.laws.mediation.guesses:
+        scores = dict.fromkeys(scores, 0.0)  # all are tied, and ties are broken by lot
+    return _ranking(reading, scores)
+
+
+def answer_ballot(reading: Reading, speaker: Speaker) -> Reply:
+    """Rank the candidates by one's own agreement, from the known position; equal ones are tied."""
+    issue, own = reading.facts["issue"], habit(reading.banks, reading.persona)
+    position = position_now(reading, speaker.pull)
+    scores = {
+        chr(ord("A") + place): agreement(
+            reading.banks, position, own.values, own.demand or None, read(reading.banks, text, issue)
+        )
+        for place, text in enumerate(reading.facts.get("candidates", ()))
+    }
+    if not scores or None in scores.values():
+        return Reply.failed("no_known_sentence", "a statement could not be read")
+    groups: dict[float, list[str]] = {}
+    for name, score in scores.items():
+        groups.setdefault(score or 0.0, []).append(name)
+    return Reply(" > ".join(" = ".join(groups[score]) for score in sorted(groups, reverse=True)))
+
+
+def _ranking(reading: Reading, scores: dict[str, float | None]) -> Reply:
+    """Return the strict order of scores; ties are broken by lot."""
     if not scores or None in scores.values():
         return Reply.failed("no_known_sentence", "the opinion or a statement could not be read")
     order = sorted(scores, key=lambda name: (-(scores[name] or 0.0), digest("lot", reading.request.seed, name)))

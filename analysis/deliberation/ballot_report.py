@@ -1,0 +1,117 @@
+"""The report on ballots: rules of choice on the same ballots, predicted ballots beside members' own, the final vote."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, too_few
+from parley.analysis.deliberation.ballots import BY_LOT, UNIT, Ballots, accuracy_table, rule_table, vote_row
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
+from parley.analysis.report import Report
+
+RULE_COLUMNS: Mapping[str, Column] = {
+    "rule": "rule", "same winner as schulze": estimate("same"), "mean points": estimate("mean"),
+    "points of the worst off": estimate("worst"), "more than by lot": estimate("gain"), "sessions": "sessions",
+}  # fmt: skip
+ACCURACY_COLUMNS: Mapping[str, Column] = {
+    "predicted ballots beside": "ballots", "tau": estimate("tau"), "pairs": "pairs", "sessions": "sessions",
+    "no interval because": "reason",
+}  # fmt: skip
+READING = (
+    "The unit is the session: a group of people and all its questions. Measures are averaged over the choices of a session "
+    "first. Brackets hold 95% intervals over sessions (none below five)."
+)
+POINTS = (
+    "All rules count the same ballots. Points are the share of other candidates that the chosen one beats on a member's ballot "
+    "(half for ties): 0.5 is what a candidate by lot gets on average. The worst off is the member with the fewest points. "
+    "Ties are broken by ballots drawn alike for all rules."
+)
+TAU = (
+    "Kendall's tau-b between a predicted ballot and an own one: 1 for the same order, 0 for unrelated orders. Another member's: "
+    "what remains if the prediction is not about this person. A ballot that ties all candidates has no tau."
+)
+
+
+def write_ballots(found: Ballots, folder: Path) -> Path:
+    """Write ballots.md, its tables and its figure; return the path of the page."""
+    kind = "own" if found.asked["own"] else "predicted"
+    rules, accuracy = rule_table(found.contests, kind), accuracy_table(found.contests)
+    vote = vote_row(found.votes)
+    report = Report(folder, "ballots", "Ballots of deliberations")
+    report.disclaim(*found.headers)
+    report.add(READING)
+    for name, asked in found.asked.items():
+        reasons = Counter({reason: count for (of, reason), count in found.missing.items() if of == name})
+        named = count_table(reason for reason, count in reasons.items() for _ in range(count))
+        report.missing(
+            reasons.total(), asked, f"{name} ballots are missing" if name != "vote" else "votes are missing", named
+        )
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(found, kind, rules, accuracy, vote)))
+    if not rules.empty:
+        report.section("Rules of choice", f"Ballots: {kind}. {POINTS}")
+        if math.isfinite(rules["worst_low"].max()):
+            title, caption = "What each rule gives the worst off", f"{kind.capitalize()} ballots"
+            shown = rules.rename(columns={"worst_low": "low", "worst_high": "high"})
+            drawn = dot_plot(shown, ["rule"], "worst", "Points of the worst-off member", caption, title)
+            report.figure(drawn, "rules", title)
+        report.table(rules, RULE_COLUMNS)
+    if found.asked["own"] and found.asked["predicted"]:
+        report.section("Predicted ballots", TAU)
+        report.table(accuracy, ACCURACY_COLUMNS)
+    report.data(rules=rules, accuracy=accuracy, votes=pd.DataFrame([vote]))
+    return report.write()
+
+
+def sentences(
+    found: Ballots, kind: str, rules: pd.DataFrame, accuracy: pd.DataFrame, vote: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield a sentence on the rules, on predicted ballots and on the final vote; what is unknown has its reason."""
+    if not rules.empty:
+        yield _rule_line(rules)
+    if found.asked["own"] and found.asked["predicted"]:
+        yield _accuracy_line(accuracy.set_index("ballots").to_dict("index"))
+    elif found.asked["predicted"]:
+        yield "How well ballots are predicted is unknown: members ranked nothing themselves (`ballots=both`)."
+    if found.asked["vote"]:
+        yield _vote_line(vote)
+
+
+def _rule_line(rules: pd.DataFrame) -> str:
+    """Return which rules give the worst off clearly more or fewer points than a candidate by lot does."""
+    own = rules[rules["rule"] != BY_LOT]
+    if not own["gain_low"].notna().any():
+        reason = too_few(UNIT) if int(rules["sessions"].iloc[0]) < FEWEST else NO_VARIATION
+        return f"What a rule changes for the worst-off member is unknown: {reason}."
+    above = [f"`{name}`" for name in own.loc[own["gain_low"] > 0, "rule"]]
+    below = [f"`{name}`" for name in own.loc[own["gain_high"] < 0, "rule"]]
+    more, fewer = ", ".join(above) or "no rule", ", ".join(below) or "no rule"
+    return f"Compared with a candidate by lot, the worst-off member gets clearly more points by {more}; clearly fewer by {fewer}."
+
+
+def _accuracy_line(rows: Mapping[Any, Mapping[str, Any]]) -> str:
+    gap = rows["difference"]
+    if gap["reason"]:
+        return f"Whether predicted ballots are about the member is unknown: {gap['reason']}."
+    shown = format_estimate(gap["tau"], gap["low"], gap["high"], 2)
+    if gap["low"] > 0:
+        return f"Predicted ballots fit the member better than other members of the group: tau is higher by {shown}."
+    if gap["high"] < 0:
+        return f"Predicted ballots fit other members better than the member: the difference in tau is {shown}."
+    return f"Predicted ballots do not clearly fit the member better than others: the difference in tau is {shown}."
+
+
+def _vote_line(vote: Mapping[str, Any]) -> str:
+    if vote["reason"]:
+        return f"Whether members prefer the revision to the draft is unknown: {vote['reason']}."
+    share, low, high = (f"{100 * vote[name]:.0f}" for name in ("share", "low", "high"))
+    votes = count_phrase(vote["votes"], "vote")
+    said = f"{share}% ({low} to {high}) of {votes} prefer the revision to the draft (ties count half)"
+    clear = "more than half" if vote["low"] > 0.5 else "fewer than half" if vote["high"] < 0.5 else "no clear majority"
+    return f"{said}: {clear}."
