@@ -230,6 +230,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Analyse runs": {
         "report": ("analysis.commands.report", "write an HTML page about one or several runs"),
+        "bundle": ("analysis.commands.bundle", "write runs as one sealed file with prompts and raw replies"),
+        "verify": ("analysis.commands.bundle", "check a bundle, a card.json or the tables of a run"),
         "show": ("analysis.commands.show", "print the prompts that an agent was sent, and its replies"),
         "export-network": ("analysis.commands.network", "write the network of a run with its opinions as a graph file"),
         "fit-law": ("analysis.commands.fit_law", "find the law of opinion change that predicts a run best"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import zipfile
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,21 +23,34 @@ def write_archive(run: Path, out: Path, journal: bool = True) -> Path:
     journal: with `journal.sqlite`, which has every prompt and reply. Without it a run can be read and reported, but neither
     resumed nor branched. Files in it begin with the name of the folder.
     """
+    with archive_errors(run), TemporaryDirectory() as place:
+        files = run_files(run, Path(place) if journal else None)
+        return write_zip(out, ((path, f"{run.resolve().name}/{name}") for path, name in files))
+
+
+@contextmanager
+def archive_errors(run: Path) -> Iterator[None]:
+    """Turn errors of the disk and of SQLite into a UserError."""
     try:
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive, TemporaryDirectory() as place:
-            for path, name in _files(run, Path(place) if journal else None):
-                info = zipfile.ZipInfo(f"{run.resolve().name}/{name}", DATE)
-                info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                with path.open("rb") as source, archive.open(info, "w", force_zip64=True) as target:
-                    while part := source.read(1 << 20):
-                        target.write(part)
+        yield
     except (OSError, sqlite3.Error) as error:
         raise UserError(f"cannot write the zip of {run}: {error}") from error
+
+
+def write_zip(out: Path, files: Iterable[tuple[Path, str]]) -> Path:
+    """Write files under these names into the zip `out`; return it. The same files give the same bytes."""
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, name in files:
+            info = zipfile.ZipInfo(name, DATE)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            with path.open("rb") as source, archive.open(info, "w", force_zip64=True) as target:
+                while part := source.read(1 << 20):
+                    target.write(part)
     return out
 
 
-def _files(run: Path, place: Path | None) -> Iterator[tuple[Path, str]]:
-    """Yield the files of a run with their names in the zip. place: a folder for a copy of the journal; None: without it."""
+def run_files(run: Path, place: Path | None) -> Iterator[tuple[Path, str]]:
+    """Yield the files of a run with their names in its folder. place: for a copy of the journal; None: without the journal."""
     for path in sorted(run.rglob("*")):
         name = path.relative_to(run).as_posix()
         if path.is_file() and not path.is_symlink() and name != LOCK and not name.startswith(JOURNAL):

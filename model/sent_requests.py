@@ -67,6 +67,11 @@ class SentRequests:
         return [self._exchange(call) for call in self._calls.get((room, agent), [])]
 
     @property
+    def exchanges(self) -> list[Exchange]:
+        """All calls of the run: by room and agent, each in the order of the record."""
+        return [self._exchange(call) for calls in self._calls.values() for call in calls]
+
+    @property
     def lacking(self) -> int:
         """The number of calls whose request the replay does not come to."""
         return sum(call.key not in self._requests for calls in self._calls.values() for call in calls)

@@ -1,0 +1,207 @@
+"""Checks a bundle: the seal, the hash of every file, and whether tables, figures and pages come out of the record again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+
+from parley.analysis.bundles.bundle import (
+    SEAL,
+    SEALED,
+    all_versions,
+    can_derive_prompts,
+    computed_seal,
+    digest_file,
+)
+from parley.analysis.bundles.crate import METADATA, crate_fault, listed_files, run_folders
+from parley.analysis.bundles.prompts import PROMPTS, write_prompts
+from parley.analysis.formatting import count_phrase
+from parley.analysis.run_report import SUMMARY, write_report
+from parley.analysis.tables import load, record_of
+from parley.llm.errors import UserError
+from parley.model.arguments import prices_from_args
+from parley.model.branching import recorded_scenario
+from parley.model.record_check import first_difference
+from parley.model.scenario_run import JOURNAL
+
+DERIVED = ("tables/", "figures/", SUMMARY, "transcript.md", PROMPTS)
+"""Beginnings of the names of files that come out of the record."""
+PICTURES = (".png", ".svg", ".pdf")
+BROKEN = (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError, KeyError)
+"""What Python raises for a zip whose bytes were changed."""
+SAME, DIFFERS, UNKNOWN = "same", "differs", "unknown"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked: the run, the verdict (same, differs, unknown), and a sentence."""
+
+    run: str
+    verdict: str
+    sentence: str
+
+
+def open_bundle(path: Path, place: Path, expected: str = "") -> dict[str, Any]:
+    """Check seal and hashes of a bundle, unpack it into the folder `place`, and return its metadata.
+
+    expected: the seal that its author published ("": not checked). Errors: UserError, one line, for anything that was changed.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            _check_names(path, names)
+            archive.extractall(place)
+    except BROKEN as error:
+        raise UserError(f"{path} was changed or is no bundle: {error}") from error
+    crate = _read_crate(path, place)
+    _check_hashes(path, place, names, listed_files(crate))
+    _check_seal(path, expected)
+    return crate
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    if METADATA not in names:
+        raise UserError(f"{path} is no bundle: it has no {METADATA} (run.py bundle writes one)")
+    for name in names:
+        if name.startswith("/") or ".." in Path(name).parts or names.count(name) > 1:
+            raise UserError(f"{path} has a file named {name!r}, which no bundle has: do not unpack it")
+
+
+def _read_crate(path: Path, place: Path) -> dict[str, Any]:
+    try:
+        crate = json.loads((place / METADATA).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path} was changed: {METADATA} cannot be read ({error})") from error
+    if fault := crate_fault(crate):
+        raise UserError(f"{path} was changed: {METADATA} is no RO-Crate of a run ({fault})")
+    return dict(crate)
+
+
+def _check_hashes(path: Path, place: Path, names: list[str], listed: dict[str, str]) -> None:
+    there = {name for name in names if name != METADATA}
+    if missing := sorted(listed.keys() - there):
+        raise UserError(f"{path} was changed: {missing[0]} is missing")
+    if added := sorted(there - listed.keys()):
+        raise UserError(f"{path} was changed: {added[0]} is not listed in {METADATA}")
+    for name in sorted(listed):
+        if digest_file(place / name) != listed[name]:
+            raise UserError(f"{path} was changed: {name} does not have the SHA-256 of {METADATA}")
+
+
+def _check_seal(path: Path, expected: str) -> None:
+    with path.open("rb") as file:
+        file.seek(-min(len(SEAL) + SEALED, path.stat().st_size), 2)
+        tail = file.read()
+    computed = computed_seal(path)
+    if tail != SEAL + computed.encode():
+        raise UserError(f"{path} was changed: its bytes do not have the seal at its end")
+    if expected and expected.lower().removeprefix("sha256:") != computed:
+        raise UserError(f"{path} is another bundle: its seal is {computed}, not {expected}")
+
+
+def check_bundle(path: Path, expected: str = "") -> list[Finding]:
+    """Check a bundle and derive it again; return what was found. Nothing is asked of a model. Errors: as for `open_bundle`."""
+    with TemporaryDirectory() as first, TemporaryDirectory() as second:
+        place, again = Path(first), Path(second)
+        crate = open_bundle(path, place, expected)
+        size = len(listed_files(crate))
+        findings = [Finding("", SAME, f"the seal fits, and {count_phrase(size, 'file')} have their SHA-256")]
+        runs = run_folders(crate)
+        for name in runs:
+            shutil.copytree(place / name, again / name, ignore=_ignore_derived(place / name))
+        for name in runs:
+            findings += check_run(place / name, again / name, _other_versions(crate))
+        return findings
+
+
+def _ignore_derived(run: Path) -> Any:
+    """Return what leaves derived files of a run out of its copy."""
+
+    def ignored(folder: str, names: list[str]) -> list[str]:
+        inside = Path(folder).relative_to(run).as_posix().removeprefix(".")
+        return [name for name in names if not inside and (name in DERIVED or f"{name}/" in DERIVED)]
+
+    return ignored
+
+
+def _other_versions(crate: dict[str, Any]) -> str:
+    """Return the first package whose version differs from that of a bundle, as a phrase; "" if all are the same."""
+    (software,) = [one for one in crate["@graph"] if one["@id"] == "#parley"]
+    theirs = dict(str(one).rpartition(" ")[::2] for one in software["softwareRequirements"])
+    ours = all_versions()
+    differing = [
+        f"{name} {version} there, {ours.get(name, 'none')} here"
+        for name, version in theirs.items()
+        if ours.get(name) != version
+    ]
+    return differing[0] if differing else ""
+
+
+def check_run(run: Path, again: Path, versions: str) -> Iterator[Finding]:
+    """Yield what is found in an unpacked run. again: a copy without derived files; versions: what differs, as a phrase."""
+    yield _check_replies(run)
+    tables = load(again)
+    options = argparse.Namespace(price=None, prices=None)
+    write_report(again, prices_from_args(options, recorded_scenario(tables.header, again)))
+    if (run / PROMPTS).exists() and can_derive_prompts(tables, again):
+        write_prompts(again, again / PROMPTS)
+    yield from compare_files(run, again, versions)
+
+
+def _check_replies(run: Path) -> Finding:
+    """Return whether the raw replies give the record."""
+    if not (run / JOURNAL).exists():
+        return Finding(run.name, UNKNOWN, "whether the replies give the record is unknown: there is no journal")
+    try:
+        line = first_difference(record_of(run))
+    except UserError as error:
+        return Finding(run.name, UNKNOWN, f"whether the replies give the record is unknown: {error}")
+    if line:
+        return Finding(run.name, DIFFERS, f"line {line} of the record does not come out of the replies in its journal")
+    return Finding(run.name, SAME, "every line of the record comes out of the replies in its journal")
+
+
+def compare_files(run: Path, again: Path, versions: str) -> Iterator[Finding]:
+    """Yield which derived files differ, then how many are the same, and how many were not derived again."""
+    theirs, ours = _derived(run), _derived(again)
+    same = 0
+    for name in sorted(theirs.keys() | ours.keys()):
+        if name not in ours:
+            continue
+        if name not in theirs:
+            yield Finding(run.name, DIFFERS, f"{name} comes out of the record and is not in the bundle")
+        elif theirs[name].read_bytes() == ours[name].read_bytes() or _same_table(theirs[name], ours[name]):
+            same += 1
+        elif versions and theirs[name].suffix in PICTURES:
+            yield Finding(run.name, UNKNOWN, f"whether {name} is the same figure is unknown: {versions}")
+        else:
+            why = f" ({versions})" if versions else ""
+            yield Finding(run.name, DIFFERS, f"{name} is not what comes out of the record{why}")
+    yield Finding(run.name, SAME, f"{same} of {len(ours)} tables, figures and pages come out of the record again")
+    if rest := sorted(theirs.keys() - ours.keys()):
+        yield Finding(
+            run.name,
+            UNKNOWN,
+            f"whether {rest[0]} comes out of the record is unknown: the report of a run has no such file",
+        )
+
+
+def _derived(run: Path) -> dict[str, Path]:
+    paths = (path for path in run.rglob("*") if path.is_file())
+    named = {path.relative_to(run).as_posix(): path for path in paths}
+    return {name: path for name, path in named.items() if name.startswith(DERIVED)}
+
+
+def _same_table(one: Path, other: Path) -> bool:
+    """Return whether two Parquet files of other bytes have the same numbers."""
+    return one.suffix == ".parquet" and pd.read_parquet(one).equals(pd.read_parquet(other))

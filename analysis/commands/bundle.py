@@ -1,0 +1,65 @@
+"""The commands `run.py bundle` and `run.py verify`: runs as one sealed file, and the check of such a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.cli import Parser, add_option
+
+
+def bundle_parser() -> Parser:
+    """Return the options of `run.py bundle`."""
+    parser = Parser(
+        "bundle",
+        "Write runs with prompts, raw replies, tables and figures into one sealed zip: an RO-Crate with the SHA-256 of each file "
+        "(docs/bundles.md).",
+        "bundle runs/a --out a.zip --author 'A. Author' --license CC-BY-4.0",
+        cli.out("", "FILE", "the zip to write", required=True),
+    )
+    add_option(parser, "RUN", "folders of runs", Path, name="runs", nargs="+")
+    add_option(parser, "--author NAME", "the author of the runs, for the metadata", default="")
+    about = "the licence of the bundle: an SPDX name such as CC-BY-4.0, or an address (default: not stated)"
+    add_option(parser, "--license NAME", about, default="")
+    return parser
+
+
+def bundle(words: Sequence[str]) -> int:
+    """Run `run.py bundle RUN... --out FILE`."""
+    options = bundle_parser().parse_args(words)
+    from parley.analysis.bundles.bundle import write_bundle
+
+    found = write_bundle(options.runs, options.out, options.author, options.license)
+    if not options.license:
+        print("licence  not stated: without one others may not reuse the bundle; add --license, such as CC-BY-4.0")
+    print_paths(bundle=options.out, seal=found)
+    return 0
+
+
+def verify_parser() -> Parser:
+    """Return the options of `run.py verify`."""
+    parser = Parser(
+        "verify",
+        "Check a bundle (hashes, and whether tables and figures come out of the record again), a card.json, a table, or all "
+        "tables of a run, against the published schema. No model is called (docs/bundles.md).",
+        "verify a.zip\nverify runs/card/card.json\nverify runs/a",
+    )
+    add_option(parser, "FILE", "a bundle (.zip), a card.json, a table (.csv or .parquet), or the folder of a run", Path)
+    add_option(parser, "--seal HEX", "the seal that the author published; another bundle is refused", default="")
+    return parser
+
+
+def verify(words: Sequence[str]) -> int:
+    """Run `run.py verify FILE`."""
+    options = verify_parser().parse_args(words)
+    from parley.analysis.bundles.check import DIFFERS, check_bundle
+
+    findings = check_bundle(options.file, options.seal)
+    for finding in findings:
+        print(f"{finding.verdict:<8} {f'{finding.run}: ' if finding.run else ''}{finding.sentence}")
+    if differing := [finding for finding in findings if finding.verdict == DIFFERS]:
+        raise UserError(f"{options.file} does not hold what it shows: {differing[0].run}: {differing[0].sentence}")
+    return 0
