@@ -230,6 +230,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Analyse runs": {
         "report": ("analysis.commands.report", "write an HTML page about one or several runs"),
+        "sheet": ("analysis.commands.sheet", "fill in PIMMUR, TRAILS, ODD and RAT-RS from the folder of a run"),
         "bundle": ("analysis.commands.bundle", "write runs as one sealed file with prompts and raw replies"),
         "verify": ("analysis.commands.bundle", "check a bundle, a card.json or the tables of a run"),
         "show": ("analysis.commands.show", "print the prompts that an agent was sent, and its replies"),

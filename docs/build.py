@@ -22,6 +22,7 @@ from docs import api, pages  # noqa: E402
 
 BUILD = ROOT / "build"
 SOURCE, SITE, RUNS = BUILD / "docs-source", BUILD / "docs", BUILD / "docs-runs"
+SCHEMAS = sorted((ROOT / "analysis" / "schemas").glob("*.schema.json"))
 GENERATED = {
     "../CHANGELOG.md": "changelog.md",
     "../model/scenario.py": "fields.md",
@@ -29,6 +30,7 @@ GENERATED = {
     "../agents/languages/en/prompts": "prompts.md",
     "../__init__.py": "api.md",
     "first_steps.ipynb": "first_steps.md",
+    **{f"../analysis/schemas/{path.name}": path.name for path in SCHEMAS},
 }
 """Where a link leads in the repository, and on the site."""
 LOADING = {
@@ -64,6 +66,8 @@ def stage(folder: Path) -> None:
     shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     shutil.copy(ROOT / "docs" / "conf.py", folder)
     shutil.copy(ROOT / "CHANGELOG.md", folder / "changelog.md")
+    for path in SCHEMAS:
+        shutil.copy(path, folder)
     (folder / "scenarios").mkdir()
     (folder / "fields.md").write_text(pages.fields_page(), encoding="utf-8")
     (folder / "prompts.md").write_text(pages.prompts_page(), encoding="utf-8")

@@ -106,6 +106,12 @@ RULES = (
     Rule(r"^python -m parley\.training\.pocket\.evaluate", why=ORACLE, how="parse"),
     Rule(r"^python -m parley\.training", why=TORCH, how="parse"),
     Rule(
+        r"^run\.py (sheet|bundle|verify) ",
+        why="reads files of the user; tests/analysis/test_sheets.py, test_bundles.py and test_schemas.py have some",
+        how="parse",
+    ),
+    Rule(r"^python -m parley\.analysis\.schemas", why="writes files of the package", how="exists"),
+    Rule(
         r"^run\.py export-network ",
         why="needs a run of a network; tests/analysis/test_network_export.py has some",
         how="parse",

@@ -83,7 +83,7 @@ DEBATING = [
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
-    "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance",
+    "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance", "sheet", "bundle", "verify",
     "completion", "new", "check",
     "representatives train", "representatives grid", "representatives ballots",
 }  # fmt: skip

@@ -59,7 +59,7 @@ def describe_crate(
     root = {
         "@id": "./",
         "@type": "Dataset",
-        "conformsTo": [{"@id": PROCESS}],
+        "conformsTo": {"@id": PROCESS},
         "name": "; ".join(names),
         "description": (
             f"{len(runs)} run(s) of debates between LLM agents, with prompts, raw replies, records, tables and figures. "
@@ -84,7 +84,7 @@ def describe_crate(
         *people,
         *_licences(licence),
         _software(versions),
-        *[_run(run, files) for run in runs],
+        *[_run(run, files, author) for run in runs],
         *[_file(file) for file in files],
     ]
     return {"@context": CONTEXT, "@graph": graph}
@@ -117,20 +117,22 @@ def _action(run: CrateRun) -> str:
     return f"#run-{quote(run.folder)}"
 
 
-def _run(run: CrateRun, files: Sequence[CrateFile]) -> dict[str, Any]:
+def _run(run: CrateRun, files: Sequence[CrateFile], author: str) -> dict[str, Any]:
     own = [file.name for file in files if file.name.startswith(f"{run.folder}/")]
-    settings = [name for name in own if name.endswith("/experiment.json")]
+    settings = [name for name in own if name == f"{run.folder}/experiment.json"]
     return {
         "@id": _action(run),
         "@type": "CreateAction",
         "name": run.title,
         "description": run.command or "No command repeats this run; its record has every setting.",
         "instrument": {"@id": "#parley"},
-        "object": [{"@id": quote(name)} for name in settings],
+        **({"agent": {"@id": "#author"}} if author else {}),
+        **({"object": {"@id": quote(settings[0])}} if settings else {}),
         "result": [{"@id": quote(name)} for name in own if name not in settings],
         "startTime": run.started,
         "endTime": run.ended,
-        "actionStatus": {"@id": f"http://schema.org/{'Completed' if run.finished else 'Failed'}ActionStatus"},
+        "actionStatus": f"http://schema.org/{'Completed' if run.finished else 'Failed'}ActionStatus",
+        **({} if run.finished else {"error": "The run was stopped before its last round."}),
     }
 
 
@@ -157,6 +159,10 @@ def run_folders(crate: Mapping[str, Any]) -> list[str]:
     return [unquote(one.removeprefix("#run-")) for one in ids]
 
 
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def crate_fault(crate: Any) -> str:
     """Return what is missing for an RO-Crate with a Process Run Crate, as a phrase; "" if nothing is."""
     graph = crate.get("@graph") if isinstance(crate, dict) else None
@@ -174,7 +180,7 @@ def crate_fault(crate: Any) -> str:
     if parts != {one["@id"] for one in graph if one.get("@type") == "File"}:
         return "hasPart does not list the files"
     for action in (one for one in graph if one.get("@type") == "CreateAction"):
-        used = [action["instrument"], *action["object"], *action["result"]]
+        used = [one for name in ("instrument", "object", "result", "agent") for one in _listed(action.get(name, []))]
         if lost := [one["@id"] for one in used if one["@id"] not in by_id]:
             return f"{action['@id']} names {lost[0]}, which is not there"
     return ""

@@ -55,11 +55,28 @@ def verify_parser() -> Parser:
 def verify(words: Sequence[str]) -> int:
     """Run `run.py verify FILE`."""
     options = verify_parser().parse_args(words)
+    file: Path = options.file
+    if options.seal and file.suffix != ".zip":
+        raise UserError(f"--seal is for a bundle (.zip), not for {file}")
+    if file.suffix == ".zip":
+        return _verify_bundle(file, options.seal)
+    from parley.analysis.schemas.validation import check_card, check_folder, check_table
+
+    if not file.is_dir():
+        print(check_card(file) if file.suffix == ".json" else check_table(file))
+        return 0
+    card = file / "card.json"
+    print("\n".join([check_card(card)] if card.exists() else check_folder(file)))
+    return 0
+
+
+def _verify_bundle(file: Path, seal: str) -> int:
+    """Print what is found in a bundle. Errors: UserError where a file does not come out of the record."""
     from parley.analysis.bundles.check import DIFFERS, check_bundle
 
-    findings = check_bundle(options.file, options.seal)
+    findings = check_bundle(file, seal)
     for finding in findings:
         print(f"{finding.verdict:<8} {f'{finding.run}: ' if finding.run else ''}{finding.sentence}")
     if differing := [finding for finding in findings if finding.verdict == DIFFERS]:
-        raise UserError(f"{options.file} does not hold what it shows: {differing[0].run}: {differing[0].sentence}")
+        raise UserError(f"{file} does not hold what it shows: {differing[0].run}: {differing[0].sentence}")
     return 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from parley.analysis.run_report import write_report
 from parley.analysis.tables import Tables, load
 from parley.model.events import SCHEMA, Ended, Event, Header, Rated, Seated
 from parley.model.recorder import to_line
@@ -105,3 +107,12 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return folders[key]
 
     return run
+
+
+@pytest.fixture(scope="session")
+def reported(ran: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run folder with its report. Do not write into it: copy it."""
+    folder = tmp_path_factory.mktemp("reported") / "a run"
+    shutil.copytree(ran(repetitions=2, rounds=1), folder)
+    write_report(folder)
+    return folder

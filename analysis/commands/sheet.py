@@ -1,0 +1,41 @@
+"""The command `run.py sheet`: reporting standards filled in from the folder of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths
+from parley.model import cli
+from parley.model.cli import Parser, add_option
+
+
+def sheet_parser() -> Parser:
+    """Return the options of `run.py sheet`."""
+    parser = Parser(
+        "sheet",
+        "Fill in reporting standards from the folder of a run: each cell is evidence with its place, an answer of the author, or "
+        "not known (docs/sheets.md).",
+        "sheet runs/a\nsheet runs/a --form pimmur --answers answers.toml",
+        cli.out("RUN/sheets"),
+    )
+    add_option(parser, "RUN", "the folder of a run", Path)
+    about = "the form: pimmur, trails, odd, rat-rs, all, or a .toml file of your own"
+    add_option(parser, "--form NAME", about, default="all")
+    about = "a .toml file with the answers of the author, a table for each form (default: none)"
+    add_option(parser, "--answers FILE", about, Path)
+    return parser
+
+
+def sheet(words: Sequence[str]) -> int:
+    """Run `run.py sheet RUN`."""
+    options = sheet_parser().parse_args(words)
+    from parley.analysis.sheets.answers import read_answers
+    from parley.analysis.sheets.forms import load_forms
+    from parley.analysis.sheets.sheet import write_sheets
+
+    forms = load_forms(options.form)
+    author, answers = read_answers(options.answers, forms) if options.answers else ("", {})
+    for page in write_sheets(options.run, forms, answers, author, options.out):
+        print_paths(sheet=page)
+    return 0

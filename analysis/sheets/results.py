@@ -1,0 +1,114 @@
+"""Facts on the results of a run: ratings, missing replies, changes with intervals, comparison with people."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.findings import missing_ratings
+from parley.analysis.formatting import REFERENCE, count_phrase, format_estimate, format_number, seat_title
+from parley.analysis.metrics import drift
+from parley.analysis.sheets.facts import HEADER, Fact, SheetRun, fact
+from parley.llm.errors import UserError
+
+MOST = 6
+"""Up to this number of rows each is in a sheet."""
+
+
+@fact
+def survey(run: SheetRun) -> Fact | None:
+    """The survey question and its scale."""
+    if run.tables.attitudes.empty:
+        return None
+    try:
+        probe = load_topic(run.tables.topics[0]).probe(str(run.scenario["probe"]))
+    except UserError:
+        return None
+    text = (
+        f"Survey question: “{probe.question}”, from {probe.scale.low} to {probe.scale.high}, on an axis from 0 to 10."
+    )
+    return Fact(text, f"{HEADER}, scenario.probe; tables/attitudes.csv, attitude")
+
+
+@fact
+def start(run: SheetRun) -> Fact | None:
+    """The mean attitude of each party before the debates."""
+    rows = run.tables.attitudes
+    first = rows[(rows["round"] == 0) & rows["attitude"].notna() & (rows["group"] != REFERENCE)]
+    if first.empty:
+        return None
+    means = [
+        f"{seat_title(str(party), run.tables.names)} {format_number(mean)} (n = {n} ratings)"
+        for party, mean, n in first.groupby("party")["attitude"].agg(["mean", "size"]).itertuples()
+    ]
+    return Fact(
+        f"Mean attitude before the debates, 0 to 10: {'; '.join(means)}.", "tables/attitudes.csv, round 0, attitude"
+    )
+
+
+@fact
+def change(run: SheetRun) -> Fact:
+    """How far parties moved toward the Default, with intervals over rooms."""
+    place = "tables/drift.csv, drift, drift_low, drift_high"
+    rows = drift.compute(run.tables)
+    known = rows[rows["drift"].notna()] if len(rows) else rows
+    if known.empty:
+        return Fact(
+            "How far agents moved is unknown: no party has ratings from two surveys and a level to compare with.",
+            place,
+            known=False,
+        )
+    parts = [
+        f"{seat_title(str(row['party']), run.tables.names)} on {run.tables.title(str(row['topic']))} "
+        f"{format_estimate(row['drift'], row['drift_low'], row['drift_high'])} (n = {row['rooms']} rooms)"
+        for row in known.head(MOST).to_dict("records")
+    ]
+    more = f"; {len(known) - MOST} more rows" if len(known) > MOST else ""
+    few = f" Below {FEWEST} rooms there is no interval and no verdict." if known["drift_low"].isna().any() else ""
+    return Fact(f"Points moved toward the model's own opinion: {'; '.join(parts)}{more}.{few}", place)
+
+
+@fact
+def missing(run: SheetRun) -> Fact:
+    said, calls = run.tables.utterances, run.tables.calls
+    lost = int(said["text"].isna().sum())
+    failed = int(calls["failure"].notna().sum())
+    text = f"{missing_ratings(run.tables)} {lost} of {len(said):,} lines are missing; {failed} of {len(calls):,} calls failed."
+    return Fact(text, "tables/attitudes.csv, utterances.csv, reason; tables/calls.csv, failure")
+
+
+@fact
+def finished(run: SheetRun) -> Fact:
+    if run.tables.finished:
+        return Fact("The run is finished.", "record.jsonl, last line")
+    return Fact("The run is unfinished: it was stopped before its last round.", "record.partial.jsonl")
+
+
+@fact
+def expected_answers(run: SheetRun) -> Fact | None:
+    """How ratings were read."""
+    ways = run.tables.attitudes["how"].value_counts()
+    if ways.empty:
+        return None
+    return Fact(
+        f"How ratings were read: {'; '.join(f'{way}: {count:,}' for way, count in ways.items())}.",
+        "tables/attitudes.csv, how",
+    )
+
+
+@fact
+def human_data(run: SheetRun) -> Fact | None:
+    """Whether the run was compared with data of people."""
+    path = run.folder / "human" / "human.csv"
+    if not path.exists():
+        return None
+    return Fact(
+        f"The run was compared with data of people ({count_phrase(len(pd.read_csv(path)), 'row')}).", "human/human.csv"
+    )
+
+
+@fact
+def stochastic(run: SheetRun) -> Fact:
+    rooms = run.tables.agents.loc[run.tables.agents["group"] != REFERENCE, "room"].nunique()
+    return Fact(f"Intervals are over {count_phrase(rooms, 'room')}, not over agents.", "tables/drift.csv, rooms")

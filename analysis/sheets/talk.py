@@ -1,0 +1,103 @@
+"""Facts on what agents were sent and what they say. Prompts are derived from record and journal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from parley.analysis.formatting import count_phrase, strip_controls
+from parley.analysis.sheets.facts import Fact, SheetRun, fact
+from parley.llm.request import Request
+from parley.model.sent_requests import Exchange
+
+HINTS = re.compile(
+    r"\b(experiment\w*|hypothes\w+|simulat\w+|stud(?:y|ies|ie|ien)\b|research\w*|forschung\w*|versuch\b|étude\b|estudio\b)",
+    re.I,
+)
+"""Words of a prompt that tell an agent that it is studied, in English, German, French and Spanish."""
+QUOTED = 160
+MOST = 500
+"""Up to this number of prompts is searched for earlier lines, evenly over the run."""
+PLACE = "record.jsonl and journal.sqlite (run.py show)"
+SPEECH = "speech"
+
+
+@fact
+def talk(run: SheetRun) -> Fact | None:
+    """How many lines agents said, and how many another agent could hear."""
+    said = run.tables.utterances
+    if said.empty:
+        return None
+    missing = int(said["text"].isna().sum())
+    rooms = run.tables.agents.groupby("room")["agent"].nunique()
+    alone = int((said["room"].map(rooms) < 2).sum())
+    text = f"{count_phrase(len(said), 'line')}, {missing} of them missing; {alone} said in a room with no other agent."
+    return Fact(text, "tables/utterances.csv, text, reason")
+
+
+@fact
+def heard(run: SheetRun) -> Fact | None:
+    """Lines that agents of a network heard."""
+    rows = run.tables.heard
+    if rows.empty:
+        return None
+    mean = len(rows) / max(run.tables.utterances["iteration"].count(), 1)
+    return Fact(f"A line was heard by {mean:.1f} agents on average ({len(rows):,} times in all).", "tables/heard.csv")
+
+
+@fact
+def remembered(run: SheetRun) -> Fact:
+    """In how many prompts for a line an earlier line of another agent of the room appears; and, as a control, of another room."""
+    if isinstance(run.prompts, str):
+        return Fact(f"Whether prompts hold earlier lines is unknown: {run.prompts}.", PLACE, known=False)
+    asked = [one for one in run.prompts if one.call.purpose == SPEECH and one.call.round > 1]
+    if not asked:
+        why = "no line was asked for after round 1"
+        return Fact(f"Whether prompts hold earlier lines is unknown: {why}.", PLACE, known=False)
+    said = run.tables.utterances.dropna(subset=["text"])
+    lines = {key: list(rows[["agent", "round", "text"]].itertuples(index=False)) for key, rows in said.groupby("room")}
+    after = dict(zip(lines, [*list(lines)[1:], *list(lines)[:1]], strict=True))
+    looked = asked[:: -(-len(asked) // MOST)]
+    own = sum(_holds(one, lines.get(one.call.room, ())) for one in looked)
+    what = "Prompts for a line after round 1 that hold an earlier line of another agent word for word"
+    text = f"{what}: {own:,} of {len(looked):,}"
+    if len(lines) < 2:
+        return Fact(f"{text} (with one room there is no control).", PLACE)
+    other = sum(_holds(one, lines.get(after.get(one.call.room, ""), ())) for one in looked)
+    return Fact(f"{text}; as a control, an earlier line of another room: {other:,}.", PLACE)
+
+
+def _holds(one: Exchange, lines: Sequence[Any]) -> bool:
+    """Return whether a prompt holds a line that another agent said in the round before."""
+    text, now = _text(one.request), one.call.round
+    return any(row.text in text for row in lines if row.agent != one.call.agent and row.round == now - 1)
+
+
+@fact
+def hints(run: SheetRun) -> Fact:
+    """How many prompts say that agents are studied."""
+    if isinstance(run.prompts, str):
+        return Fact(f"Whether prompts say that agents are studied is unknown: {run.prompts}.", PLACE, known=False)
+    found = [match[0].lower() for one in run.prompts if (match := HINTS.search(_text(one.request)))]
+    words = f" ({', '.join(sorted(set(found)))})" if found else ""
+    text = (
+        f"Prompts with a word such as experiment, study or hypothesis: {len(found):,} of {len(run.prompts):,}{words}."
+    )
+    return Fact(text, PLACE)
+
+
+@fact
+def example(run: SheetRun) -> Fact | None:
+    """The end of the first prompt for a line."""
+    if isinstance(run.prompts, str):
+        return None
+    asked = [one for one in run.prompts if one.call.purpose == SPEECH]
+    if not asked:
+        return None
+    text = strip_controls(_text(asked[0].request))
+    return Fact(f"The first prompt for a line ends: “…{text[-QUOTED:]}”", PLACE)
+
+
+def _text(request: Request | None) -> str:
+    return "\n".join(message.content for message in request.messages) if request else ""

@@ -1,0 +1,128 @@
+"""A sheet holds evidence with its place, or says that something is not known; answers of the author are never evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from parley.analysis.sheets.answers import read_answers
+from parley.analysis.sheets.facts import FACTS, SheetRun
+from parley.analysis.sheets.forms import form_names, load_form, load_forms
+from parley.analysis.sheets.sheet import AUTHOR, UNKNOWN, fill_form, write_sheets
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Request
+from parley.model.events import Event
+from parley.model.scenario import load_preset
+from parley.model.scenario_run import RunSpec, run_scenario
+
+HOSTILE = "<script>alert(1)</script> | x | [a](http://evil) experiment"
+
+
+def test_every_item_is_evidence_or_not_known(ran: Callable[..., Path]) -> None:
+    """Each form names facts that exist, each fact is in a form, each cell has a place, and what only the author knows is open."""
+    run, used = SheetRun(ran()), set()
+    assert form_names() == ["odd", "pimmur", "rat-rs", "trails"]
+    for form in load_forms("all"):
+        cells = fill_form(form, run, {})
+        used |= {name for item in form.items for name in item.facts}
+        assert {cell.item.key for cell in cells} == {item.key for item in form.items}
+        assert all(cell.place and cell.text for cell in cells)
+        assert {cell.item.key for cell in cells if cell.kind == UNKNOWN} >= {
+            one.key for one in form.items if one.author_only
+        }
+    assert used == set(FACTS)
+
+
+def test_facts_are_those_of_the_record(ran: Callable[..., Path]) -> None:
+    """Hand-counted: 3 rooms of two, 2 rounds: 12 lines. After round 1 each prompt holds the partner's line, and no other room's.
+
+    Three Defaults are surveyed outside of the rooms.
+    """
+    run = SheetRun(ran())
+    text = {name: found.text for name, function in FACTS.items() if (found := function(run))}
+    assert text["talk"].startswith("12 lines, 0 of them missing; 0 said in a room with no other agent")
+    assert "9 agents with 9 different personas of 3 kinds (default, democrat, republican)" in text["people"]
+    assert "word for word: 6 of 6; as a control, an earlier line of another room: 0." in text["remembered"]
+    assert text["hints"].startswith("Prompts with a word such as experiment, study or hypothesis: 0 of ")
+    assert "human_data" not in text
+    assert "no interval and no verdict" in text["change"] or "unknown" in text["change"]
+
+
+def test_text_of_a_model_is_escaped_and_hints_are_found(tmp_path: Path) -> None:
+    """A line of a model that is markup stays text in both files; a prompt that says `experiment` is counted."""
+
+    def speak(request: Request) -> str:
+        return request.answers[0] if request.answers else HOSTILE
+
+    scenario = load_preset("two_way").with_settings(
+        {"repetitions": 1, "topics": "racism", "rounds": 2, "llm": "oracle"}
+    )
+    run_scenario(RunSpec(scenario, tmp_path / "r", ()), backend=Fake(speak))
+    pages = write_sheets(tmp_path / "r", load_forms("pimmur"), {("pimmur", "realism"): HOSTILE}, HOSTILE)
+    html, markdown = pages[0].read_text(encoding="utf-8"), pages[0].with_suffix(".md").read_text(encoding="utf-8")
+    assert "<script" not in html
+    assert "<script" not in markdown
+    assert "evil" in html
+    assert 'href="http' not in html
+    hints = re.search(r"hypothesis: (\d+) of", markdown)
+    assert hints
+    assert int(hints[1]) > 0
+    assert "(with one room there is no control)" in markdown
+
+
+def test_answers_of_the_author_are_the_authors(ran: Callable[..., Path], tmp_path: Path) -> None:
+    """An answer fills an open item, and is shown as the author's; unknown keys are refused in one line."""
+    forms, path = load_forms("pimmur"), tmp_path / "answers.toml"
+    path.write_text('author = "A. Author"\n[pimmur]\nrealism = "We compare with a panel."\n[odd]\nnothing = "x"\n')
+    author, answers = read_answers(path, forms)
+    assert author == "A. Author"
+    cells = fill_form(forms[0], SheetRun(ran()), answers)
+    assert [cell.kind for cell in cells if cell.item.key == "realism"] == [AUTHOR]
+    for text in ('[pimmur]\nrealisms = "x"', "[pimmur]\nrealism = 1", "pimmur = 1", "author = 1", "["):
+        path.write_text(text)
+        with pytest.raises(UserError) as error:
+            read_answers(path, forms)
+        assert "\n" not in str(error.value)
+
+
+def test_a_form_is_one_file(tmp_path: Path) -> None:
+    """A form of the user is read by its path; faults are named in one line."""
+    path = tmp_path / "mine.toml"
+    item = '[[items]]\nkey = "a"\nsection = "S"\nasks = "Q?"\nsays = "x"\nfacts = ["size"]\n'
+    good = f'title = "T"\nsource = "S"\nabout = "A."\n{item}'
+    path.write_text(good)
+    assert load_forms(str(path))[0].items[0].facts == ("size",)
+    for text in (
+        good.replace("size", "sizes"),
+        good.replace("key", "kay"),
+        good + item,
+        'title = "T"',
+    ):
+        path.write_text(text)
+        with pytest.raises(UserError) as error:
+            load_form(path)
+        assert "\n" not in str(error.value)
+    with pytest.raises(UserError, match="pimmur"):
+        load_forms("pimur")
+
+
+def test_runs_without_ratings_prompts_or_results(
+    record: Callable[..., Path], header: Callable[..., Event], tmp_path: Path
+) -> None:
+    """A run without replies says `unknown`, never zero; an empty record is refused."""
+    folder = record([header()])
+    run = SheetRun(folder)
+    for form in load_forms("all"):
+        fill_form(form, run, {})
+    text = {name: found for name, function in FACTS.items() if (found := function(run))}
+    assert not text["change"].known
+    assert not text["remembered"].known
+    assert "survey" not in text
+    assert "unfinished" in text["finished"].text
+    record([])
+    with pytest.raises(UserError, match="no results yet"):
+        SheetRun(folder)
