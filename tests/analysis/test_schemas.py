@@ -118,10 +118,10 @@ def test_a_card_fits_and_mutations_do_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("preset", ["platform", "trust_game", "consensus"])
+@pytest.mark.parametrize("preset", ["network", "trust_game"])
 def test_the_tables_of_every_kind_of_run_fit(small: Callable[..., Scenario], tmp_path: Path, preset: str) -> None:
-    """Platforms, games and deliberations have tables of their own, and these come out of their records."""
-    sized = {"size": 16} if preset == "platform" else {}
+    """Networks and games have tables of their own, and these come out of their records."""
+    sized = {"size": 16} if preset == "network" else {}
     own = {"episodes": 1, "topics": ()} if preset == "consensus" else {}
     run = tmp_path / "r"
     run_scenario(RunSpec(small(preset, repetitions=1, **sized, **own), run))
