@@ -1,0 +1,139 @@
+"""A claim as a TOML file: two arms, the outcome that they are compared by, the direction, and the population."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from parley.agents.datafiles import build_from_table, read_toml, require_section
+from parley.agents.society import US
+from parley.analysis.claims.outcomes import Outcome, find_outcome
+from parley.llm.backends import check_spec
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.typed import as_hint
+from parley.model.scenario import Scenario, load_preset, parse_settings
+from parley.model.validation import check_topics, topics_to_know
+
+Direction = Literal["greater", "less", "equivalent"]
+RESERVED = ("seed", "repetitions", "llm", "llms", "topics", "personas", "society")
+"""Fields that a claim does not set in its arms: they are its population, or the size of the run."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The settings of the two arms, as in --set; the effect is first minus second."""
+
+    first: tuple[str, ...] = ()
+    second: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Population:
+    """Sets of personas, topics, models and societies of which the claim speaks. Each list is a sample."""
+
+    topics: tuple[str, ...]
+    models: tuple[str, ...]
+    personas: tuple[str, ...]
+    societies: tuple[str, ...] = (US,)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim (docs/claims.md); `load_claim` reads and checks it.
+
+    claim: a sentence. settings: of both arms. outcome: a metric or a column of a table (outcomes.py). expected: the direction of
+    first minus second. smallest: the smallest effect of interest, in points of the outcome; with `equivalent`, the bound.
+    """
+
+    claim: str
+    scenario: str
+    settings: tuple[str, ...]
+    outcome: str
+    expected: Direction
+    smallest: float
+    contrast: Contrast
+    population: Population
+
+    @cached_property
+    def measure(self) -> Outcome:
+        """The outcome as a measure of a room."""
+        return find_outcome(self.outcome)
+
+    def arms(self, settings: Mapping[str, Any]) -> tuple[Scenario, Scenario]:
+        """Return the scenarios of both arms with the same further settings (also the seed). Errors: UserError."""
+        first, second = (
+            load_preset(self.scenario, {**parse_settings(self.settings), **settings, **parse_settings(own)})
+            for own in (self.contrast.first, self.contrast.second)
+        )
+        return first, second
+
+    def base_settings(self) -> dict[str, Any]:
+        """Return the settings of the first model, set of personas and society of the population, with all topics."""
+        people = self.population
+        return {
+            "llm": people.models[0],
+            "personas": people.personas[0],
+            "society": people.societies[0],
+            "topics": people.topics,
+        }
+
+    def favours(self, effect: float) -> bool:
+        """Return whether an effect is as expected: on the right side of 0, or within the bound.
+
+        >>> Claim("", "", (), "", "less", 1.0, Contrast(), Population((), (), ())).favours(-0.5)
+        True
+        """
+        if self.expected == "equivalent":
+            return abs(effect) < self.smallest
+        return effect > 0 if self.expected == "greater" else effect < 0
+
+
+def load_claim(path: Path) -> Claim:
+    """Read and check a claim. Errors: UserError that names the file and the key."""
+    values, where = read_toml(path), path.name
+    parts: dict[str, Any] = {}
+    for key, kind in (("contrast", Contrast), ("population", Population)):
+        if key not in values:
+            raise UserError(f"{where} lacks [{key}] (docs/claims.md)")
+        parts[key] = build_from_table(kind, require_section(values, key, where), f"[{key}] of {where}")
+    plain = {"settings": [], **values, **parts}
+    known = [field.name for field in fields(Claim)]
+    for key in plain:
+        if key not in known:
+            raise unknown_name(f"key in {where}", key, known)
+    if plain.get("expected", "greater") not in get_args(Direction):
+        raise unknown_name(f"value of expected in {where}", str(plain["expected"]), get_args(Direction))
+    if "smallest" in plain:
+        plain["smallest"] = as_hint(f"smallest in {where}", plain["smallest"], float, written=False)
+    claim = build_from_table(Claim, plain, where)
+    _check(claim, where)
+    return claim
+
+
+def _check(claim: Claim, where: str) -> None:
+    """Errors: UserError where the parts of a claim do not fit."""
+    if not claim.claim.strip():
+        raise UserError(f"claim in {where} must be one sentence, such as claim = 'Agents of one party agree more.'")
+    if claim.smallest <= 0:
+        raise UserError(f"smallest in {where} must be above 0: the smallest effect of interest, such as smallest = 0.5")
+    for key in ("topics", "models", "personas", "societies"):
+        names = getattr(claim.population, key)
+        if not names or len(set(names)) < len(names):
+            raise UserError(f"{key} in [population] of {where} must name at least one, each once")
+    entries = {"settings": claim.settings, "first": claim.contrast.first, "second": claim.contrast.second}
+    for key, pairs in entries.items():
+        if taken := sorted(set(parse_settings(pairs)) & set(RESERVED)):
+            raise UserError(f"{key} in {where} sets {taken[0]}: name it in [population], or leave it to the command")
+    try:
+        claim.measure  # noqa: B018  an unknown outcome is refused here
+        arms = claim.arms(claim.base_settings())
+        for spec in claim.population.models:
+            check_spec(spec)
+            check_topics(spec, topics_to_know(arms[0]))
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from error
+    if arms[0].digest() == arms[1].digest():
+        raise UserError(f"[contrast] of {where} gives two equal arms: first and second must differ")
