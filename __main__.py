@@ -238,6 +238,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "fit-law": ("analysis.commands.fit_law", "find the law of opinion change that predicts a run best"),
         "judge": ("analysis.commands.judge", "let a model score every statement of a run"),
         "analyse": ("analysis.commands.analyse", "compare conditions in a table of scores"),
+        "claim": ("analysis.commands.claim", "check a claim over many settings that mean the same"),
         "control": ("analysis.commands.control", "check that a run shows what its scenario fixes"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
         "mixed": (

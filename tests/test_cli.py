@@ -51,6 +51,7 @@ ASKING = {
     "bets": SMALL,
     "truthfulness": "runs/statements.csv --crowd 4",
     "conjoint": "candidates --respondents 6",
+    "claim": "runs/claim.toml --workers 1",
     "choose-side": "--topic racism --respondents 6",
     "correct": "--judge oracle",
     "distributions": "planted --questions 2",
@@ -76,6 +77,16 @@ ASKING = {
     "representatives substitute": "runs/groups --repetitions 1",
 }
 """Every command that asks a model, with the least that it needs beside the shared options."""
+CLAIM = """
+claim = "Agents of one party agree more."
+scenario = "two_way"
+settings = ["rounds=1", "listing=given", "memory=whole", "survey=ends", "temperature=1", "probe=attitude", "reminder=false"]
+outcome = "polarisation"
+expected = "less"
+smallest = 1
+contrast.first = ["environment=groups"]
+population = { topics = ["racism"], models = ["oracle"], personas = ["simple"] }
+"""
 DEBATING = [
     name
     for name, given in ASKING.items()
@@ -230,9 +241,10 @@ def test_a_mistake_is_one_line(
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs, a file of statements and deep personas that commands take."""
+    """Runs, a file of statements, a claim and deep personas that commands take."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "statements.csv").write_text("statement,speaker\nIt rains.,Ann\nIt snows.,\n", encoding="utf-8")
+    (folder / "claim.toml").write_text(CLAIM, encoding="utf-8")
     small = "--llm oracle --repetitions 1"
     for line in (
         f"--scenario two_way {small} --topic racism --rounds 2 --out {folder}/talk",

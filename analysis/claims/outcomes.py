@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -22,10 +23,12 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "outcomes": ("points",),
 }
 """Tables of which a column can be an outcome; of `probes`, the name of a further question."""
-LAST = frozenset({"attitudes", "probes"})
-"""Tables of which only the ratings after the last round count."""
+ALL_ROUNDS = frozenset({"moves", "outcomes"})
+"""Tables of which all rounds count; of others only the last one."""
 COUNTS = frozenset({"rooms", "reason"})
-ROOMS = ["topic", "repetition", "group", "room", "value", "reason"]
+ROOMS = ["topic", "repetition", "group", "room", "people", "value", "reason"]
+PLUS = "+"
+"""Between the personas of a room."""
 NO_VALUE = "no number in this room"
 
 
@@ -45,46 +48,65 @@ class Outcome:
     source: str
     column: str
 
+    @property
+    def label(self) -> str:
+        """Its name with the column."""
+        return f"{self.source}.{self.column}"
+
     def measure(self, tables: Tables) -> pd.DataFrame:
         """Return a row per debating room with the columns ROOMS.
 
-        value: after the last round, the mean over the rows of the room (of a metric by party, over parties). It is NaN, with the
-        reason, where one of these rows has no number: a mean of the rest would be of other agents.
+        people: the personas of the room (`us/enhanced democrat 003+...`). value: after the last round, the mean over the rows of
+        the room (of a metric by party, over parties). It is NaN, with the reason, where one of these rows has no number: a mean
+        of the rest would be of other agents.
         """
-        estimates = rating_value(tables)
-        measured = [(*key, *self._value(_only(estimates, key), key)) for key in room_keys(tables)]
-        return pd.DataFrame(measured, columns=ROOMS).astype({"value": "float64"})
+        estimates, people = rating_value(tables), _people(tables)
+        rows = []
+        for _, keys in groupby(sorted(room_keys(tables), key=_repetition), _repetition):
+            of_repetition = list(keys)  # one room for each topic and group, so a row of a metric is of one room
+            values = self._rows(_only(estimates, {key.room for key in of_repetition}))
+            rows += [(*key, people[key.room], *_value(values, key)) for key in of_repetition]
+        return pd.DataFrame(rows, columns=ROOMS).astype({"value": "float64"})
 
-    def _value(self, tables: Tables, key: RoomKey) -> tuple[float, str]:
-        rows = self._table_rows(tables) if self.source in COLUMNS else self._metric_rows(tables, key)
-        values = rows["value"].to_numpy(dtype=float)
-        if not len(values):
-            return np.nan, NO_VALUE
-        if np.isnan(values).any():
-            reasons = rows.loc[np.isnan(values), "reason"].dropna().astype(str)
-            return np.nan, next(iter(reasons), NO_VALUE)
-        return float(values.mean()), ""
+    def _rows(self, tables: Tables) -> pd.DataFrame:
+        """Return what is measured in rooms of different topics or groups: topic, group, value, reason; after the last round."""
+        rows = self._table_rows(tables) if self.source in COLUMNS else self._metric_rows(tables)
+        if "round" in rows and len(rows) and self.source not in ALL_ROUNDS:
+            rows = rows[rows["round"] == rows.groupby(["topic", "group"])["round"].transform("max")]
+        column = "rating" if self.source == "probes" else self.column
+        return rows[["topic", "group"]].assign(value=rows[column], reason=rows.get("reason"))
 
     def _table_rows(self, tables: Tables) -> pd.DataFrame:
-        """Return the rows of a table as value and reason, of debating agents."""
+        """Return the rows of a table, of debating agents."""
         rows: pd.DataFrame = getattr(tables, self.source)
-        rows = rows[rows["group"] != REFERENCE] if "group" in rows else rows
-        if self.source == "probes":
-            rows = rows[rows["probe"] == self.column]
-        if self.source in LAST:
-            rows = rows[rows["round"] == rows["round"].max()]
-        column = "rating" if self.source == "probes" else self.column
-        return pd.DataFrame({"value": rows[column], "reason": rows.get("reason")})
+        if "group" not in rows:
+            rows = rows.merge(tables.agents[["room", "agent", "topic", "group"]], on=["room", "agent"])
+        rows = rows[rows["group"] != REFERENCE]
+        return rows[rows["probe"] == self.column] if self.source == "probes" else rows
 
-    def _metric_rows(self, tables: Tables, key: RoomKey) -> pd.DataFrame:
-        """Return the rows of a metric for one room, after the last round, as value and reason."""
+    def _metric_rows(self, tables: Tables) -> pd.DataFrame:
+        """Return the rows of a metric. Errors: UserError where the runs lack the table that it needs."""
         metric = METRICS.find(self.source)
         if not applies(metric, tables):
             raise UserError(f"outcome {self.source} needs {metric.NEEDS}, and the runs of this claim have none")
-        rows = metric.compute(tables)
-        rows = rows[rows["group"] == key.group] if "group" in rows else rows
-        rows = rows[rows["round"] == rows["round"].max()] if "round" in rows and len(rows) else rows
-        return pd.DataFrame({"value": rows[self.column], "reason": rows.get("reason")})
+        rows: pd.DataFrame = metric.compute(tables)
+        return rows
+
+
+def _value(rows: pd.DataFrame, key: RoomKey) -> tuple[float, str]:
+    """Return the value of a room, or NaN and the reason."""
+    rows = rows[(rows["topic"] == key.topic) & (rows["group"] == key.group)]
+    values = rows["value"].to_numpy(dtype=float)
+    if not len(values):
+        return np.nan, NO_VALUE
+    if np.isnan(values).any():
+        reasons = rows.loc[np.isnan(values), "reason"].dropna().astype(str)
+        return np.nan, next(iter(reasons), NO_VALUE)
+    return float(values.mean()), ""
+
+
+def _repetition(key: RoomKey) -> int:
+    return key.repetition
 
 
 def room_keys(tables: Tables) -> Iterator[RoomKey]:
@@ -94,16 +116,22 @@ def room_keys(tables: Tables) -> Iterator[RoomKey]:
         yield RoomKey(str(keys.topic), int(keys.repetition), str(keys.group), str(keys.room))
 
 
-def _only(tables: Tables, key: RoomKey) -> Tables:
-    """Return the tables of one room, with the agents of its topic that do not debate."""
+def _people(tables: Tables) -> dict[str, str]:
+    """Return the personas of each room with their set, sorted, each once."""
+    agents, scenario = tables.agents, tables.header.scenario
+    people = f"{scenario['society']}/{scenario['personas']} " + agents["party"] + " " + agents["persona"]
+    return {str(room): PLUS.join(sorted(set(part))) for room, part in people.groupby(agents["room"], sort=False)}
+
+
+def _only(tables: Tables, rooms: Collection[str]) -> Tables:
+    """Return the tables of some rooms, with the agents that do not debate."""
     agents = tables.agents
-    beside = agents[(agents["group"] == REFERENCE) & (agents["topic"] == key.topic)]
-    rooms = {key.room, *beside["room"]}
+    kept = {*rooms, *agents.loc[agents["group"] == REFERENCE, "room"]}
     frames = {field.name: getattr(tables, field.name) for field in fields(tables)}
     parts = {
-        name: frame[frame["room"].isin(rooms)]
+        name: frame[frame["room"].isin(kept)]
         for name, frame in frames.items()
-        if isinstance(frame, pd.DataFrame) and "room" in frame
+        if isinstance(frame, pd.DataFrame) and "room" in frame and len(frame)
     }
     return replace(tables, **parts)
 

@@ -8,10 +8,11 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.runs import results_folder
 from parley.llm.errors import UserError
@@ -59,6 +60,12 @@ def sweep_parser() -> Parser:
     add_option(
         parser, "--seeds FIRST:END", "random seeds to run: 0:20 for 0 to 19, or a list such as 3,5,8 (default: 0:10)"
     )
+    add_workers(parser)
+    return parser
+
+
+def add_workers(parser: Parser) -> None:
+    """Add the options that say where cells are run."""
     add_option(
         parser, "--workers N", "number of cells to run at the same time (default: the number of cores)", positive
     )
@@ -67,7 +74,6 @@ def sweep_parser() -> Parser:
         "--ray ADDRESS",
         "run on a Ray cluster: HOST:PORT, auto to find one, or local to start one here (default: no Ray)",
     )
-    return parser
 
 
 def sweep(words: Sequence[str]) -> int:
@@ -187,9 +193,47 @@ def _run_cells(
     options: argparse.Namespace, cells: Sequence[SweepCell], given: tuple[str, ...], out: Path, command: str, say: Say
 ) -> None:
     """Run the cells and write the report."""
-    from parley.analysis.formatting import count_phrase
     from parley.analysis.sweep.report import write
     from parley.analysis.sweep.tables import measure_cell
+
+    done = measure_cells(options, cells, given, out, measure_cell, say)
+    say(f"summary  {write(out, cells, done.measured, done.stopped, command)}\ntable    {out / 'cells.csv'}")
+    done.check()
+
+
+@dataclass(frozen=True)
+class MeasuredCells:
+    """What was measured of each cell, and why other cells are unfinished, by the place of the cell.
+
+    unread: the reason of the last cell, if several cells in a row had no readable answer.
+    """
+
+    cells: int
+    measured: dict[int, Any]
+    stopped: dict[int, str]
+    unread: str | None = None
+
+    def check(self) -> None:
+        """Errors: UserError if a cell is unfinished."""
+        from parley.analysis.formatting import count_phrase
+
+        if self.unread:
+            why = f"{UNREADABLE} cells in a row had no readable answer, so the sweep stopped"
+            raise UserError(f"{why}: {self.unread}; repeat the command to continue")
+        if self.stopped:
+            unfinished = f"{count_phrase(len(self.stopped), 'cell')} of {self.cells} unfinished"
+            raise UserError(f"{unfinished}: {self.stopped[min(self.stopped)]}; repeat the command to continue")
+
+
+def measure_cells(
+    options: argparse.Namespace,
+    cells: Sequence[SweepCell],
+    given: tuple[str, ...],
+    out: Path,
+    measure: Callable[[Path], Any],
+    say: Say,
+) -> MeasuredCells:
+    """Run all cells within the limits of the options, each in its run folder in `out`, and measure each run folder."""
     from parley.model.missing_replies import MissingTally
     from parley.model.sweep.cell_runner import SweepJob
     from parley.model.sweep.runner import run_cells
@@ -202,7 +246,7 @@ def _run_cells(
     measured, stopped, asked, unreadable, tally = {}, {}, 0, 0, MissingTally()
     began = time.monotonic()
     with _Bar(cells) as bar:
-        for place, result in run_cells(jobs, measure_cell, workers, budget, options.ray, bar.calls, bar.say):
+        for place, result in run_cells(jobs, measure, workers, budget, options.ray, bar.calls, bar.say):
             bar.cell(place, result)
             asked += result.asked
             tally.add(result.tally or MissingTally())
@@ -220,13 +264,7 @@ def _run_cells(
     say(f"cells    {len(measured)} of {len(cells)} are finished; {asked:,} calls asked in {seconds:.1f} s")
     if tally.line:
         say(tally.line)
-    say(f"summary  {write(out, cells, measured, stopped, command)}\ntable    {out / 'cells.csv'}")
-    if last:
-        why = f"{UNREADABLE} cells in a row had no readable answer, so the sweep stopped"
-        raise UserError(f"{why}: {last}; repeat the command to continue")
-    if stopped:
-        unfinished = f"{count_phrase(len(stopped), 'cell')} of {len(cells)} unfinished"
-        raise UserError(f"{unfinished}: {stopped[min(stopped)]}; repeat the command to continue")
+    return MeasuredCells(len(cells), measured, stopped, last)
 
 
 def _cores() -> int:

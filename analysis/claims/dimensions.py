@@ -1,0 +1,124 @@
+"""What a multiverse varies: settings that leave the meaning of a claim as it is, and the samples that it is drawn from.
+
+A new dimension is one more entry of `DIMENSIONS`. A level that the scenario refuses is left out. A dimension is left out with
+fewer than two levels, where the claim sets its field, and where the scenario has a setting that is none of its levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from parley.analysis.claims.claim import Claim
+from parley.llm.backends import identity_spec
+from parley.llm.errors import UserError
+from parley.llm.typed import as_option
+from parley.model.scenario import Scenario
+from parley.model.scenario_blocks import FIELD_BLOCKS
+
+Settings = Mapping[str, Any]
+POPULATION = "population"
+"""The family of the dimensions that are samples of what the claim speaks of; all others are settings that mean the same."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A way in which specifications differ.
+
+    name: as in reports. family: the part of the variance that it counts to. settings: by level, the fields that it sets.
+    """
+
+    name: str
+    family: str
+    settings: Mapping[str, Settings]
+
+    @property
+    def levels(self) -> list[str]:
+        return list(self.settings)
+
+    @property
+    def fields(self) -> set[str]:
+        """The fields of a scenario that it sets."""
+        return {name for level in self.settings.values() for name in level}
+
+    @property
+    def meant(self) -> bool:
+        """Whether its levels are meant to say the same, so that a claim should not depend on them."""
+        return self.family != POPULATION
+
+
+def field(name: str, *values: str) -> dict[str, Settings]:
+    """Return one level for each value of a field of a scenario.
+
+    >>> field("frame", "debate")
+    {'debate': {'frame': 'debate'}}
+    """
+    return {value: {name: value} for value in values}
+
+
+MEANT: tuple[Dimension, ...] = (
+    Dimension("word for the event", "wording", field("frame", "debate", "conversation")),
+    Dimension(
+        "persona repeated", "format", {"once": {"reminder": "false"}, "before every reply": {"reminder": "true"}}
+    ),
+    Dimension("who opens", "order", field("order", "random_first", "random_second")),
+    Dimension("order of answers", "order", field("listing", "given", "reversed")),
+    Dimension("scale", "scale", field("probe", "attitude", "attitude_reversed", "attitude_1_7", "attitude_0_100")),
+    Dimension("memory", "memory", field("memory", "whole", "retrieve:8")),
+    Dimension("survey", "frame of the survey", field("survey", "rounds", "ends")),
+    Dimension("temperature", "sampling", field("temperature", "1.0", "0.7")),
+)
+"""Settings that leave the meaning of a claim as it is."""
+Make = Callable[[Claim], Dimension]
+DRAWN: tuple[Make, ...] = (
+    lambda claim: Dimension("set of personas", POPULATION, field("personas", *claim.population.personas)),
+    lambda claim: Dimension("society", POPULATION, field("society", *claim.population.societies)),
+    lambda claim: Dimension("model", POPULATION, {identity_spec(one): {"llm": one} for one in claim.population.models}),
+)
+"""Samples of what the claim speaks of. Topics, and the people of a repetition, are in every specification."""
+
+
+def claim_dimensions(claim: Claim) -> tuple[list[Dimension], dict[str, str]]:
+    """Return the dimensions with two levels or more that fit a claim, and why each other one, or a level of it, is left out."""
+    fixed = {
+        pair.partition("=")[0].strip() for pair in (*claim.settings, *claim.contrast.first, *claim.contrast.second)
+    }
+    kept: list[Dimension] = []
+    left: dict[str, str] = {}
+    for dimension in (*MEANT, *(make(claim) for make in DRAWN)):
+        refused = {level: refusal(claim, settings) for level, settings in dimension.settings.items()}
+        fitting = {level: settings for level, settings in dimension.settings.items() if refused[level] is None}
+        if dimension.meant and dimension.fields & fixed:
+            left[dimension.name] = "the claim sets it"
+        elif dimension.meant and len(fitting) > 1 and not _has_own(claim, fitting):
+            left[dimension.name] = "the setting of the scenario is none of its levels"
+        elif len(fitting) > 1:
+            kept.append(Dimension(dimension.name, dimension.family, fitting))
+            left |= {f"{dimension.name}, {level}": why for level, why in refused.items() if why}
+        elif len(dimension.settings) > 1:
+            left[dimension.name] = next(filter(None, refused.values()))
+    return kept, left
+
+
+def _has_own(claim: Claim, settings: Mapping[str, Settings]) -> bool:
+    """Return whether one of the levels is what the scenario of a claim has already, in both arms."""
+    arms = claim.arms(claim.base_settings())
+    return any(
+        all(as_option(setting_of(arm, name)) == as_option(value) for arm in arms for name, value in level.items())
+        for level in settings.values()
+    )
+
+
+def setting_of(scenario: Scenario, name: str) -> Any:
+    """Return the value of a field of a scenario, or of an option of its environment."""
+    return scenario.value(name) if name in FIELD_BLOCKS else getattr(scenario.environment, name)
+
+
+def refusal(claim: Claim, settings: Settings) -> str | None:
+    """Return why the arms of a claim cannot have these settings; None if they can."""
+    try:
+        claim.arms({**claim.base_settings(), **settings})
+    except UserError as error:
+        return str(error)
+    return None

@@ -1,0 +1,71 @@
+"""The specification curve as a figure: effects in increasing order, and under each one the levels of its specification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from parley.analysis.claims.audit import Audit
+from parley.analysis.claims.multiverse import SPECIFICATION
+from parley.analysis.figures import ESTIMATE, TWO_COLUMNS, new_figure
+
+AGAINST = "#d55e00"
+ROW = 0.115
+"""Height of a row of the matrix, in inches."""
+NOTE = (
+    "Each column is a specification. Above: mean of first minus second over its units, with 95% intervals for these topics and "
+    "people. Filled blue circles are as the claim expects, open orange squares are not. Dashed: the smallest effect of "
+    "interest. Below: the level that it has of each setting; the claim should not depend on those above the line"
+)
+
+
+def curve_figure(audit: Audit) -> Figure:
+    """Draw the curve of an audit."""
+    rows = sum(len(one.levels) for one in audit.multiverse.dimensions)
+    with new_figure(TWO_COLUMNS, 2.0 + ROW * rows, NOTE, title=audit.multiverse.claim.claim) as figure:
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.7, max(ROW * rows, 0.3)])
+        _draw_effects(above, audit)
+        _draw_levels(below, audit)
+    return figure
+
+
+def _draw_effects(axis: Axes, audit: Audit) -> None:
+    effects, claim = audit.curve.effects, audit.multiverse.claim
+    places, values = np.arange(len(effects)), effects["effect"].to_numpy(dtype=float)
+    expected = np.array([claim.favours(value) for value in values], dtype=bool)
+    looks: list[dict[str, Any]] = [
+        {"fmt": "o", "color": ESTIMATE, "markersize": 3},
+        {"fmt": "s", "color": AGAINST, "markersize": 3, "fillstyle": "none"},
+    ]
+    for chosen, look in zip((expected, ~expected), looks, strict=True):
+        reach = (effects["high"] - effects["effect"]).fillna(0).to_numpy(dtype=float)[chosen]
+        axis.errorbar(places[chosen], values[chosen], yerr=reach, elinewidth=0.6, capsize=0, **look)
+    axis.axhline(0, color="#999999", linewidth=0.6)
+    bounds = {"greater": (1,), "less": (-1,), "equivalent": (-1, 1)}[claim.expected]
+    for side in bounds:
+        axis.axhline(side * claim.smallest, color="#999999", linewidth=0.6, linestyle=(0, (4, 3)))
+    axis.set_ylabel(f"Effect on {claim.measure.label}")
+    axis.tick_params(bottom=False)
+
+
+def _draw_levels(axis: Axes, audit: Audit) -> None:
+    """Draw a mark for the level that each specification has of each dimension, and a line before the population."""
+    order = audit.curve.effects[SPECIFICATION]
+    levels = audit.multiverse.levels.loc[order]
+    names, row = [], 0
+    for number, dimension in enumerate(audit.multiverse.dimensions):
+        for place, level in enumerate(dimension.levels):
+            at = np.flatnonzero(levels[dimension.name].to_numpy() == level)
+            shade = "#333333" if number % 2 else "#7a7a7a"
+            axis.plot(at, np.full(len(at), row), linestyle="none", marker="|", markersize=4, color=shade)
+            names.append(f"{dimension.name}: {level}" if place == 0 else level)
+            row += 1
+    meant = sum(len(one.levels) for one in audit.multiverse.dimensions if one.meant)
+    axis.axhline(meant - 0.5, color="#999999", linewidth=0.6)
+    axis.set_yticks(range(row), names, fontsize=5.5)
+    axis.set_ylim(row - 0.4, -0.6)
+    axis.set_xticks([])
+    axis.set_xlabel(f"{len(order)} specifications, by effect")

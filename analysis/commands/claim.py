@@ -1,0 +1,101 @@
+"""The command `run.py claim`: does a claim hold in many specifications that mean the same, and on which does it depend?"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.sweep import add_workers, check_cells, measure_cells
+from parley.model import cli
+from parley.model.arguments import models_from_args, prices_from_args
+from parley.model.cli import Parser, add_option, positive
+
+if TYPE_CHECKING:
+    from parley.analysis.claims.claim import Claim
+    from parley.analysis.claims.multiverse import Multiverse
+
+EXAMPLES = """claim claim.toml --llm oracle
+claim claim.toml --llm openai:MODEL --specifications 32 --max-cost 5"""
+
+
+def claim_parser() -> Parser:
+    """Return the options of `run.py claim`."""
+    parser = Parser(
+        "claim",
+        "Run both arms of a claim in many specifications that mean the same (wording, order, scale, memory, ...). Say whether "
+        "the claim holds, and on which of these settings it depends (docs/claims.md).",
+        EXAMPLES,
+        cli.model("the models that the claim is checked with", "those of the file"),
+        cli.budget(),
+        cli.retry_failures(),
+        cli.seed(),
+        cli.out("runs/claim-<time>"),
+        cli.dry_run("print the specifications, calls, tokens and cost, and stop: nothing is run"),
+    )
+    add_option(parser, "FILE", "the claim, a .toml file (docs/claims.md)", Path)
+    add_option(parser, "--specifications N", "number of specifications", positive, 64)
+    add_option(parser, "--repetitions N", "groups of people of each set of personas (default: 8 in all)", positive)
+    add_workers(parser)
+    return parser
+
+
+def claim(words: Sequence[str]) -> int:
+    """Run `run.py claim`."""
+    options = claim_parser().parse_args(words)
+    from parley.analysis.claims.audit import audit_claim
+    from parley.analysis.claims.claim import load_claim
+    from parley.analysis.claims.multiverse import Multiverse, RoomMeasure, given_fields
+    from parley.analysis.claims.report import NAME, write_claim
+    from parley.analysis.claims.verdict import verdict
+    from parley.model.scenario_run import lock_folder
+    from parley.model.sweep.design import check_sweep_manifest
+
+    asked = _with_models(load_claim(options.file), options)
+    repetitions = options.repetitions or Multiverse.usual_repetitions(asked)
+    multiverse = Multiverse(asked, options.specifications, repetitions, options.seed)
+    multiverse.check_size()
+    cells = multiverse.cells()
+    check_cells(cells)
+    if options.dry_run:
+        _print_plan(multiverse, options)
+        return 0
+    folder = results_folder(options, "claim")
+    print_paths(folder=folder)
+    with lock_folder(folder):
+        check_sweep_manifest(folder, cells)
+        measure = RoomMeasure(asked.measure)
+        done = measure_cells(options, cells, given_fields(multiverse), folder, measure, partial(print, flush=True))
+        done.check()
+        audit = audit_claim(multiverse, multiverse.differences(done.measured))
+        page = write_claim(audit, folder)
+    print(verdict(asked, audit.curve, audit.settings, audit.together))
+    print_paths(report=page, figure=folder / f"{NAME}.png")
+    return 0
+
+
+def _with_models(asked: Claim, options: argparse.Namespace) -> Claim:
+    """Return the claim with the models of --llm, if there are some."""
+    models = tuple(models_from_args(options)) or asked.population.models
+    return replace(asked, population=replace(asked.population, models=models))
+
+
+def _print_plan(multiverse: Multiverse, options: argparse.Namespace) -> None:
+    """Print for --dry-run what is varied, and the calls, tokens and cost of all specifications."""
+    from parley.model.cost_estimate import estimate_cost, estimate_time, plan_run
+
+    scenarios = [cell.scenario for cell in multiverse.cells()]
+    plans = [plan_run(scenario) for scenario in scenarios]
+    for one in multiverse.dimensions:
+        print(f"{one.name:<20} {', '.join(one.levels)}")
+    for name, why in multiverse.left_out.items():
+        print(f"left out: {name}: {why}")
+    total = sum(plan.calls for plan in plans)
+    print(f"{len(multiverse.design)} specifications, {len(scenarios)} runs, {total:,} calls")
+    prices = [prices_from_args(options, scenario) for scenario in scenarios]
+    print("\n".join(estimate_cost([(plan, 1) for plan in plans], prices)))
+    print(estimate_time(scenarios, total))

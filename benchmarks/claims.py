@@ -1,0 +1,150 @@
+"""How often the numbers of `run.py claim` are right on differences of known truth: shares of variance, verdicts, Bayesian ranks.
+
+    python benchmarks/claims.py            (200 audits a row, and 200 draws for the calibration of the sampler: about 5 minutes)
+
+A generator makes the differences of 64 specifications of the usual settings, for 4 topics, 3 groups of people and 2 sets of
+personas: topics, people, a planted effect of a setting, chance common to a specification, and chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chisquare
+
+from parley.analysis.claims.bayes import draw_half_t, sample_posterior
+from parley.analysis.claims.claim import Claim, Contrast, Population
+from parley.analysis.claims.curve import draw_curve
+from parley.analysis.claims.design import factorial_design
+from parley.analysis.claims.dimensions import MEANT, POPULATION, Dimension, field
+from parley.analysis.claims.multiverse import SPECIFICATION
+from parley.analysis.claims.variance import setting_share
+
+PEOPLE = Dimension("set of personas", POPULATION, field("personas", "one", "other"))
+DIMENSIONS = (*MEANT, PEOPLE)
+NAMES, STRATA = [one.name for one in MEANT], [PEOPLE.name]
+PLANTED = "word for the event"
+CLAIM = Claim("", "", (), "", "greater", 0.5, Contrast(), Population((), (), ()))
+
+
+def draw_differences(
+    rng: np.random.Generator,
+    effect: float = 0.0,
+    average: float = 0.0,
+    topic: float = 1.0,
+    people: float = 1.0,
+    common: float = 0.3,
+    chance: float = 1.0,
+    whole: bool = False,
+    topics: int = 4,
+    groups: int = 3,
+    size: int = 64,
+) -> pd.DataFrame:
+    """Return differences as `Multiverse.differences` has them. effect: of the second level of PLANTED, minus the first.
+
+    topic, people, common (to a specification) and chance are standard deviations; whole: rounded to whole points.
+    """
+    design = factorial_design([len(one.levels) for one in DIMENSIONS], size, rng)
+    of_topic, of_people = rng.normal(0, topic, topics), rng.normal(0, people, (2, groups))
+    rows = []
+    for number, row in enumerate(design, 1):
+        levels = {one.name: one.levels[place] for one, place in zip(DIMENSIONS, row, strict=True)}
+        base = average + effect * (row[0] - 0.5) + rng.normal(0, common)
+        for at in range(topics):
+            for group in range(groups):
+                value = base + of_topic[at] + of_people[row[-1], group] + rng.normal(0, chance)
+                people_name = f"{levels[PEOPLE.name]} {group}"
+                rows.append(
+                    (number, f"topic {at}", group, people_name, round(value) if whole else value, *levels.values())
+                )
+    columns = [SPECIFICATION, "topic", "repetition", "people", "difference", *(one.name for one in DIMENSIONS)]
+    return pd.DataFrame(rows, columns=columns).astype({"difference": "float64"})
+
+
+def true_share(differences: pd.DataFrame, effect: float) -> float:
+    """Return the share of the variance between these differences that the planted effect has."""
+    planted = (differences[PLANTED] == DIMENSIONS[0].levels[1]) * effect
+    rest = differences["difference"] - planted
+    return float(planted.var(ddof=0) / (planted.var(ddof=0) + rest.var(ddof=0)))
+
+
+def coverage(rng: np.random.Generator, audits: int, **truth: float | bool) -> tuple[float, float, float]:
+    """Return how often the interval of all settings holds the true share, that of PLANTED does, and that of all excludes 0."""
+    effect, hits = float(truth.get("effect", 0.0)), []
+    for _ in range(audits):
+        differences = draw_differences(rng, **truth)  # type: ignore[arg-type]
+        share = true_share(differences, effect)
+        together = setting_share(differences, NAMES, [], STRATA)
+        alone = setting_share(differences, [PLANTED], NAMES[1:], STRATA)
+        hits.append((together.low <= share <= together.high, alone.low <= share <= alone.high, together.low > 0))
+    first, second, third = (float(np.mean(column)) for column in zip(*hits, strict=True))
+    return first, second, third
+
+
+def verdicts(rng: np.random.Generator, audits: int, **truth: float) -> float:
+    """Return how often the median has p below .05, if arm labels are swapped."""
+    curves = [draw_curve(CLAIM, draw_differences(rng, **truth), rng) for _ in range(audits)]  # type: ignore[arg-type]
+    return float(np.mean([curve.p < 0.05 for curve in curves]))
+
+
+def ranks(rng: np.random.Generator, draws: int, kept: int = 99, thin: int = 10) -> dict[str, float]:
+    """Return by quantity the p of uniform ranks of the truth among posterior draws (simulation-based calibration).
+
+    Truths are drawn from the prior: 5 topics, 4 groups of people, 2 wordings, 40 differences. Source: Talts et al. 2018.
+    """
+    wording = np.tile([0, 0, 0, 0, 1, 1, 1, 1], 5)
+    factors = {"topic": np.repeat(np.arange(5), 8), "people": np.tile(np.arange(4), 10), "wording": wording}
+    found: dict[str, list[int]] = {}
+    for _ in range(draws):
+        effects = {name: rng.normal(0, draw_half_t(1.0, rng), codes.max() + 1) for name, codes in factors.items()}
+        average, noise = rng.normal(0, 5.0), draw_half_t(1.0, rng)
+        values = average + sum(effects[name][codes] for name, codes in factors.items()) + rng.normal(0, noise, 40)
+        posterior = sample_posterior(values, factors, rng, scale=1.0, draws=kept * thin, warm=200)
+        parts = {name: one.var() for name, one in effects.items()} | {"residual": noise**2}
+        truths: dict[str, tuple[float, np.ndarray]] = {
+            "average": (average, posterior.average),
+            "residual": (noise**2, posterior.residual),
+            "first topic": (effects["topic"][0], posterior.effects["topic"][:, 0]),
+        }
+        truths |= {
+            f"share of {name}": (part / sum(parts.values()), posterior.shares()[name]) for name, part in parts.items()
+        }
+        for name, (truth, drawn) in truths.items():
+            found.setdefault(name, []).append(int((drawn[::thin] < truth).sum()))
+    bins = {name: np.bincount(np.array(one) * 10 // (kept + 1), minlength=10) for name, one in found.items()}
+    return {name: float(chisquare(counts).pvalue) for name, counts in bins.items()}
+
+
+def rows(audits: int) -> Iterator[str]:
+    rng = np.random.default_rng(1)
+    settings: dict[str, dict[str, float | bool]] = {
+        "nothing planted": {},
+        "nothing, whole points": {"whole": True},
+        "nothing, no common chance": {"common": 0.0},
+        "nothing, 2 topics, 2 groups": {"topics": 2, "groups": 2},
+        "wording 0.3": {"effect": 0.3},
+        "wording 1": {"effect": 1.0},
+        "wording 3": {"effect": 3.0},
+    }
+    for name, truth in settings.items():
+        first, second, third = coverage(rng, audits, **truth)
+        yield f"{name:<30} all settings {first:.3f}  {PLANTED} {second:.3f}  above 0 {third:.3f}"
+    null = {"topic": 0.0}
+    cases: dict[str, Callable[[], float]] = {
+        "verdict without an effect": lambda: verdicts(rng, audits, **null),
+        "verdict with an effect of 1": lambda: verdicts(rng, audits, average=1.0, **null),
+    }
+    for name, case in cases.items():
+        yield f"{name:<30} p < .05 in {case():.3f}"
+    for name, p in ranks(rng, audits).items():
+        yield f"{'ranks of ' + name:<30} uniform, p {p:.3f}"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--audits", type=int, default=200)
+    for line in rows(parser.parse_args().audits):
+        print(line, flush=True)
