@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,12 @@ PLANTED = "word for the event"
 CLAIM = Claim("", "", (), "", "greater", 0.5, Contrast(), Population((), (), ()))
 
 
+@cache
+def design_of(size: int) -> np.ndarray:
+    """Return the design of all audits: what is drawn anew is the differences."""
+    return factorial_design([len(one.levels) for one in DIMENSIONS], size, np.random.default_rng(0))
+
+
 def draw_differences(
     rng: np.random.Generator,
     effect: float = 0.0,
@@ -47,7 +54,7 @@ def draw_differences(
 
     topic, people, common (to a specification) and chance are standard deviations; whole: rounded to whole points.
     """
-    design = factorial_design([len(one.levels) for one in DIMENSIONS], size, rng)
+    design = design_of(size)
     of_topic, of_people = rng.normal(0, topic, topics), rng.normal(0, people, (2, groups))
     rows = []
     for number, row in enumerate(design, 1):

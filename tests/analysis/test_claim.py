@@ -1,4 +1,4 @@
-"""Claims: the file, the differences of one specification."""
+"""Claims: the file, the differences of one specification, the design, the curve, shares of variance, and the verdict."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import run
+from benchmarks.claims import CLAIM, NAMES, PLANTED, STRATA, draw_differences, true_share
+from parley.analysis.claims.bayes import interval_of, sample_posterior
 from parley.analysis.claims.claim import Claim, load_claim
+from parley.analysis.claims.curve import draw_curve
+from parley.analysis.claims.design import factorial_design, largest_correlation
 from parley.analysis.claims.differences import unit_differences
+from parley.analysis.claims.dimensions import claim_dimensions
+from parley.analysis.claims.multiverse import Multiverse
 from parley.analysis.claims.outcomes import find_outcome
+from parley.analysis.claims.variance import dependence_table, noncentrality_interval, setting_share, variance_components
+from parley.analysis.claims.verdict import depends, generality, whether
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -103,3 +112,138 @@ def test_missing_is_not_zero(tmp_path: Path) -> None:
     assert units.loc["racism", "reason"] == "no number"
     assert pd.isna(units.loc["racism", "difference"])
     assert not pd.isna(units.loc["gun_violence", "difference"])
+
+
+def test_design_is_balanced_and_nearly_orthogonal() -> None:
+    """The effect of a setting would otherwise be that of another one; each level has to come equally often."""
+    levels = [2, 2, 2, 2, 4, 2, 2, 2, 3]
+    design = factorial_design(levels, 64, np.random.default_rng(1))
+    for column, count in zip(design.T, levels, strict=True):
+        sizes = np.bincount(column, minlength=count)
+        assert sizes.max() - sizes.min() <= 1
+    assert largest_correlation(design) < 0.1
+    assert len(np.unique(design, axis=0)) == 64
+
+
+def test_dimensions_that_a_claim_sets_are_left_out(tmp_path: Path) -> None:
+    """A claim on memory does not vary memory, and a setting that an environment lacks is refused with its reason."""
+    claim = load_claim(written(tmp_path, ("second = []", 'second = ["memory=last:6"]')))
+    dimensions, left = claim_dimensions(claim)
+    assert "memory" not in [one.name for one in dimensions]
+    assert left["memory"] == "the claim sets it"
+    multiverse = Multiverse(claim, 64, 2, seed=5)
+    seeds = [multiverse.settings(number)["seed"] for number in (1, 2)]
+    assert seeds == [50_000, 50_001]
+    assert multiverse.settings(1)["cast"] == "listed"
+
+
+def test_the_interval_begins_at_zero_exactly_without_significance() -> None:
+    """F(1, 40) has its upper 5% at 4.085: the share of a setting is above 0 just where its p is below .05."""
+    assert noncentrality_interval(4.05, 1, 40)[0] == 0
+    assert noncentrality_interval(4.12, 1, 40)[0] > 0
+    low, high = noncentrality_interval(30.0, 2, 40)
+    assert low < 60 < high
+
+
+def test_a_planted_wording_effect_is_found_and_nothing_else() -> None:
+    """The generator plants an effect of 1 in the word for the event; the table has to name it, and only it, with its share."""
+    differences = draw_differences(np.random.default_rng(3), effect=1.0)
+    table = dependence_table(differences, NAMES, STRATA).set_index("setting")
+    assert [name for name in NAMES if table.loc[name, "p_holm"] < 0.05] == [PLANTED]
+    assert table.loc[PLANTED, "low"] <= true_share(differences, 1.0) <= table.loc[PLANTED, "high"]
+    together = setting_share(differences, NAMES, [], STRATA)
+    assert PLANTED in depends(table.reset_index(), together)
+    nothing = draw_differences(np.random.default_rng(4))
+    assert setting_share(nothing, NAMES, [], STRATA).low == 0
+
+
+def test_variance_components_are_those_of_statsmodels() -> None:
+    """REML by our own mixed model equations and by MixedLM of statsmodels agree where no variance is 0."""
+    from statsmodels.regression.mixed_linear_model import MixedLM
+
+    rng = np.random.default_rng(2)
+    factors = {"topic": np.repeat(np.arange(6), 20), "people": np.tile(np.arange(10), 12)}
+    values = rng.normal(size=6)[factors["topic"]] + rng.normal(size=10)[factors["people"]] + rng.normal(size=120)
+    ours = variance_components(values, factors)
+    frame = pd.DataFrame({**factors, "value": values, "one": 1})
+    parts = {name: f"0 + C({name})" for name in sorted(factors)}
+    fit = MixedLM.from_formula("value ~ 1", frame, groups="one", re_formula="0", vc_formula=parts).fit()
+    theirs = dict(zip(sorted(factors), fit.vcomp, strict=True)) | {"residual": fit.scale}
+    for name, variance in theirs.items():
+        assert ours[name] == pytest.approx(variance, rel=0.02), name
+
+
+def test_the_hierarchical_model_pools_topics() -> None:
+    """Its average is that of the frequentist fit, and a topic with little data is drawn toward the others."""
+    rng = np.random.default_rng(5)
+    topics = np.repeat(np.arange(5), [40, 40, 40, 40, 2])
+    values = 2 + np.array([0.1, -0.1, 0.1, -0.1, 0.0])[topics] + rng.normal(0, 1, len(topics))
+    values[-2:] += 2
+    posterior = sample_posterior(values, {"topic": topics}, rng, draws=500, warm=200)
+    low, high = interval_of(posterior.average)
+    assert low < 2 < high
+    own = values[-2:].mean()
+    pooled = float(np.median(posterior.average + posterior.effects["topic"][:, -1]))
+    assert 2 < pooled < own - 1
+
+
+def test_what_is_said_of_a_claim() -> None:
+    """It holds where an effect is planted, not where the opposite is, and is unknown without one or with few people."""
+    said = {}
+    for name, truth in {
+        "holds": {"average": 3.0}, "reversed": {"average": -3.0}, "nothing": {"people": 2.0, "topic": 0.0, "groups": 8},
+        "few": {"average": 3.0, "groups": 2}, "one": {"average": 3.0, "groups": 1, "topics": 1},
+    }.items():  # fmt: skip
+        rng = np.random.default_rng(11)
+        differences = draw_differences(rng, **truth)  # type: ignore[arg-type]
+        said[name] = whether(CLAIM, draw_curve(CLAIM, differences, rng))
+    assert said["holds"].startswith("The claim holds here: the median effect is")
+    assert said["reversed"].startswith("The claim does not hold")
+    for name in ("nothing", "few", "one"):
+        assert said[name].startswith("Whether the claim holds is unknown: "), said[name]
+    assert "6 are needed" in said["few"]
+
+
+def test_what_is_said_without_variation_and_without_replies() -> None:
+    """Equal arms, missing differences, and a handful of specifications give no verdict and no share."""
+    rng = np.random.default_rng(7)
+    equal = draw_differences(rng).assign(difference=0.0)
+    assert "both arms are equal" in whether(CLAIM, draw_curve(CLAIM, equal, rng))
+    assert setting_share(equal, NAMES, [], STRATA).reason == "all differences are equal"
+    lost = draw_differences(rng, average=3.0)
+    lost.loc[rng.random(len(lost)) < 0.4, "difference"] = np.nan
+    assert "differences are missing" in whether(CLAIM, draw_curve(CLAIM, lost, rng))
+    few = draw_differences(rng)
+    few = few[few["specification"] <= 12]
+    share = setting_share(few, NAMES, [], STRATA)
+    assert np.isnan(share.low)
+    assert "is unknown: too few specifications" in depends(dependence_table(few, NAMES, STRATA), share)
+    assert next(generality(CLAIM, few)).startswith("Whether it holds for other topics is unknown: 4 topics")
+
+
+@pytest.mark.thorough
+def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole command: both arms of eight specifications, the page and the tables; a repeated command asks nothing again."""
+    fixed = "probe=attitude", "memory=whole", "survey=ends", "temperature=1", "listing=given"
+    settings = ", ".join(f'"{one}"' for one in ("rounds=1", *fixed))
+    path = written(tmp_path, ('"rounds=1"', settings), ('"racism", "gun_violence"', '"racism"'))
+    command = ["claim", str(path), "--specifications", "16", "--workers", "1", "--out", str(tmp_path / "out")]
+    assert run.main(command) == 0
+    first = capsys.readouterr().out
+    assert "32 of 32 are finished" in first
+    page = (tmp_path / "out" / "claim.md").read_text(encoding="utf-8")
+    assert "## The specification curve" in page
+    assert (tmp_path / "out" / "claim.html").exists()
+    assert (tmp_path / "out" / "claim.png").exists()
+    assert run.main(command) == 0
+    again = capsys.readouterr().out
+    assert "0 calls asked" in again
+    assert (tmp_path / "out" / "claim.md").read_text(encoding="utf-8") == page
+
+
+def test_the_printed_claim_is_one(tmp_path: Path) -> None:
+    """The file that docs/claims.md prints can be read as it is."""
+    page = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
+    path = tmp_path / "claim.toml"
+    path.write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    assert load_claim(path).measure == find_outcome("polarisation.variance")
