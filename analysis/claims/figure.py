@@ -16,7 +16,7 @@ AGAINST = "#d55e00"
 ROW = 0.115
 """Height of a row of the matrix, in inches."""
 NOTE = (
-    "Each column is a specification. Above: mean of first minus second over its units, with 95% intervals for these topics and "
+    "Each column is a specification. Above: mean of first minus second over its debates, with 95% intervals for these topics and "
     "people. Filled blue circles are as the claim expects, open orange squares are not. Dashed: the smallest effect of "
     "interest. Below: the level that it has of each setting; the claim should not depend on those above the line"
 )
