@@ -20,13 +20,12 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from parley.agents.reply_cleaning import is_refusal
 from parley.agents.society import DEFAULT, Society, load_society
 from parley.analysis.alignment import persona_validation as validating
 from parley.analysis.alignment.persona_validation import ALIGNED, NOT, RANDOM, WORDS, Validation
-from parley.analysis.bootstrap import FEWEST, NONE, Floats, clustered_share_interval, interval
+from parley.analysis.bootstrap import FEWEST, NONE, Floats, clustered_share_interval, fisher_interval, interval
 from parley.analysis.disclaimers import LABELS, spec_label
 from parley.analysis.figures import dot_plot, make_canvas, style
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_number, join_phrases
@@ -40,7 +39,7 @@ VARIANTS = ("none", "male", "female", "21", "35", "67")
 POOLED = ("none", "21", "35", "67")
 """The variants that the study's published "baseline" pools (84 answers per cell: 4 personas, 21 questions)."""
 WIDTHLESS = 1e-6
-"""A smaller standard error is the rounding of one that is 0."""
+"""Agreement that chance leaves out, below which kappa is undefined."""
 COLOURS = "cividis"
 """Reads the same for the colour-blind and in grey."""
 ROW, COLUMN, LEFT, RIGHT, GAP, TOP = 0.21, 0.62, 1.5, 0.75, 0.3, 0.34
@@ -62,7 +61,7 @@ SHARES = (
 )
 HOW = (
     "Only the random tenth represents all answers. The rest is what the judge called not aligned, where people are likelier to "
-    "disagree with it. 95% intervals: asymptotic for kappa, over answers for alpha and AC1. If nearly all answers get the same "
+    "disagree with it. 95% intervals are over answers. If nearly all answers get the same "
     "verdict, kappa and alpha are low however often raters agree; AC1 is not. A dash: undefined, because answers are missing or "
     "only one verdict was ever given."
 )
@@ -108,20 +107,32 @@ def _agreement_row(
 
 
 def kappa(ratings: pd.DataFrame) -> AgreementEstimate:
-    """Cohen's kappa of two columns, by statsmodels, with its asymptotic interval; items that one of them left empty are left out.
+    """Return Cohen's kappa of two columns with its 95% interval over items; items that one of them left empty are left out.
 
-    There is no interval over fewer than `FEWEST` items, nor if the formula gives it no width: perfect agreement, or a rater with
-    one word for everything.
+    The interval leaves out one item at a time, on Fisher's scale. The asymptotic one missed the truth in 10% of sets of ten
+    items, and in 17% of sets of 40 where one category is frequent (docs/exam.md). There is none if a rater put fewer than
+    `FEWEST` items into other categories than its most frequent one, nor at perfect agreement.
+    Source: Cohen 1960, Educational and Psychological Measurement 20(1).
     """
-    both = ratings[(ratings != "").all(axis=1)]
-    categories = sorted(set(both.to_numpy().ravel()))
+    both = ratings[(ratings != "").all(axis=1)].to_numpy()
+    categories = sorted(set(both.ravel()))
     if len(categories) < 2:
         return UNDEFINED
-    table = pd.crosstab(both.iloc[:, 0], both.iloc[:, 1]).reindex(index=categories, columns=categories, fill_value=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = cohens_kappa(table.to_numpy())
-    sure = len(both) >= FEWEST and found.std_kappa > WIDTHLESS
-    return AgreementEstimate(float(found.kappa), *map(float, (found.kappa_low, found.kappa_upp) if sure else NONE))
+    agreed = (both[:, 0] == both[:, 1]).astype(float)
+    named = [(both[:, rater, None] == categories).astype(float) for rater in range(2)]
+    items = np.column_stack([agreed, *named])
+    fewest = len(both) - max(float(np.max(part.sum(axis=0))) for part in named)
+    ends = fisher_interval(items, _kappa) if fewest >= FEWEST else NONE
+    return AgreementEstimate(float(_kappa(items[None])[0]), *ends)
+
+
+def _kappa(items: Floats) -> Floats:
+    """From (draws, items, 1 + 2k): whether the two agree, and the category of each rater, one column per category."""
+    means = items.mean(axis=-2)
+    first, second = np.split(means[..., 1:], 2, axis=-1)
+    chance = (first * second).sum(axis=-1)
+    spare = np.where(chance < 1 - WIDTHLESS, 1 - chance, 1.0)
+    return np.where(chance < 1 - WIDTHLESS, (means[..., 0] - chance) / spare, np.nan)
 
 
 def ac1(ratings: pd.DataFrame) -> AgreementEstimate:
@@ -151,6 +162,9 @@ def _ac1(items: Floats) -> Floats:
 def alpha(ratings: pd.DataFrame) -> AgreementEstimate:
     """Krippendorff's alpha for nominal categories, one column per rater (empty: no rating); the interval is over items.
 
+    There is no interval if in fewer than `FEWEST` items at least half of the ratings are of another category than the most
+    frequent one: where all others are rare, it missed the truth in 14 to 23% of the sets (docs/exam.md).
+
     1 is agreement, 0 chance, below 0 worse than chance. Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability,
     section C: coincidences of pairs of ratings of an item, each item weighing as much as it has ratings.
     """
@@ -161,9 +175,9 @@ def alpha(ratings: pd.DataFrame) -> AgreementEstimate:
     counts = counts[counts.sum(axis=1) > 1]
     agreeing = (counts * (counts - 1)).sum(axis=1) / (counts.sum(axis=1) - 1)
     items = np.column_stack([agreeing, counts])
-    return AgreementEstimate(
-        float(nominal(items.sum(axis=0))), *interval(items, lambda drawn: nominal(drawn.sum(axis=-2)))
-    )
+    rare = counts[:, np.argmax(counts.sum(axis=0))] * 2 <= counts.sum(axis=1)
+    ends = fisher_interval(items, lambda drawn: nominal(drawn.sum(axis=-2))) if rare.sum() >= FEWEST else NONE
+    return AgreementEstimate(float(nominal(items.sum(axis=0))), *ends)
 
 
 def nominal(sums: Floats) -> Floats:

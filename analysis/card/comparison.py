@@ -182,7 +182,7 @@ def _differing(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFrame) 
     if fields_ := protocol_differences(first, card):
         yield f"{card.name} was made with other settings ({fields_}), so differences from {first.name} are not computed."
         return
-    p = np.array([_p_of_interval(row) for row in rows.to_dict("records")])
+    p = np.array([p_of_interval(row) for row in rows.to_dict("records")])
     sure = rows[holm(p) < FALSE_ALARMS]
     if sure.empty:
         few = rows["reason"].str.contains("fewer than", na=False).any() and not np.isfinite(p).any()
@@ -199,7 +199,7 @@ def _differing(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFrame) 
         yield f"{card.name}: {quantity.title} is {side} than for {first.name}, by {change} {unit(signed)}."
 
 
-def _p_of_interval(row: Mapping[str, Any]) -> float:
+def p_of_interval(row: Mapping[str, Any]) -> float:
     """Return the p of a difference whose 95% interval is known: Student's t within blocks, otherwise normal; NaN without one."""
     value, low, high = (row[name] for name in ("difference", "difference_low", "difference_high"))
     reach = value - low if value > 0 else high - value

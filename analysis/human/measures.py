@@ -24,7 +24,14 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_rel
 
-from parley.analysis.bootstrap import Floats, correlation, correlation_interval, interval, mean_interval
+from parley.analysis.bootstrap import (
+    Floats,
+    correlation,
+    correlation_interval,
+    interval,
+    mean_interval,
+    why_no_interval,
+)
 from parley.analysis.human.readers import Source, complete
 from parley.analysis.statistics.results import Result
 from parley.llm.seeding import derive
@@ -173,7 +180,7 @@ def _spreads(blank: Result, people: pd.DataFrame) -> dict[str, Result]:
     change = after - before
     results = [_with_estimate(blank, float(x.mean()), mean_interval(x)) for x in (before, after, change)]
     results[2] = replace(results[2], measure="difference", test="paired t")
-    if len(change) > 1 and np.ptp(change) >= EQUAL:
+    if not why_no_interval(change, "group"):
         test, size = ttest_rel(after, before), float(change.mean() / change.std(ddof=1))
         statistic, df, p = float(test.statistic), float(test.df), float(test.pvalue)
         results[2] = replace(results[2], statistic=statistic, df=df, p=p, size=size, size_name="Cohen's dz")

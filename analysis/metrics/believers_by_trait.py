@@ -45,7 +45,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     p_holm, verdict (more, less or ""), reason.
     """
     people = _changes(tables).groupby("group", sort=False) if len(tables.temperaments) else ()
-    rows = [row for _, part in people for row in _group_rows(part)]
+    rows = [row for _, part in people for row in trait_rows(part)]
     counts = dict.fromkeys(("rooms", "people", "agents", "missing"), "int64")
     return verdict_frame(rows, trait="object", **counts, **spans("effect"))
 
@@ -76,7 +76,7 @@ def _changes(tables: Tables) -> pd.DataFrame:
     return joined[joined.index.isin(wide.index) & (people["belief"] != BELIEVER)].reset_index()
 
 
-def _group_rows(people: pd.DataFrame) -> list[dict[str, Any]]:
+def trait_rows(people: pd.DataFrame) -> list[dict[str, Any]]:
     given = [trait for trait in trait_names() if people[trait].notna().any()]
     rated = people.dropna(subset=[CHANGE, *given])
     counts = {"rooms": rated["room"].nunique(), "people": rated["persona"].nunique(), "agents": len(rated)}

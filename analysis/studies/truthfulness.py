@@ -29,6 +29,8 @@ from parley.llm.driver import Conversation, ask
 from parley.llm.seeding import derive, digest
 
 SHUFFLES = 200
+FEWEST_STATEMENTS = 10
+"""Statements that the interval of alpha needs."""
 Cube = NDArray[np.float64]
 """(aspects, statements, people) ratings; NaN: missing."""
 
@@ -87,12 +89,27 @@ def cube_of(ratings: pd.DataFrame) -> Cube:
 def alpha(ratings: Floats) -> tuple[float, float, float]:
     """Return Krippendorff's alpha for interval data with its 95% interval over statements; NaN where it is undefined.
 
-    ratings: (statements, people); NaN: missing. Source: Krippendorff 2011, section on interval data.
+    ratings: (statements, people); NaN: missing. The interval leaves out one statement at a time, on Fisher's scale of an
+    intraclass correlation of so many ratings a statement. There is none below
+    `FEWEST_STATEMENTS`: of five statements it missed the truth in 8% of the sets, and without that scale in 13% (docs/exam.md).
+    Sources: Krippendorff 2011, section on interval data; Fisher 1925, Statistical Methods for Research Workers, section 39.
     """
     sums = _pair_sums(ratings)
     sums = sums[sums[:, 0] > 0]
     value = float(_alpha(sums.sum(axis=0))) if len(sums) else math.nan
-    return value, *_at_most_one(interval(sums, lambda drawn: _alpha(drawn.sum(axis=-2))))
+    if len(sums) < FEWEST_STATEMENTS:
+        return value, math.nan, math.nan
+    others = float(sums[:, 0].mean()) - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = interval(sums, lambda drawn: _scaled(_alpha(drawn.sum(axis=-2)), others))
+    ends = np.exp(2 * np.array([low, high]))
+    first, last = map(float, (ends - 1) / (ends + others))
+    return value, first, last
+
+
+def _scaled(values: Floats, others: float) -> Floats:
+    """Fisher's z of an intraclass correlation, which spreads alike at any value."""
+    return np.log((1 + others * values) / (1 - values)) / 2
 
 
 def _at_most_one(ends: Ends) -> Ends:

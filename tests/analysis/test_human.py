@@ -88,10 +88,11 @@ def test_shares_means_and_spreads_by_hand() -> None:
     assert found.loc["toward", "estimate"] == pytest.approx(-0.1 / 6)
     assert found.loc["sd_before", "estimate"] == pytest.approx((0.6 + 0.4 + 0.6) / 3 / math.sqrt(2))
     assert found.loc["sd_after", "estimate"] == pytest.approx((0.2 + 0.4 + 0.1) / 3 / math.sqrt(2))
-    changes = np.array([-0.4, 0.0, -0.5]) / math.sqrt(2)
-    spread = found.loc["spread"]
-    assert spread["statistic"] == pytest.approx(changes.mean() / (changes.std(ddof=1) / math.sqrt(3)))
-    assert (spread["df"], spread["n"]) == (2, 3)
+    assert math.isnan(found.loc["spread", "p"])  # three groups: there is no test below five
+    changes = np.array([-0.4, 0.0, -0.5] * 2) / math.sqrt(2)
+    spread = results(source(TWICE)).loc["spread"]
+    assert spread["statistic"] == pytest.approx(changes.mean() / (changes.std(ddof=1) / math.sqrt(6)))
+    assert (spread["df"], spread["n"]) == (5, 6)
 
 
 def test_a_slider_stands_still_within_its_tolerance_and_a_point_only_on_itself() -> None:
