@@ -17,6 +17,8 @@ from parley.analysis.metrics.outcome_diversity import entropy, one_hot
 from parley.analysis.tables import Tables
 
 DRAWS = 2000
+FEWEST_ROOMS = 20
+"""Rooms of each condition that the interval of a difference needs: of ten it missed 0 in 13 to 24% of the sets (docs/exam.md)."""
 
 
 def diversity(runs: Mapping[str, Tables]) -> pd.DataFrame:
@@ -63,8 +65,11 @@ def pseudo_entropies(ends: pd.Series) -> Floats:
 
 
 def difference_interval(values: Floats, others: Floats) -> Ends:
-    """Return the 95% interval of the mean of `values` minus that of `others`, two independent groups of rooms (Welch)."""
-    if min(len(values), len(others)) < FEWEST:
+    """Return the 95% interval of the mean of `values` minus that of `others`, two independent groups of rooms (Welch).
+
+    (nan, nan) with fewer than `FEWEST_ROOMS` rooms of a condition; `permutation_p` also serves for fewer.
+    """
+    if min(len(values), len(others)) < FEWEST_ROOMS:
         return NONE
     low, high = means_interval([values, -others])
     return 2 * low, 2 * high

@@ -3,7 +3,8 @@
 python benchmarks/control.py [--seeds 20] [--first 0] [--rooms 5,10,40] [--reports summary,intervention,...]
 
 A line is one thing that a report can claim: that a party drifted, that a change is enough to be shared out, that opinions spread,
-that an intervention had an effect, that a value of a field differs. The bar is 6% of lines. A report is one function of a seed
+that an intervention had an effect, that a value of a field differs. The bar is 6% of lines. `by chance up to`: the 97.5% point of
+the binomial distribution at 5%, as if lines were independent. A report is one function of a seed
 and a number of rooms in REPORTS that yields, for each of its lines, the name of the claim and whether it is made.
 """
 
@@ -174,6 +175,8 @@ def main() -> None:
     parser.add_argument("--rooms", default="5,10")
     parser.add_argument("--reports", default=",".join(REPORTS))
     options = parser.parse_args()
+    from scipy.stats import binom
+
     from parley.analysis.bootstrap import share_interval
 
     for report in options.reports.split(","):
@@ -185,7 +188,9 @@ def main() -> None:
             for name in (*dict.fromkeys(name for name, _ in made), ""):
                 lines = [claimed for called, claimed in made if name in ("", called)]
                 low, high = share_interval(sum(lines), len(lines))
-                told = f"{sum(lines)} of {len(lines)} lines, {sum(lines) / len(lines):.1%} ({low:.1%} to {high:.1%})"
+                bound = int(binom.ppf(0.975, len(lines), ALPHA))
+                share = f"{sum(lines) / len(lines):.1%} ({low:.1%} to {high:.1%}; by chance up to {bound})"
+                told = f"{sum(lines)} of {len(lines)} lines, {share}"
                 over = "  OVER THE BAR" if not name and sum(lines) / len(lines) > BAR else ""
                 print(f"{report}, {rooms} rooms: {name or 'ALL':32} {told}{over}", flush=True)
             print(f"{report}, {rooms} rooms: {time.perf_counter() - began:.0f} s", flush=True)

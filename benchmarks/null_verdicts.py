@@ -9,6 +9,14 @@ An array (rooms, 3 seats, 6 rounds) of ratings in which rooms differ in level as
     missing   a fifth of the ratings is missing
     unequal   rooms have one, two or three people; of two conditions one has twice as many rooms
 
+Five more, for the exam of every statistic (exam.py):
+
+    crossing  the law moves all people across the middle of the scale, by a point a round
+    refusing  the higher a rating is, the more often it is refused: a third of all
+    leaving   a third of the people leave for good, after a round drawn at random
+    shared    rooms are cast from four personas, which differ in level and in change; they are the people that a claim is about
+    topics    each room debates one of two topics, which differ by two points
+
 A verdict is True (something is claimed), False, or None: no verdict is given. `false_alarms.py` counts them. With few rooms more
 often than 5% is a false claim; no verdict is the honest answer there.
 """
@@ -16,6 +24,7 @@ often than 5% is a false claim; no verdict is the honest answer there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -42,6 +51,10 @@ from parley.analysis.studies.intervention import effect
 
 SEATS, ROUNDS, STEP, SHARE, ALPHA = 3, 6, 0.3, 0.3, 0.05
 KINDS = ("normal", "skewed", "rounded", "drifting", "missing", "unequal")
+HARDER = ("crossing", "refusing", "leaving", "shared", "topics")
+DRIFT = {"drifting": STEP, "crossing": 1.0}
+"""Points a round by which all people move."""
+PERSONAS = 4
 Verdict = bool | None
 Test = Callable[[np.random.Generator, int, str], Verdict]
 
@@ -54,14 +67,39 @@ def ratings(rng: np.random.Generator, rooms: int, kind: str) -> Floats:
     values: Floats = draw((rooms, 1, 1)) + draw((rooms, SEATS, ROUNDS))
     if kind == "rounded":
         return np.clip(np.round(5 + values), 0, 10) - 5
-    if kind == "drifting":
-        return values + STEP * np.arange(ROUNDS)
+    if kind in DRIFT:
+        return values + DRIFT[kind] * np.arange(ROUNDS)
+    if kind in HARDER:
+        return _harder(rng, values, kind)
     if kind == "missing":
         return np.where(rng.random(values.shape) < 0.2, np.nan, values)
     if kind == "unequal":
         empty = np.arange(SEATS)[None, :] >= rng.integers(1, SEATS + 1, (rooms, 1))
         return np.where(empty[..., None], np.nan, values)
     return values
+
+
+def _harder(rng: np.random.Generator, values: Floats, kind: str) -> Floats:
+    """The ratings with refusals, without the people who left, of few personas, or on two topics."""
+    rooms = len(values)
+    if kind == "refusing":
+        return np.where(rng.random(values.shape) < 1 / (1 + np.exp(1 - values)), np.nan, values)
+    if kind == "leaving":
+        last = np.where(rng.random((rooms, SEATS, 1)) < 1 / 3, rng.integers(1, ROUNDS, (rooms, SEATS, 1)), ROUNDS)
+        return np.where(np.arange(ROUNDS) >= last, np.nan, values)
+    if kind == "topics":
+        return values + rng.choice([-1.0, 1.0], (rooms, 1, 1))
+    persona = rng.integers(0, PERSONAS, (rooms, SEATS, 1))
+    level, change = np.linspace(-1.5, 1.5, PERSONAS), np.array([0.1, -0.1, -0.1, 0.1])
+    return values + level[persona] + change[persona] * (np.arange(ROUNDS) - (ROUNDS - 1) / 2)
+
+
+@cache
+def given_level(kind: str, of_rooms: bool) -> float:
+    """The mean of the ratings that are given: of rooms (each the mean of its ratings), or of people before the debate."""
+    drawn = ratings(np.random.default_rng(0), 100_000, kind)
+    means = nanmean(drawn.reshape(len(drawn), -1), 1) if of_rooms else drawn[:, :, 0]
+    return float(np.nanmean(means))
 
 
 def _ends(values: Floats) -> Floats:
@@ -72,29 +110,30 @@ def _ends(values: Floats) -> Floats:
     return found[np.isfinite(found).all(axis=1)]
 
 
-def _leaves_out(ends: Ends, truth: float = 0.0) -> Verdict:
+def leaves_out(ends: Ends, truth: float = 0.0) -> Verdict:
     return None if np.isnan(ends[0]) else bool(ends[0] > truth or ends[1] < truth)
 
 
 def _moved(kind: str) -> float:
-    return STEP * (ROUNDS - 1) if kind == "drifting" else 0.0
+    return DRIFT.get(kind, 0.0) * (ROUNDS - 1)
 
 
 def _of_mean(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     means = nanmean(ratings(rng, rooms, kind).reshape(rooms, -1), 1)
-    return _leaves_out(mean_interval(means[np.isfinite(means)]), _moved(kind) / 2)
+    truth = given_level(kind, of_rooms=True) if kind == "refusing" else _moved(kind) / 2
+    return leaves_out(mean_interval(means[np.isfinite(means)]), truth)
 
 
 def _of_change(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     first, last = _ends(ratings(rng, rooms, kind)).T
-    return _leaves_out(mean_interval(last - first), _moved(kind))
+    return leaves_out(mean_interval(last - first), _moved(kind))
 
 
 def _of_ratio(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     first, last = _ends(ratings(rng, rooms, kind)).T
     gaps = 4 - first
-    return _leaves_out(interval(np.column_stack([SHARE * gaps + last - first - _moved(kind), gaps]), ratio), SHARE) \
-        if kind != "drifting" else None  # fmt: skip
+    return leaves_out(interval(np.column_stack([SHARE * gaps + last - first - _moved(kind), gaps]), ratio), SHARE) \
+        if kind not in DRIFT else None  # fmt: skip
 
 
 def _of_correlation(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
@@ -104,19 +143,19 @@ def _of_correlation(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
         return None
     x, y = np.where(known, x, 0), np.where(known, y, 0)
     sums = np.stack([known, x, y, x * x, y * y, x * y], -1).astype(float).sum(axis=1)
-    return _leaves_out(correlation_interval(sums[sums[:, 0] > 0]))
+    return leaves_out(correlation_interval(sums[sums[:, 0] > 0]))
 
 
 def _of_share(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     """Each of two shares in half of the sets: shares of few rooms jump, so that one alone would be hit or missed."""
     share = rng.uniform(0.2, 0.8)
-    return _leaves_out(share_interval(int((rng.random(rooms) < share).sum()), rooms), share)
+    return leaves_out(share_interval(int((rng.random(rooms) < share).sum()), rooms), share)
 
 
 def _of_clusters(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     values = pd.Series(ratings(rng, rooms, kind)[:, :, 0].ravel())
     found = clustered_mean(values, pd.Series(np.repeat(np.arange(rooms), SEATS)))
-    return _leaves_out((found.low, found.high))
+    return leaves_out((found.low, found.high), given_level(kind, of_rooms=False) if kind == "refusing" else 0.0)
 
 
 def _cell(rng: np.random.Generator, rooms: int, kind: str) -> Cell:
@@ -128,12 +167,12 @@ def _cell(rng: np.random.Generator, rooms: int, kind: str) -> Cell:
 
 def _of_drift(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     row = drift.line(_cell(rng, rooms, kind))
-    return _leaves_out((row.get("drift_low", np.nan), row.get("drift_high", np.nan)), _moved(kind))
+    return leaves_out((row.get("drift_low", np.nan), row.get("drift_high", np.nan)), _moved(kind))
 
 
 def _of_first(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     """Whether there is a change to share out; a share itself may be left empty."""
-    if kind == "drifting":
+    if kind in DRIFT:
         return None
     row = first_cycle.line(_cell(rng, rooms, kind))
     return None if row["rooms"] < 5 else row.get("reason") != "no movement to share"
@@ -141,24 +180,24 @@ def _of_first(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 
 def _of_spread(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     found = [spreading(room).value for room in ratings(rng, rooms, kind)[:, :, [0, -1]]]
-    return _leaves_out(mean_interval(np.array([value for value in found if value is not None])))
+    return leaves_out(mean_interval(np.array([value for value in found if value is not None])))
 
 
 def _of_forecast(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
-    if kind == "drifting":
+    if kind in DRIFT:
         return None
     told = ratings(rng, rooms, kind)[:, :, [0, 2, 5]].reshape(-1, 3)
     people = pd.DataFrame(told, columns=["before", "expected", "after"]).assign(room=np.repeat(np.arange(rooms), SEATS))
     row = forecast.line({}, people)
-    return _leaves_out((row.get("gain_low", np.nan), row.get("gain_high", np.nan)))
+    return leaves_out((row.get("gain_low", np.nan), row.get("gain_high", np.nan)))
 
 
 def _of_intervention(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     """Two branches of the same rooms: their last two rounds, minus the drift of all people between them."""
     first, last = _ends(ratings(rng, rooms, kind)[:, :, -2:]).T
-    last = last - (STEP if kind == "drifting" else 0)
+    last = last - DRIFT.get(kind, 0.0)
     row = effect(pd.DataFrame({"without": first, "with": last}))
-    return _leaves_out((row.get("effect_low", np.nan), row.get("effect_high", np.nan)))
+    return leaves_out((row.get("effect_low", np.nan), row.get("effect_high", np.nan)))
 
 
 def _conditions(rng: np.random.Generator, rooms: int, kind: str, count: int = 2) -> dict[str, Floats]:
@@ -201,7 +240,7 @@ def _of_permutation(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 
 def _of_slopes(*predictors: str, varying: list[str] | None = None) -> Test:
     def verdict(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
-        if kind == "drifting" and predictors == ("round",):
+        if kind in DRIFT and predictors == ("round",):
             return None
         return _p(slopes("null", _long(rng, rooms, kind), "value", predictors, varying=varying)[-1])
 

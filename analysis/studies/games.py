@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from parley.agents.game_rules import IMPOSED, most_points, package_points, selfish_points
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, LEVEL, too_few
-from parley.analysis.ending_diversity import diversity
+from parley.analysis.ending_diversity import FEWEST_ROOMS, diversity
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_table, format_estimate, format_number, format_p
 from parley.analysis.game_data import load_games, read_games
@@ -190,11 +190,12 @@ def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
     if name == AGAIN and not np.isnan(low):
         chance = f"{row['difference']:+.2f} ({low:+.2f} to {high:+.2f})"
         return f"{start}. This is `{first}` with other people, so the difference is chance: {chance}."
-    if np.isnan(low) and units >= FEWEST:
+    fewest = FEWEST_ROOMS if "p" in row else FEWEST
+    if np.isnan(low) and units >= fewest:
         same = "as with" if row["difference"] == 0 else f"in every room {row['difference']:+.2f} from"
         return f"{start}, {same} `{first}`."
     if np.isnan(low):
-        return f"{start}; whether it differs from `{first}` is unknown: {too_few()}."
+        return f"{start}; whether it differs from `{first}` is unknown: fewer than {fewest} rooms."
     if low <= 0 <= high or row.get("p", 0.0) >= 1 - LEVEL:
         return f"{start}, not clearly different from `{first}` ({low:+.2f} to {high:+.2f})."
     way = "more" if low > 0 else "less"

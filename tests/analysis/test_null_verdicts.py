@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from data_checks import check_each
-from null_verdicts import INTERVALS, KINDS, ratings
+from null_verdicts import HARDER, INTERVALS, KINDS, given_level, ratings
 from scipy.stats import binomtest
 
 from parley.analysis.bootstrap import FEWEST, nanmean
@@ -49,3 +49,18 @@ def test_null_data_are_what_they_say() -> None:
     assert np.isnan(drawn["missing"]).mean() == pytest.approx(0.2, abs=0.01)
     assert set(np.isfinite(drawn["unequal"][:, :, 0]).sum(axis=1)) == {1, 2, 3}
     assert ((drawn["skewed"] - drawn["skewed"].mean()) ** 3).mean() > 1
+
+
+def test_harder_null_data_are_what_they_say() -> None:
+    """All cross the middle; high ratings are refused; who left stays away; personas and topics change nothing on average."""
+    rng = np.random.default_rng(3)
+    drawn = {kind: ratings(rng, 2000, kind) for kind in HARDER}
+    for kind, values in drawn.items():
+        change = nanmean(values[:, :, -1] - values[:, :, 0], 1)
+        assert np.nanmean(change) == pytest.approx(5.0 if kind == "crossing" else 0, abs=0.1), kind
+    assert np.isnan(drawn["refusing"]).mean() == pytest.approx(1 / 3, abs=0.05)
+    assert np.nanmean(drawn["refusing"]) < -0.2
+    assert given_level("refusing", of_rooms=False) == pytest.approx(np.nanmean(drawn["refusing"]), abs=0.1)
+    gone = np.isnan(drawn["leaving"])
+    assert (gone[:, :, 1:] >= gone[:, :, :-1]).all()
+    assert gone[:, :, -1].mean() == pytest.approx(1 / 3, abs=0.03)

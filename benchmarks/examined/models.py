@@ -1,0 +1,82 @@
+"""Statistics of fitted models: laws of opinion, choices between beliefs and signals, scores of statements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from law_contest import Plan, ranks
+from null_scores import SCORES
+from null_simulation import TESTS
+
+from examined.entry import Draw, Entry, Outcome, claimed, outside
+from parley.analysis.belief_choices import fit as fit_beliefs
+from parley.analysis.law_contest.contest import difference_interval
+from parley.analysis.metrics.signal_weights import fit as fit_signals
+
+DRAWS = 99
+LAW = "analysis.law_contest."
+
+
+def _of_law(parameter: int) -> Draw:
+    """The rank of a number of the law, drawn from a prior, among the draws of its fit; 0 to 1."""
+
+    def draw(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+        plan = Plan("pull_and_hearing", rooms=rooms, noise=0.2 if kind == "usual" else 0.6)
+        found = next(ranks(plan, 1, DRAWS, int(rng.integers(1 << 30))))
+        return (float(found[parameter]) + float(rng.random())) / (DRAWS + 1)
+
+    return draw
+
+
+def _of_errors(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    values = rng.exponential(1, rooms) - rng.exponential(1, rooms) if kind == "heavy" else rng.normal(0, 1, rooms)
+    return outside(difference_interval(values, 2), 0.0)
+
+
+def _of_beliefs(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    """Ten choices a person, each with the slope 1; `tastes`: no slope on average, but one in each person."""
+    slope = rng.normal(0, 1, (people, 1)) if kind == "tastes" else np.ones((people, 1))
+    gain = rng.normal(0, 1, (people, 10))
+    chosen = np.where(rng.random(gain.shape) < 1 / (1 + np.exp(-slope * gain)), gain, -gain).ravel()
+    rows = pd.DataFrame({"person": np.repeat(np.arange(people), 10).astype(str), "near": 1.0, "far": np.exp(chosen)})
+    found = fit_beliefs(rows)
+    return outside((found["low"], found["high"]), 0.0 if kind == "tastes" else 1.0)
+
+
+def _of_signals(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """Eight choices a room; `leaning`: rooms lean to one option, and choices follow nothing else."""
+    own, others = rng.normal(0, 1, (2, rooms, 8))
+    lean = rng.normal(0, 1, (rooms, 1))
+    logit = lean if kind == "leaning" else own + 0.5 * others
+    y = (rng.random(own.shape) < 1 / (1 + np.exp(-logit))).astype(float)
+    shared = others + rng.normal(0, 1, (rooms, 1)) if kind == "leaning" else others
+    part = pd.DataFrame({"own": own.ravel(), "others": shared.ravel(), "y": y.ravel(),
+                         "room": np.repeat(np.arange(rooms), 8)})  # fmt: skip
+    weights, reason = fit_signals(part)
+    return outside(weights[1][2], 0.0 if kind == "leaning" else 0.5) if weights and not reason else None
+
+
+def _published(test: str) -> Draw:
+    return lambda rng, rooms, kind: claimed(TESTS[test](rng))
+
+
+SCORED = "analysis.scores."
+ENTRIES = (
+    *[Entry(f"law: {name} (rank among draws)", (LAW + "fit.fit_with_draws",), _of_law(place), ("usual", "noisy"), role="rank",
+            sizes=(5, 10, 40), sets=150) for place, name in enumerate(("kappa", "mu", "point"))],
+    Entry("law: difference in error of two laws", (LAW + "contest.difference_interval",), _of_errors, ("normal", "heavy"),
+          sets=500),
+    Entry("choices between beliefs: slope", ("analysis.belief_choices.fit",), _of_beliefs, ("slope", "tastes"), unit="person",
+          sizes=(3, 5, 10, 40), sets=200),
+    Entry("herding: weight of others' choices", ("analysis.metrics.signal_weights.fit",), _of_signals, ("weights", "leaning"),
+          sizes=(3, 5, 10, 40), sets=200),
+    Entry("scores: slope of an agent", (SCORED + "reversion.gradients",), _published("gradient"), ("statements",),
+          role="test", unit="run",
+          sizes=(20,), sets=300),
+    Entry("scores: echo chamber", (SCORED + "reversion.echo_chambers",), _published("echo chamber"), ("statements",), role="test",
+          unit="run", sizes=(20,), sets=200, at_most=True),
+    *[Entry(f"scores: {name}", (SCORED + examined,), _published(name), ("statements",), role="test", unit="run", sizes=(10,),
+          sets=120,
+            at_most=name.startswith("echo"))
+      for name, examined in zip(list(SCORES)[:3], ("reversion.echo_chambers", "contrasts.contrast", "ucl.compare"), strict=True)],
+)  # fmt: skip

@@ -1,0 +1,135 @@
+"""The page docs/exam.md and its figure, from the rows of exam.csv; the prose is page.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from examined import ENTRIES
+from parley.analysis.figures import KINDS as FORMATS
+from parley.analysis.figures import RC, TWO_COLUMNS
+from parley.analysis.formatting import markdown_table
+
+HERE = Path(__file__).parent
+BAR = (3.5, 6.5)
+NO_VERDICT, WITHIN = "no verdict", "within"
+SHADES = {
+    2: ("#8c2d04", "v"),
+    3: ("#8c2d04", "v"),
+    5: ("#d95f0e", "o"),
+    10: ("#fe9929", "s"),
+    20: ("#2c7fb8", "D"),
+    40: ("#253494", "^"),
+}
+"""Colour and marker of each number of units: warm for few, cold for many, apart for every kind of colour vision."""
+RIGHT_END = 20.0
+"""Misses in percent beyond which a dot is drawn at the edge."""
+
+
+def draw_figure(table: pd.DataFrame, path: Path) -> None:
+    """Write the dot plot: misses in percent by kind of data, a dot per statistic and number of units."""
+    known = table[table["verdict"] != NO_VERDICT].assign(percent=lambda rows: 100 * rows["missed"])
+    kinds = list(dict.fromkeys(known["data"]))
+    rng = np.random.default_rng(0)
+    with matplotlib.rc_context(RC):
+        figure = Figure(figsize=(TWO_COLUMNS, 0.26 * len(kinds) + 1.3), layout="constrained")
+        axis = figure.add_subplot()
+        axis.axvspan(*BAR, color="#dddddd", zorder=0)
+        axis.axvline(5, color="#777777", linewidth=0.8, zorder=0.5)
+        for units, (colour, marker) in SHADES.items():
+            part = known[known["units"] == units]
+            at = np.array([kinds.index(kind) for kind in part["data"]]) + rng.uniform(-0.3, 0.3, len(part))
+            filled = np.where(part["verdict"] == WITHIN, colour, "white")
+            axis.scatter(
+                part["percent"].clip(upper=RIGHT_END),
+                at,
+                s=13,
+                c=filled,
+                edgecolors=colour,
+                marker=marker,
+                linewidths=0.8,
+            )
+        axis.set_yticks(range(len(kinds)), kinds)
+        axis.set(xlim=(-0.5, RIGHT_END + 0.5), ylim=(len(kinds) - 0.5, -0.5))
+        axis.set_xlabel("Data sets in which the statistic misses the truth, in percent (5 is right; 20: 20 or more)")
+        axis.set_ylabel("Kind of data")
+        axis.set_title("How often each statistic of Parley misses the truth", loc="left", fontsize=9)
+        _add_legend(axis, sorted(set(known["units"])))
+        figure.savefig(path, metadata=FORMATS["svg"])
+
+
+def _add_legend(axis: Any, units: list[int]) -> None:
+    dots = [Line2D([], [], linestyle="", marker=SHADES[count][1], color=SHADES[count][0], markersize=4, label=f"{count}")
+            for count in units]  # fmt: skip
+    hollow = Line2D(
+        [],
+        [],
+        linestyle="",
+        marker="o",
+        markerfacecolor="white",
+        color="#555555",
+        markersize=4,
+        label="outside of the bar",
+    )
+    axis.legend(
+        handles=[*dots, hollow], title="units (rooms, people, items)", loc="lower right", frameon=False, fontsize=7
+    )
+
+
+def write_page(table: pd.DataFrame, path: Path) -> None:
+    """Write the page."""
+    template = (HERE / "page.md").read_text(encoding="utf-8")
+    counted = table[table["verdict"] != NO_VERDICT]
+    slots = {
+        "minutes": f"{table['seconds'].sum() / 60:.0f}",
+        "fewest": f"{counted['sets'].min()}",
+        "most": f"{counted['sets'].max():,}", "low": f"{BAR[0]}", "high": f"{BAR[1]}", "result": _result(counted,
+              table),
+        "table": markdown_table(*_rows(table)),
+        "mended": (HERE / "mended.md").read_text(encoding="utf-8").strip(),
+        "limits": (HERE / "limits.md").read_text(encoding="utf-8").strip(),
+    }  # fmt: skip
+    path.write_text(template.format(**slots), encoding="utf-8")
+
+
+def _result(counted: pd.DataFrame, table: pd.DataFrame) -> str:
+    wrong, silent = counted[counted["verdict"] != WITHIN], len(table) - len(counted)
+    often = int((wrong["verdict"] == "too often").sum())
+    return (
+        f"{table['statistic'].nunique()} statistics were examined in {len(table):,} conditions. In {silent:,} of these the "
+        "statistic says `unknown`, or has fewer than 30 results, because there are too few units. Of the other "
+        f"{len(counted):,}, {len(counted) - len(wrong):,} are within the bar, {often} miss too often, and "
+        f"{len(wrong) - often} too seldom."
+    )
+
+
+def _rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    sizes = sorted(set(table["units"]))
+    head = ["statistic", "unit", *map(str, sizes), "outside of the bar"]
+    rows = []
+    for entry in ENTRIES:
+        part = table[table["statistic"] == entry.name]
+        if len(part):
+            cells = [_cell(part[part["units"] == size]) for size in sizes]
+            rows.append([f"{entry.name}{' ≤' if entry.at_most else ''}", entry.unit, *cells, "; ".join(_outside(part))])
+    return head, rows
+
+
+def _cell(part: pd.DataFrame) -> str:
+    known = part[part["verdict"] != NO_VERDICT]
+    if known.empty:
+        return "–" if len(part) else ""
+    return f"{100 * (known['missed'] * known['known']).sum() / known['known'].sum():.1f}"
+
+
+def _outside(part: pd.DataFrame) -> Iterator[str]:
+    for row in part[~part["verdict"].isin([WITHIN, NO_VERDICT])].to_dict("records"):
+        ends = f"{100 * row['low']:.1f} to {100 * row['high']:.1f}"
+        yield f"{row['data']}, {row['units']}: {100 * row['missed']:.1f} ({ends})"

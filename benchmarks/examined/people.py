@@ -1,0 +1,338 @@
+"""Statistics of people, items and judges: agreement, correlations, choices, comparisons in pairs, predictions, human
+comparison."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from mixed_subjects import draw as draw_sample
+from scipy.stats import spearmanr
+
+from examined.entry import Draw, Entry, Outcome, claimed, outside
+from parley.agents.conjoint_design import ConjointDesign
+from parley.agents.language import ENGLISH
+from parley.agents.traits import trait_names
+from parley.analysis.alignment import individuation, report
+from parley.analysis.bootstrap import Floats
+from parley.analysis.conjoint.effects import compare_effects, estimate_effects, exchange_test, position_bias
+from parley.analysis.human.measures import measure_source
+from parley.analysis.human.ordinal_odds import odds_table
+from parley.analysis.human.readers import MOVES, Source
+from parley.analysis.metrics.believers_by_trait import trait_rows
+from parley.analysis.mixed_subjects.estimators import ESTIMATORS, estimate
+from parley.analysis.mixed_subjects.sample import Arm, Sample
+from parley.analysis.mixed_subjects.worth import measure_worth
+from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages
+from parley.analysis.persuasion.rewritings import equal_length
+from parley.analysis.studies import truthfulness
+from parley.analysis.survey_prediction.measures import auc_difference, measure
+
+EVEN, RARE = np.full(3, 1 / 3), np.array([0.9, 0.07, 0.03])
+KNOWN = 0.7
+"""A rater knows the true category with this probability, and otherwise draws one by its share: kappa is its square."""
+NAMES = np.array(["a", "b", "c"])
+
+
+def _ratings(rng: np.random.Generator, items: int, kind: str, raters: int) -> pd.DataFrame:
+    shares = RARE if kind == "rare" else EVEN
+    true = rng.choice(3, (items, 1), p=shares)
+    given = np.where(rng.random((items, raters)) < KNOWN, true, rng.choice(3, (items, raters), p=shares))
+    named = np.where(rng.random(given.shape) < 0.2, "", NAMES[given]) if kind == "missing" else NAMES[given]
+    return pd.DataFrame(named)
+
+
+def _of_kappa(rng: np.random.Generator, items: int, kind: str) -> Outcome:
+    found = report.kappa(_ratings(rng, items, kind, 2))
+    return outside((found.low, found.high), KNOWN**2)
+
+
+def _of_ac1(rng: np.random.Generator, items: int, kind: str) -> Outcome:
+    shares = RARE if kind == "rare" else EVEN
+    agreed = KNOWN**2 + (1 - KNOWN**2) * float((shares**2).sum())
+    chance = float((shares * (1 - shares)).sum()) / 2
+    drawn = _ratings(rng, items, kind, 2)
+    if len(set(drawn.to_numpy().ravel()) - {""}) < len(NAMES):
+        return None  # without one of the categories it is another number
+    found = report.ac1(drawn)
+    return outside((found.low, found.high), (agreed - chance) / (1 - chance))
+
+
+def _of_alpha(rng: np.random.Generator, items: int, kind: str) -> Outcome:
+    found = report.alpha(_ratings(rng, items, kind, 3))
+    return outside((found.low, found.high), KNOWN**2)
+
+
+def _of_interval_alpha(rng: np.random.Generator, statements: int, kind: str) -> Outcome:
+    """Ratings of which half of the variance is that of statements."""
+    given = rng.normal(0, 1, (statements, 1)) + rng.normal(0, 1, (statements, 5))
+    given = np.where(rng.random(given.shape) < 0.3, np.nan, given) if kind == "missing" else given
+    return outside(truthfulness.alpha(given)[1:], 0.5)
+
+
+def _pair(rng: np.random.Generator, size: int, kind: str, r: float = 0.6) -> tuple[Floats, Floats]:
+    both = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size).T
+    first, second = np.round(both) if kind == "rounded" else np.exp(both) if kind == "skewed" else both
+    return first, second
+
+
+@cache
+def _true_rho(kind: str) -> float:
+    return float(spearmanr(*_pair(np.random.default_rng(0), 400_000, kind)).statistic)
+
+
+def _of_rho(rng: np.random.Generator, statements: int, kind: str) -> Outcome:
+    return outside(truthfulness.rank_correlation(*_pair(rng, statements, kind))[1:], _true_rho(kind))
+
+
+def _answers(rng: np.random.Generator, people: int, groups: Floats, questions: int = 4) -> pd.DataFrame:
+    """Answers of so many people in each of three groups, who differ by `groups`."""
+    index = pd.MultiIndex.from_product([list("abc"), range(people)], names=["group", "name"])
+    values = np.repeat(groups, people, axis=0) + rng.normal(0, 1, (3 * people, questions))
+    return pd.DataFrame(values, index=index, columns=[f"q{at}" for at in range(questions)])
+
+
+LEVELS = np.array([[-1.0, 1, 0, 2], [0, -1, 1, -2], [1, 0, -1, 0]])
+
+
+def _of_group_share(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    return claimed(individuation.group_share(_answers(rng, people, 0 * LEVELS), "null", int(rng.integers(1 << 30))).p)
+
+
+def _of_slope(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    found = individuation.slope(_answers(rng, people, LEVELS), _answers(rng, people, LEVELS))
+    return outside((found.low, found.high), 1.0)
+
+
+def _of_spread(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    found = individuation.spread(_answers(rng, people, LEVELS), _answers(rng, people, LEVELS))
+    return outside((found.low, found.high), 1.0)
+
+
+def _of_likeness(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    """Personas whose answers have a correlation of .5 with those of their own person."""
+    own = _answers(rng, people, LEVELS)
+    alike = 0.5 * (own - np.repeat(LEVELS, people, axis=0)) + np.sqrt(0.75) * _answers(rng, people, 0 * LEVELS)
+    found = individuation.likeness(alike + np.repeat(LEVELS, people, axis=0), own)
+    return outside((found.low, found.high), 0.5)
+
+
+DESIGN = ConjointDesign("", {"a": ("0", "1"), "b": ("0", "1", "2")}, (), 5, ENGLISH)
+
+
+def _choices(rng: np.random.Generator, people: int, taste: float) -> pd.DataFrame:
+    """Choices between pairs by people whose taste for `a` differs around `taste` (an AMCE of half of it)."""
+    tasks = DESIGN.tasks
+    a, b = rng.integers(0, 2, (people, tasks, 2)), rng.integers(0, 3, (people, tasks, 2))
+    own = taste + rng.choice([-0.4, 0.4], (people, 1))
+    first = rng.random((people, tasks)) < 0.5 + own * (a[..., 0] - a[..., 1]) / 2
+    chosen = np.stack([first, ~first], -1).astype(float)
+    frame = pd.DataFrame({"respondent": np.repeat(np.arange(people), tasks * 2).astype(str), "a": a.ravel().astype(str),
+                          "b": b.ravel().astype(str), "chosen": chosen.ravel()})  # fmt: skip
+    return frame.assign(in_a=np.where(np.arange(len(frame)) % 2 == 0, frame["chosen"], np.nan))
+
+
+def _of_amce(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    row = estimate_effects(_choices(rng, people, 0.4), DESIGN).iloc[1]
+    return outside((row["amce_low"], row["amce_high"]), 0.2)
+
+
+def _of_marginal(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    row = estimate_effects(_choices(rng, people, 0.4), DESIGN).iloc[1]
+    return outside((row["mean_low"], row["mean_high"]), 0.6)
+
+
+def _of_two_amces(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    both = [estimate_effects(_choices(rng, people, 0.4), DESIGN) for _ in range(2)]
+    row = compare_effects(*both).iloc[0]
+    return outside((row["difference_low"], row["difference_high"]), 0.0)
+
+
+def _of_exchange(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    return claimed(exchange_test(_choices(rng, people, 0.0), DESIGN, rng).p)
+
+
+def _of_position(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    found = position_bias(_choices(rng, people, 0.0))
+    return outside((found["low"], found["high"]), 0.5)
+
+
+def _of_mixed(name: str) -> Draw:
+    def draw(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+        found = estimate(draw_sample(rng, people, 5 * people, 0.6, kind), ESTIMATORS[name])  # type: ignore[arg-type]
+        return outside((found.low, found.high), 0.5)
+
+    return draw
+
+
+def _of_worth(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    y, s = _pair(rng, people, kind)
+    found = measure_worth(Sample((Arm(y, s, rng.normal(0, 1, 5)),)), rng)
+    return outside((found.low, found.high), _true_r(kind))
+
+
+@cache
+def _true_r(kind: str) -> float:
+    return float(np.corrcoef(*_pair(np.random.default_rng(0), 400_000, kind))[0, 1])
+
+
+MESSAGES = ("m1", "m2", "m3", "m4")
+
+
+def _comparisons(rng: np.random.Generator, people: int) -> pd.DataFrame:
+    """All pairs of four equal messages, judged by people with tastes of their own."""
+    taste = rng.normal(0, 1, (people, 4))
+    rows = [
+        (f"p{person}", MESSAGES[a], MESSAGES[b], float(rng.random() < 1 / (1 + np.exp(taste[person, b] - taste[person, a]))))
+        for person in range(people) for a in range(4) for b in range(a + 1, 4)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["member", "a", "b", "value"])
+
+
+def _of_scores(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    row = score_messages(_comparisons(rng, people), MESSAGES).iloc[0]
+    return outside((row["low"], row["high"]), 0.0)
+
+
+def _of_best(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    said = clear_difference(_comparisons(rng, people), MESSAGES)
+    return None if "unknown" in said else float(said[0] == "m")
+
+
+def _of_length(rng: np.random.Generator, messages: int, kind: str) -> Outcome:
+    longer = rng.normal(0, 0.5, messages)
+    noise = rng.exponential(1, messages) - 1 if kind == "skewed" else rng.normal(0, 1, messages)
+    found = equal_length(0.3 + 0.5 * longer + noise, longer)
+    return outside((found["level_low"], found["level_high"]), 0.3)
+
+
+def _talks(rng: np.random.Generator, debates: int, spread: float) -> pd.DataFrame:
+    """Debates of two people in two conditions that do not differ; people of one debate are alike."""
+    size = 2 * debates
+    common = np.repeat(rng.normal(0, spread, size), 2)
+    before = rng.integers(0, 5, 2 * size) / 4
+    after = np.clip(np.rint(4 * (before + 0.2 * (common + rng.normal(0, 1, 2 * size)))), 0, 4) / 4
+    return pd.DataFrame({"condition": np.repeat(["a", "b"], size), "group": np.repeat(np.arange(size), 2),
+                         "person": np.tile([0, 1], size), "before": before, "after": after, "partner": np.nan,
+                         "side": 1.0, "turns": [()] * (2 * size)})  # fmt: skip
+
+
+def _of_odds(rng: np.random.Generator, debates: int, kind: str) -> Outcome:
+    people = _talks(rng, debates, 1.0 if kind == "clustered" else 0.0)
+    row = odds_table(Source("null", people, pd.DataFrame(columns=MOVES), "debate", ""), ["a", "b"]).iloc[0]
+    return outside((row["low"], row["high"]), 1.0)
+
+
+def _of_talks(key: str, ends: bool) -> Draw:
+    """A measure of people in groups of two, where nothing changes on average."""
+
+    def draw(rng: np.random.Generator, groups: int, kind: str) -> Outcome:
+        before, change = rng.normal(0, 1, (2, groups, 2))
+        before, change = (np.round(2 * one) / 2 if kind == "rounded" else one for one in (before, change))
+        people = pd.DataFrame({"condition": f"null {rng.integers(1 << 30)}", "group": np.repeat(np.arange(groups), 2),
+                               "person": np.tile([0, 1], groups), "before": before.ravel(), "after": change.ravel(),
+                               "partner": before[:, ::-1].ravel(), "side": 1.0, "turns": [()] * (2 * groups)})  # fmt: skip
+        found = measure_source(Source("null", people, pd.DataFrame(columns=MOVES), "group", ""))
+        row = found[found["key"] == key].iloc[0]
+        return outside((row["low"], row["high"]), 0.0) if ends else claimed(row["p"])
+
+    return draw
+
+
+def _of_traits(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """People of 12 personas in rooms of six; a persona has its traits and a change of its own, which are independent."""
+    names = trait_names()
+    traits, own = rng.integers(0, 2, (12, len(names))).astype(float), rng.normal(0, 1, 12)
+    persona = np.concatenate([rng.permutation(12)[:6] for _ in range(rooms)])
+    people = pd.DataFrame(traits[persona], columns=names).assign(
+        group="null", room=np.repeat(np.arange(rooms), 6), persona=persona.astype(str),
+        change=own[persona] + rng.normal(0, 1, len(persona)),
+    )  # fmt: skip
+    row = trait_rows(people)[0]
+    return outside((row["effect_low"], row["effect_high"]), 0.0)
+
+
+def _survey(rng: np.random.Generator, people: int, predictors: int) -> list[Floats]:
+    """Answers 0 and 1 of people who lean to one, and predictions that know half of their leaning, each of a different half."""
+    lean = rng.normal(0, 1, (people, 1))
+    answers = (rng.random((people, 8)) < 1 / (1 + np.exp(-lean))).astype(float)
+    return [answers, *[lean + rng.normal(0, 1, (people, 8)) for _ in range(predictors)]]
+
+
+def _of_auc(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    """A prediction that knows nothing: .5."""
+    answers, _ = _survey(rng, people, 1)
+    guess = rng.normal(0, 1, (people, 1)) + rng.normal(0, 1, answers.shape)
+    found = measure(answers, guess, np.ones(answers.shape, bool), np.ones(people))
+    return outside((found["auc_low"], found["auc_high"]), 0.5)
+
+
+def _of_auc_difference(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    answers, first, second = _survey(rng, people, 2)
+    found = auc_difference(answers, first, second, np.ones(answers.shape, bool))
+    return outside((found["difference_low"], found["difference_high"]), 0.0)
+
+
+ALIGNMENT, HUMAN, MIXED, CONJOINT = (
+    "analysis.alignment.", "analysis.human.", "analysis.mixed_subjects.", "analysis.conjoint.effects.",
+)  # fmt: skip
+PERSUASION, PREDICTED = "analysis.persuasion.", "analysis.survey_prediction.measures."
+SMALL = (3, 5, 10, 40)
+ENTRIES = (
+    Entry("kappa", (ALIGNMENT + "report.kappa", "analysis.bootstrap.fisher_interval"), _of_kappa, ("even", "rare",
+          "missing"), unit="item", sets=200, sizes=SMALL),
+    Entry("AC1", (ALIGNMENT + "report.ac1",), _of_ac1, ("even", "rare", "missing"), unit="item", sets=300, sizes=SMALL),
+    Entry("alpha (categories)", (ALIGNMENT + "report.alpha",), _of_alpha, ("even", "rare", "missing"), unit="item", sets=300,
+          sizes=SMALL),
+    Entry("alpha (numbers)", ("analysis.studies.truthfulness.alpha",), _of_interval_alpha, ("normal", "missing"),
+          unit="statement", sets=300, sizes=SMALL),
+    Entry("rank correlation", ("analysis.studies.truthfulness.rank_correlation",), _of_rho, ("normal", "rounded"),
+          unit="statement", sets=500),
+    Entry("share of groups", (ALIGNMENT + "individuation.group_share",), _of_group_share, ("normal",), unit="person a group",
+          role="test", sizes=(3, 5, 20), sets=60),
+    Entry("slope on groups", (ALIGNMENT + "individuation.slope",), _of_slope, ("normal",), unit="person a group",
+          sizes=(3, 5, 10, 20), sets=100),
+    Entry("spread within groups", (ALIGNMENT + "individuation.spread", ALIGNMENT + "individuation.estimate_measure"), _of_spread,
+          ("normal",), unit="person a group", sizes=(3, 5, 10, 20), sets=100),
+    Entry("likeness to the own person", (ALIGNMENT + "individuation.likeness",), _of_likeness, ("normal",), unit="person a group",
+          sizes=(3, 5, 20), sets=60),
+    Entry("conjoint: AMCE", (CONJOINT + "estimate_effects", CONJOINT + "ends"), _of_amce, ("tastes",), unit="respondent",
+          sets=120,
+          sizes=SMALL),
+    Entry("conjoint: marginal mean", (CONJOINT + "marginal_mean",), _of_marginal, ("tastes",), unit="respondent", sets=120,
+          sizes=SMALL),
+    Entry("conjoint: personas minus people", (CONJOINT + "compare_effects",), _of_two_amces, ("tastes",), unit="respondent",
+          sets=100, sizes=SMALL),
+    Entry("conjoint: exchanged choices", (CONJOINT + "exchange_test",), _of_exchange, ("tastes",), unit="respondent", role="test",
+          sets=200, sizes=SMALL),
+    Entry("conjoint: position", (CONJOINT + "position_bias",), _of_position, ("tastes",), unit="respondent", sets=120,
+          sizes=SMALL),
+    *[Entry(f"mixed subjects: {name}", (MIXED + "estimators.estimate",), _of_mixed(name), ("normal", "skewed"),
+          unit="person a condition",
+            sets=200, sizes=SMALL) for name in ESTIMATORS],
+    Entry("worth of a model (r)", (MIXED + "worth.measure_worth",), _of_worth, ("normal", "skewed"), unit="person", sets=100,
+          sizes=SMALL),
+    Entry("arena: score of a message", (PERSUASION + "bradley_terry.score_messages",), _of_scores, ("tastes",), unit="person",
+          sets=120, sizes=SMALL),
+    Entry("arena: which message is better", (PERSUASION + "bradley_terry.clear_difference",), _of_best, ("tastes",),
+          unit="person",
+          role="test", sets=200, sizes=SMALL, at_most=True),
+    Entry("rewritings of equal length", (PERSUASION + "rewritings.equal_length",), _of_length, ("normal", "skewed"),
+          unit="message",
+          sets=300, sizes=SMALL),
+    Entry("people: odds of agreement", (HUMAN + "ordinal_odds.odds_table",), _of_odds, ("independent", "clustered"),
+          unit="debate a condition", sets=80, sizes=(3, 5, 10, 40)),
+    Entry("people: change and distance, r of shuffled partners", (HUMAN + "measures.shuffled_partner_null",),
+          _of_talks("shuffled", False), ("normal", "rounded"), unit="group", role="test", sizes=(3, 5, 20), sets=60),
+    Entry("people: change toward the other side", (HUMAN + "measures.average",), _of_talks("toward", True), ("normal", "rounded"),
+          unit="group", sizes=(3, 5, 20), sets=60),
+    Entry("people: change of group SD", (HUMAN + "measures.measure_source",), _of_talks("spread", False), ("normal", "rounded"),
+          unit="group", role="test", sizes=(2, 3, 5, 20), sets=60),
+    Entry("traits of believers", ("analysis.metrics.believers_by_trait.trait_rows",), _of_traits, ("personas",),
+          sizes=(3, 5, 10, 20), sets=60),
+    Entry("AUC", (PREDICTED + "clustered_auc", PREDICTED + "measure"), _of_auc, ("people",), unit="person", sets=200,
+          sizes=SMALL),
+    Entry("difference of two AUCs", (PREDICTED + "auc_difference",), _of_auc_difference, ("people",), unit="person", sets=200,
+          sizes=SMALL),
+)  # fmt: skip

@@ -1,0 +1,154 @@
+"""The functions of the product that make an interval or a p, and which of them another benchmark or test examines.
+
+`statistics_of_product` reads the source: a function counts if it calls a distribution, a test, a permutation, or a quantile, or
+if it is in analysis/bootstrap.py or analysis/statistics/ and returns the ends of an interval or a Result. A private function
+counts as examined with its file.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CALLS = frozenset(
+    [
+        "stdtr",
+        "stdtrit",
+        "ppf",
+        "sf",
+        "proportion_confint",
+        "conf_int",
+        "confint_effectsize_oneway",
+        "confidence_interval",
+        "cohens_kappa",
+        "permutation",
+        "permuted",
+        "shuffle",
+        "binomtest",
+        "ttest_1samp",
+        "ttest_ind",
+        "ttest_rel",
+        "levene",
+        "anova_oneway",
+        "chisquare",
+        "tukey_hsd",
+        "solve_power",
+        "bse",
+        "cov_params",
+        "quantile",
+        "kstest",
+        "mannwhitneyu",
+        "wilcoxon",
+        "pearsonr",
+        "spearmanr",
+        "kendalltau",
+        "chi2_contingency",
+        "fisher_exact",
+        "bootstrap",
+        "percentile",
+        "nanquantile",
+        "norm_interval",
+        "p_of_mean",
+    ]
+)
+HOMES = ("analysis/bootstrap.py", "analysis/statistics")
+RETURNS = ("Ends", "Result", "list[Result]", "Iterator[Result]")
+WIDTH, CONTROL = "benchmarks/audit_coverage.py", "tests/analysis/test_control.py"
+NO_CLAIM = "no interval and no p of its own"
+A_NULL = "deals of a null, which are shown beside a result"
+A_SCORE = "a score between the halves of people and a null; no truth of it is known, see limits.md"
+ELSEWHERE: dict[str, str] = {
+    "analysis.bootstrap.quartiles": NO_CLAIM,
+    "analysis.bootstrap.tail": "a part of intervals that are examined: law, reversion",
+    "analysis.statistics.power.detectable": "the same solver as rooms_needed; tests/analysis/test_statistics.py",
+    "analysis.statistics.results.with_test": NO_CLAIM,
+    "analysis.card.estimates.jackknife": WIDTH,
+    "analysis.card.estimates.width": NO_CLAIM,
+    "analysis.card.verdicts._unsure": NO_CLAIM,
+    "analysis.influence_model.parties_differ": WIDTH,
+    "analysis.conjoint.effects.effect": "estimate_effects",
+    "analysis.conjoint.best_profile.best_profile": "half of the respondents choose, the others measure by a mean",
+    "analysis.control.items.sampled": "a mean and its p, which are examined",
+    "analysis.control.makeup._trait_items": CONTROL,
+    "analysis.control.shown._effect": CONTROL,
+    "analysis.deep.variety._deal": A_NULL,
+    "analysis.deliberation.representation.split_cases": NO_CLAIM,
+    "analysis.deviation._dimension": "the p of a mean, which is examined",
+    "analysis.story_versions.added": "the p of a mean, which is examined",
+    "analysis.studies.honesty.effects": "the p of a mean, which is examined",
+    "analysis.metrics.believers_by_topic._rows": "the p of a mean, which is examined",
+    "analysis.belief_choices.shuffled_slopes": A_NULL,
+    "analysis.belief_report.null_sentence": A_NULL,
+    "analysis.human.clones.person_table": A_SCORE,
+    "analysis.human.fidelity._compare": A_SCORE,
+    "analysis.human.likeness.deal_changes": A_NULL,
+    "analysis.human.likeness.deal_partners": A_NULL,
+    "analysis.human.likeness.deal_people": A_NULL,
+    "analysis.human.scoring.score_part": A_SCORE,
+    "analysis.human.sequences._halves": A_SCORE,
+    "analysis.human.trajectories.shuffle_steps": A_NULL,
+    "analysis.law_contest.report.numbers_table": "benchmarks/law_intervals.py",
+    "analysis.line_gaps.gap_row": "a mean, which is examined, beside deals",
+    "analysis.line_gaps.swapped": A_NULL,
+    "analysis.metrics._shuffled_links._exchanged": A_NULL,
+    "analysis.metrics.echo_chamber._shuffled_indices": A_NULL,
+    "analysis.metrics.emotional_contagion.swapped": "benchmarks/emotional_spread.py",
+    "analysis.metrics.friendship.dealt_null": A_NULL,
+    "analysis.metrics.public_gap._swapped": A_NULL,
+    "analysis.network_layout.layout": NO_CLAIM,
+    "analysis.plots.party_means": NO_CLAIM,
+    "analysis.scores.reversion.quartile_range": NO_CLAIM,
+    "analysis.studies.bet_calibration.shuffled_brier": A_NULL,
+    "analysis.studies.truthfulness.measure": A_NULL,
+    "analysis.studies.wave_comparison._shuffled_sizes": A_NULL,
+    "analysis.surrogate.fidelity._folds": NO_CLAIM,
+    "analysis.surrogate.fit.fit_response": "no coverage is counted yet; tests/analysis/test_surrogate.py finds planted numbers",
+    "analysis.survey_prediction.invented.invent_survey": NO_CLAIM,
+    "analysis.survey_prediction.measures.shuffled_range": A_NULL,
+    "analysis.sweep.tables._test_contrasts": "benchmarks/control.py --reports sweep",
+}
+"""By function: what examines it, or why there is nothing to examine."""
+
+
+@cache
+def statistics_of_product(root: Path = ROOT) -> tuple[str, ...]:
+    """Return the names of the functions, as "analysis.bootstrap.mean_interval"."""
+    return tuple(_statistics(root))
+
+
+def _statistics(root: Path) -> Iterator[str]:
+    for path in sorted((root / "analysis").rglob("*.py")):
+        name = path.relative_to(root).with_suffix("").as_posix()
+        if "/views/" in name or "/commands/" in name:
+            continue
+        home = any(str(path.relative_to(root).as_posix()).startswith(place) for place in HOMES)
+        text = path.read_text(encoding="utf-8")
+        if not home and not any(call in text for call in CALLS):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and (_calls(node) or (home and _returns(node))):
+                yield f"{name.removesuffix('/__init__').replace('/', '.')}.{node.name}"
+
+
+def _calls(node: ast.FunctionDef) -> bool:
+    names = {child.attr if isinstance(child, ast.Attribute) else child.id
+             for child in ast.walk(node) if isinstance(child, ast.Attribute | ast.Name)}  # fmt: skip
+    return bool(names & CALLS)
+
+
+def _returns(node: ast.FunctionDef) -> bool:
+    return node.returns is not None and ast.unparse(node.returns) in RETURNS
+
+
+def without_exam(examined: set[str], root: Path = ROOT) -> list[str]:
+    """Return the functions that neither an entry nor ELSEWHERE names. A private one is examined with its file."""
+    files = {name.rpartition(".")[0] for name in (*examined, *ELSEWHERE)}
+    lacking = []
+    for name in statistics_of_product(root):
+        file, _, function = name.rpartition(".")
+        if name not in examined and name not in ELSEWHERE and not (function.startswith("_") and file in files):
+            lacking.append(name)
+    return lacking

@@ -1,0 +1,256 @@
+"""Statistics of rooms, which are the units: means, differences, shares, tests of conditions, equivalence, rooms needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from null_verdicts import DRIFT, HARDER, INTERVALS, KINDS, SLOW, TESTS, ratings
+from scipy.stats import tukey_hsd
+
+from examined.entry import Entry, Outcome, claimed, outside
+from parley.analysis.bootstrap import (
+    FEWEST,
+    Floats,
+    clustered_share_interval,
+    means_interval,
+    nanmean,
+    p_of_mean,
+    prediction_interval,
+    reach_of_mean,
+)
+from parley.analysis.card.comparison import p_of_interval
+from parley.analysis.card.estimates import CardEstimate, difference, mean_estimate, simultaneous
+from parley.analysis.card.sections.instrument import deviation
+from parley.analysis.ending_diversity import difference_interval, permutation_p, pseudo_entropies
+from parley.analysis.scores.reversion import ratios
+from parley.analysis.statistics.equivalence import p_alike
+from parley.analysis.statistics.groups import compare_paired, compare_two, level, weighted_means
+from parley.analysis.statistics.power import rooms_needed
+
+ALL = (*KINDS, *HARDER)
+PLAIN = ("normal", "skewed", "rounded", "shared")
+FEW = ("normal", "missing", "shared")
+BOOT, GROUPS = "analysis.bootstrap.", "analysis.statistics.groups."
+
+
+def _means(rng: np.random.Generator, rooms: int, kind: str) -> Floats:
+    """One number a room; rooms without any are left out."""
+    means = nanmean(ratings(rng, rooms, kind).reshape(rooms, -1), 1)
+    return means[np.isfinite(means)]
+
+
+def _changes(rng: np.random.Generator, rooms: int, kind: str) -> Floats:
+    """Differences within rooms whose truth is 0: an early and a late rating of other rooms with the same people."""
+    drawn = ratings(rng, rooms, kind)
+    known = nanmean(drawn[:, :, 2:3] - drawn[:, :, 1:2], 1)[:, 0]
+    return known[np.isfinite(known)] - DRIFT.get(kind, 0.0)
+
+
+def _of_group_means(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """Three topics of so many rooms each; the second has twice the spread."""
+    groups = [scale * _changes(rng, rooms, kind) for scale in (1.0, 2.0, 1.0)]
+    return outside(means_interval(groups), 0.0)
+
+
+def _of_p(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    return claimed(p_of_mean(_changes(rng, rooms, kind)))
+
+
+def _of_prediction(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """Does it contain one more value?"""
+    values = _changes(rng, rooms + 1, kind)
+    return outside(prediction_interval(values[1:]), values[0]) if len(values) > 1 else None
+
+
+def _of_reach(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    values = _changes(rng, rooms, kind)
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    reach = float(reach_of_mean(np.array([error]), np.array([len(values)]))[0])
+    return outside((values.mean() - reach, values.mean() + reach), 0.0) if len(values) else None
+
+
+def _of_answers(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    """Shares of 20 answers of each person, whose own share differs (intraclass correlation .1); `rare`: 5%."""
+    share = 0.05 if kind == "rare" else rng.uniform(0.3, 0.7)
+    own = rng.beta(9 * share, 9 * (1 - share), people)
+    sizes = rng.integers(2, 21, people) if kind == "unequal" else np.full(people, 20)
+    return outside(clustered_share_interval(rng.binomial(sizes, own).astype(float), sizes.astype(float)), share)
+
+
+def _of_paired(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    return claimed(compare_paired("null", _changes(rng, rooms, kind), "room").p)
+
+
+def _of_weighted(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    groups = {name: scale * _changes(rng, rooms, kind) for name, scale in (("a", 1.0), ("b", 2.0), ("c", 1.0))}
+    found = weighted_means("null", groups, {"a": 1.0, "b": -0.5, "c": -0.5}, "room")
+    return outside((found.low, found.high), 0.0)
+
+
+def _of_alike(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """Conditions that differ by the bound are not alike: a claim is false in 5% at most, as often as one-sided t."""
+    first, second = _means(rng, rooms, kind), _means(rng, rooms, kind) + 1.0
+    found = compare_two("null", first, second, "room")
+    return claimed(p_alike(found.estimate, found.low, found.high, found.df_within, 1.0))
+
+
+def _of_omega(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """Three conditions with a true omega squared of one half."""
+    apart = np.sqrt(1.5) * np.array([-1.0, 0.0, 1.0])  # their variance is that within
+    draw = rng.standard_normal if kind == "normal" else lambda size: rng.exponential(1, size) - 1
+    found = level("null", {str(at): at + np.asarray(draw(rooms)) for at in apart}, "room")
+    return outside((found.low, found.high), 0.5)
+
+
+def _of_needed(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """The rooms needed at the true spread, in the range from the spread of so many rooms."""
+    values = _values(rng, rooms, kind)
+    freedom = rooms - 1
+    found = rooms_needed(float(values.std(ddof=1)), [0.5], [0.8], freedom=freedom).iloc[0]
+    truth = int(rooms_needed(1.0, [0.5], [0.8])["rooms"].iloc[0])
+    return outside((found["rooms_low"], found["rooms_high"]), truth)
+
+
+def _values(rng: np.random.Generator, size: int, kind: str) -> Floats:
+    """Numbers of mean 0 and standard deviation 1."""
+    if kind == "skewed":
+        return rng.exponential(1, size) - 1
+    values = rng.normal(0, 1, size)
+    return np.round(values * 2) / np.sqrt(4 + 1 / 12) if kind == "rounded" else values
+
+
+def _endings(rng: np.random.Generator, rooms: int, kind: str) -> pd.Series:
+    shares = (0.9, 0.1) if kind == "rare" else (0.5, 0.3, 0.2)
+    return pd.Series(rng.choice(np.array(list("abc")[: len(shares)]), rooms, p=shares))
+
+
+def _of_diversity(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    first, second = (pseudo_entropies(_endings(rng, rooms, kind)) for _ in range(2))
+    return outside(difference_interval(first, second), 0.0)
+
+
+def _of_diversity_p(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    return claimed(permutation_p(_endings(rng, rooms, kind), _endings(rng, rooms, kind)))
+
+
+def _estimate(rng: np.random.Generator, blocks: int, kind: str) -> CardEstimate:
+    return mean_estimate(CardEstimate("null"), pd.Series(_changes(rng, blocks, kind)))
+
+
+def _card_mean(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
+    found = _estimate(rng, blocks, kind)
+    return outside((found.low, found.high), 0.0)
+
+
+def _of_cards(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
+    """Two cards with other people: the difference and its p."""
+    found = difference(CardEstimate("null"), _estimate(rng, blocks, kind), _estimate(rng, blocks, kind))
+    return outside((found.low, found.high), 0.0)
+
+
+def _of_cards_p(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
+    found = difference(CardEstimate("null"), _estimate(rng, blocks, kind), _estimate(rng, blocks, kind))
+    row = {"difference": found.estimate, "difference_low": found.low, "difference_high": found.high, "blocks": 0}
+    return claimed(p_of_interval(row))
+
+
+def _of_all_topics(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
+    """Five topics at once: is one of their intervals wrong?"""
+    found = simultaneous([_estimate(rng, blocks, kind) for _ in range(5)])
+    verdicts = [outside((one.low, one.high), 0.0) for one in found]
+    return None if None in verdicts else max(verdict for verdict in verdicts if verdict is not None)
+
+
+def _of_deviation(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
+    """Blocks of three answers: their spread around the mean of the block."""
+    index = pd.Index(np.repeat(np.arange(blocks), 3), name="block")
+    found = deviation(CardEstimate("null"), pd.Series(_values(rng, 3 * blocks, kind), index))
+    return outside((found.low, found.high), 1.0)
+
+
+def _of_reversion(rng: np.random.Generator, runs: int, kind: str) -> Outcome:
+    """Agents go from 2 to 4, and back to 3: reversion is one half."""
+    course = np.array([2.0, 3.5, 4.0, 4.5, 4.0, 3.0])
+    scores = course + _values(rng, runs, kind)[:, None] + 0.7 * rng.normal(0, 1, (runs, len(course)))
+    run, statement = np.indices(scores.shape)
+    table = pd.DataFrame({"topic": "t", "condition": "c", "run": run.ravel().astype(str), "agent": "a",
+                          "statement": statement.ravel() + 1, "score": scores.ravel()})  # fmt: skip
+    found = ratios(table).iloc[0]
+    return outside((found["pooled_low"], found["pooled_high"]), 0.5)
+
+
+def _of_three(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """Whether any two of three conditions differ: the p of `pairs`, without looking for the ends of its intervals."""
+    if rooms < FEWEST:
+        return None
+    groups = [_means(rng, rooms, kind) for _ in range(3)]
+    return claimed(float(tukey_hsd(*groups, equal_var=False).pvalue[np.triu_indices(3, 1)].min()))
+
+
+THREE = "three conditions (Games-Howell)"
+OF_INTERVALS = {
+    "mean of rooms": (BOOT + "mean_interval", "analysis.studies.paired_conditions.mean_row"),
+    "paired difference within rooms": (BOOT + "mean_interval",),
+    "ratio (share of gap closed)": (BOOT + "interval",),
+    "correlation over people in rooms": (BOOT + "correlation_interval", BOOT + "correlation"),
+    "share of rooms (Wilson)": (BOOT + "share_interval",),
+    "mean over clusters": ("analysis.deliberation.position_change.clustered_mean",),
+    "headline: drift": ("analysis.metrics.drift.line",),
+    "headline: change to share out": ("analysis.metrics.first_cycle.line",),
+    "headline: opinions spread": ("analysis.metrics.polarisation.spreading",),
+    "headline: forecasts": ("analysis.metrics.forecast.line",),
+    "headline: intervention": ("analysis.studies.intervention.effect",),
+}
+OF_TESTS = {
+    "two conditions (Welch's t)": (GROUPS + "compare_two",),
+    "level (Welch's ANOVA)": (GROUPS + "level",),
+    "spread (Levene)": (GROUPS + "spread",),
+    THREE: (GROUPS + "pairs",),
+    "labels permuted over rooms": (GROUPS + "permutation_test",),
+    "mixed model, condition": ("analysis.statistics.mixed_models.slopes",),
+    "mixed model, round": ("analysis.statistics.mixed_models.slopes",),
+    "mixed model, round by condition": ("analysis.statistics.mixed_models.slopes",),
+}
+CARD = "analysis.card."
+SETS = {"mean over clusters": 150, "headline: forecasts": 80, "headline: drift": 120, "headline: change to share out": 120,
+        "headline: opinions spread": 200, "headline: intervention": 150, "correlation over people in rooms": 200}  # fmt: skip
+"""Data sets of a condition; 400 of the others."""
+ENTRIES = (
+    *[Entry(name, OF_INTERVALS[name], test, ALL, sets=SETS.get(name, 400)) for name, test in INTERVALS.items()],
+    *[
+        Entry(name, OF_TESTS[name], _of_three if "three" in name else test, FEW if name in {*SLOW, THREE} else ALL, role="test",
+              sizes=(3, 5, 20) if name in {*SLOW, THREE} else (3, 5, 10, 20), sets=80 if name in {*SLOW, THREE} else 200)
+        for name, test in TESTS.items() if "round" not in name
+    ],
+    *[
+        Entry(name, OF_TESTS[name], TESTS[name], ("normal", "shared"), role="test", sizes=(3, 10), sets=70)
+        for name in TESTS if "round" in name
+    ],
+    Entry("mean of the means of three topics", (BOOT + "means_interval",), _of_group_means, ALL, sets=500),
+    Entry("p of a mean", (BOOT + "p_of_mean",), _of_p, ALL, role="test"),
+    Entry("range of one more value", (BOOT + "prediction_interval",), _of_prediction, ("normal", "rounded")),
+    Entry("mean from its standard error", (BOOT + "reach_of_mean",), _of_reach, PLAIN),
+    Entry("share of answers, several a person", (BOOT + "clustered_share_interval", CARD + "estimates.proportion"), _of_answers,
+          ("normal", "unequal", "rare"), unit="person", sets=500),
+    Entry("paired conditions (t)", (GROUPS + "compare_paired",), _of_paired, PLAIN, role="test", sets=500),
+    Entry("weighted conditions (Satterthwaite)", (GROUPS + "weighted_means",), _of_weighted, PLAIN, sets=500),
+    Entry("alike within a bound (TOST)", ("analysis.statistics.equivalence.p_alike",), _of_alike, PLAIN, role="test", sets=500,
+          at_most=True),
+    Entry("omega squared of .5", (GROUPS + "level",), _of_omega, ("normal",), sizes=(3, 5, 10, 20), sets=300),
+    Entry("rooms needed, range", ("analysis.statistics.power.rooms_needed",), _of_needed, ("normal", "skewed"),
+          sets=60, sizes=(3, 5, 10, 40)),
+    Entry("difference in diversity of endings", ("analysis.ending_diversity.difference_interval",), _of_diversity,
+          ("normal", "rare"), sizes=(3, 10, 20, 40), sets=250),
+    Entry("diversity of endings, permuted", ("analysis.ending_diversity.permutation_p",), _of_diversity_p, ("normal", "rare"),
+          role="test", sizes=(3, 5, 10, 20), sets=150, at_most=True),
+    Entry("card: mean over blocks", (CARD + "estimates.mean_estimate",), _card_mean, ALL, unit="block", sets=500),
+    Entry("card: difference of two cards", (CARD + "estimates.difference",), _of_cards, PLAIN, unit="block", sets=500),
+    Entry("card: p of a difference of two cards", (CARD + "comparison.p_of_interval",), _of_cards_p, PLAIN, unit="block",
+          role="test", sets=500),
+    Entry("card: five topics at once", (CARD + "estimates.simultaneous",), _of_all_topics, PLAIN, unit="block", sets=300,
+          at_most=True),
+    Entry("card: spread of answers", (CARD + "sections.instrument.deviation",), _of_deviation, ("normal", "rounded", "skewed"),
+          unit="block", sets=300),
+    Entry("reversion, pooled", ("analysis.scores.reversion.ratios",), _of_reversion, ("normal", "rounded", "skewed"), unit="run",
+          sizes=(3, 5, 10, 20), sets=150),
+)  # fmt: skip

@@ -1,0 +1,91 @@
+"""The exam of every statistic (benchmarks/exam.py): each statistic of the product has an entry, and each entry draws data."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from data_checks import check_each
+from exam import examine, sit_exam
+from examined import ENTRIES
+from examined.entry import Entry, outside
+from examined.product import ELSEWHERE, statistics_of_product, without_exam
+
+from parley.analysis.bootstrap import FEWEST, mean_interval
+
+EXAMINED = {name for entry in ENTRIES for name in entry.examines}
+FAST = [entry for entry in ENTRIES if "law" not in entry.name and "scores:" not in entry.name]
+
+
+def test_every_statistic_of_the_product_has_an_exam() -> None:
+    """A new function that makes an interval or a p needs an entry in benchmarks/examined/, or a line in ELSEWHERE that says
+    why."""
+    assert without_exam(EXAMINED) == []
+    assert without_exam(EXAMINED - {"analysis.bootstrap.share_interval"}) == ["analysis.bootstrap.share_interval"]
+
+
+def test_the_registry_names_functions_that_exist() -> None:
+    """A function that is renamed takes its entry with it."""
+    for name in EXAMINED:
+        file, _, function = name.rpartition(".")
+        assert hasattr(importlib.import_module(f"parley.{file}"), function), name
+    assert set(ELSEWHERE) <= set(statistics_of_product())
+    assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
+
+
+@check_each("name", [entry.name for entry in FAST])
+def test_every_entry_draws_data_and_says_nothing_of_three_units(name: str) -> None:
+    """An outcome is None (unknown), 0 or 1. Below five units nothing is said, but of normal values by chi-square and of six
+    rooms."""
+    entry = next(entry for entry in ENTRIES if entry.name == name)
+    few = entry.draw(np.random.default_rng(1), 3, entry.kinds[0])
+    assert few in (None, 0.0, 1.0)
+    if entry.sizes[0] < FEWEST and not any(
+        word in name for word in ("spread of answers", "rooms needed", "mixed model")
+    ):
+        assert few is None
+
+
+def test_the_exam_finds_an_interval_that_is_too_narrow_and_passes_one_that_is_not() -> None:
+    """Student's interval misses in 5%; the same with 1.96 standard errors misses in 12% at five rooms, which is `too often`."""
+
+    def narrow(rng: np.random.Generator, rooms: int, kind: str) -> float:
+        values = rng.normal(0, 1, rooms)
+        reach = 1.96 * float(values.std(ddof=1)) / np.sqrt(rooms)
+        return float(abs(values.mean()) > reach)
+
+    right = Entry(
+        "right", (), lambda rng, rooms, kind: outside(mean_interval(rng.normal(0, 1, rooms)), 0.0), ("normal",)
+    )
+    assert examine(right, "normal", 5, 800)["verdict"] == "within"
+    assert examine(right, "normal", 3, 800)["verdict"] == "no verdict"
+    assert examine(Entry("narrow", (), narrow, ("normal",)), "normal", 5, 800)["verdict"] == "too often"
+
+
+def test_ranks_that_are_not_uniform_are_seen() -> None:
+    """Draws that are too wide put the truth in their middle: no rank is outside, and the ranks are not uniform."""
+    wide = Entry("wide", (), lambda rng, rooms, kind: 0.3 + 0.4 * float(rng.random()), ("usual",), role="rank")
+    even = Entry("even", (), lambda rng, rooms, kind: float(rng.random()), ("usual",), role="rank")
+    assert examine(wide, "usual", 5, 300)["verdict"] != "within"
+    assert examine(even, "usual", 5, 300)["verdict"] == "within"
+
+
+def test_an_exam_that_is_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Rows that are complete are not counted again; a row with fewer data sets than wanted is."""
+    entry = next(entry for entry in ENTRIES if entry.name == "range of one more value")
+    path = tmp_path / "exam.csv"
+    first = sit_exam(path, [entry], False, 0.05)
+    marked = first.assign(seconds=-1.0)
+    marked.to_csv(path, index=False)
+    assert (sit_exam(path, [entry], False, 0.05)["seconds"] == -1).all()
+    more = sit_exam(path, [entry], False, 0.1)
+    assert (more.loc[more["known"] > 0, "seconds"] >= 0).all()
+
+
+@pytest.mark.parametrize("path", [Path(__file__).parents[2] / "docs" / "exam.csv"])
+def test_the_page_has_a_row_for_every_statistic(path: Path) -> None:
+    """docs/exam.csv is that of this registry: a new entry is counted before it is committed."""
+    assert set(pd.read_csv(path)["statistic"]) == {entry.name for entry in ENTRIES}
