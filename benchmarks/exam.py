@@ -84,23 +84,21 @@ def _judged(entry: Entry, outcomes: list[float]) -> dict[str, object]:
 
 def sit_exam(path: Path, entries: Iterable[Entry], again: bool, share: float) -> pd.DataFrame:
     """Count the rows that are missing, and return all. Each row is written as soon as it is counted."""
-    chosen = list(entries)
-    done = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=KEY)
-    if again:
-        done = done[~done["statistic"].isin([entry.name for entry in chosen])]
-    full = (done["sets"] >= [wanted(row, share) for row in done.to_dict("records")]) if len(done) else []
-    done = done[full] if len(done) else done
-    known = set(done[KEY].itertuples(index=False, name=None))
-    rows = done.to_dict("records")
-    for entry in chosen:
-        for kind, units in ((kind, units) for kind in entry.kinds for units in entry.sizes):
-            if (entry.name, kind, units) not in known:
-                rows.append(examine(entry, kind, units, max(FEWEST, round(entry.sets * share))))
-        write_rows(rows, path)
-        print(
-            f"{entry.name}: {sum(row['seconds'] for row in rows if row['statistic'] == entry.name):.0f} s", flush=True
-        )
+    done = pd.read_csv(path).to_dict("records") if path.is_file() else []
+    chosen = [(entry, kind, units) for entry in entries for kind in entry.kinds for units in entry.sizes]
+    asked = {(entry.name, kind, units) for entry, kind, units in chosen}
+    rows = [row for row in done if _key(row) not in asked or not (again or row["sets"] < wanted(row, share))]
+    known = set(map(_key, rows))
+    for entry, kind, units in chosen:
+        if (entry.name, kind, units) not in known:
+            rows.append(examine(entry, kind, units, max(FEWEST, round(entry.sets * share))))
+            write_rows(rows, path)
+            print(f"{entry.name}, {kind}, {units}: {rows[-1]['seconds']} s", flush=True)
     return write_rows(rows, path)
+
+
+def _key(row: Mapping[str, object]) -> tuple[object, ...]:
+    return tuple(row[name] for name in KEY)
 
 
 def wanted(row: Mapping[str, object], share: float) -> int:
