@@ -76,6 +76,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.control.shown._effect": CONTROL,
     "analysis.deep.variety._deal": A_NULL,
     "analysis.deliberation.representation.split_cases": NO_CLAIM,
+    "analysis.deliberation.ballots.rank_correlation": NO_CLAIM,
     "analysis.deviation._dimension": "the p of a mean, which is examined",
     "analysis.story_versions.added": "the p of a mean, which is examined",
     "analysis.studies.honesty.effects": "the p of a mean, which is examined",
