@@ -23,6 +23,8 @@ NEWS = "news"
 """The folder of items of news (agents/news.py). What runs over all topics leaves them out."""
 PUBLIC, TURNS = ":public", ":turns"
 """Suffixes of a probe's name: the same question, answered in public, or asked after every turn."""
+NEGATED = "agreement:negated"
+"""The probe that asks for agreement with the opposite of the claim of the probe `agreement`."""
 Audience = Literal["private", "public"]
 FORECAST = "forecast"
 EMOTIONS = ("valence", "arousal")
@@ -39,6 +41,7 @@ class Probe:
     position   in a private deliberation: the answer to the question under discussion that is to be agreed with
     statement  the same for a statement of the mediator
     state      how the agent is reminded of its answer, with {label}; "": by question and number (prompt `recall`)
+    negated    whether it asks for agreement with the opposite of a claim
     """
 
     name: str
@@ -51,6 +54,7 @@ class Probe:
     position: str = ""
     statement: str = ""
     state: str = ""
+    negated: bool = False
     language: Language = field(default=ENGLISH, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -97,6 +101,8 @@ class Probe:
         """What the survey question states, for the oracle."""
         texts = {"sentence": self.sentence, "position": self.position, "statement": self.statement}
         facts: Facts = {"question": self.question, "construct": self.construct, "scale": self.scale}
+        if self.negated:
+            facts["negated"] = True
         return cast(Facts, facts | {name: text for name, text in texts.items() if text})
 
     @property
@@ -172,9 +178,13 @@ class Topic:
     def probe(self, name: str) -> Probe:
         """Return a probe of this topic or of any topic, by a name such as NAME, NAME:public, NAME:turns or NAME@SCALE.
 
+        `agreement:negated` asks for agreement with the opposite of the topic's claim: "How much do you agree that it is not true
+        that ...?".
         NAME@SCALE, with or without PUBLIC or TURNS, is the same question on another numeric scale of its construct.
         Errors: UserError.
         """
+        if name == NEGATED:
+            return negated_probe(self)
         known = {**shared_probes(self.language), **self.probes}
         plain = name.removesuffix(PUBLIC).removesuffix(TURNS)
         base, at, scale = plain.partition("@")
@@ -196,6 +206,13 @@ def forecast_probe(probe: Probe, frame: str) -> Probe:
     """Return the question which answer to a probe the agent expects to give at the end."""
     question = probe.language.prompt("forecast").fill(frame=frame, question=probe.question)
     return replace(probe, name=FORECAST, question=question)
+
+
+def negated_probe(topic: Topic) -> Probe:
+    """Return the question for agreement with the opposite of a topic's claim. Errors: UserError if it has no such claim."""
+    probe, claim, words = topic.probe("agreement"), topic.claim, topic.language.words
+    question = f"{words('agree')}{words('negated')}{claim}?"
+    return replace(probe, name=NEGATED, question=question, polarity=-probe.polarity, negated=True)
 
 
 def with_scale(probe: Probe, scale: str) -> Probe:

@@ -128,6 +128,7 @@ class Facts(TypedDict, total=False):
     question: str  # the question itself, without the words around it
     construct: str  # of a survey: severity, agreement, confidence, ...
     scale: RatingScale
+    negated: bool  # whether a survey asks for agreement with the opposite of the claim in its question
     sentence: str  # the form of an answer on a labelled scale, with {label} and {number}
     state: Mapping[
         str, float

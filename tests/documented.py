@@ -203,6 +203,7 @@ RULES = (
         why="needs lines of the user; tests/analysis/test_honesty.py has some",
         how="parse",
     ),
+    Rule(r"^run\.py flips\b", "--topic racism --blocks 2 --set rounds=1"),
     Rule(r"^run\.py honesty\b", "--repetitions 1 --rounds 2"),
     Rule(r"--scenario honesty", "--repetitions 2 --rounds 2"),
     Rule(r"^run\.py games negotiation .*--native", "--repetitions 2 --native oracle"),

@@ -64,6 +64,7 @@ ASKING = {
     "refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",
     "herding": SMALL,
     "games": "trust_game --repetitions 1",
+    "flips": "--topic racism --blocks 2 --set rounds=1",
     "honesty": "--judge oracle --repetitions 1 --rounds 2",
     "personalised": SMALL,
     "prior-beliefs": SMALL,

@@ -4,6 +4,7 @@ three, two, same   one agent of each debating party and a Default; the same with
 alone              the rooms of `three`, but no agent speaks: the agents are only surveyed repeatedly
 copy               two agents of a party who are the same persona under two names
 shuffled PARTY     the rooms of `three`, but the partners of PARTY say lines from other rooms (records.py)
+stance PARTY       the rooms of `three`, but the partners of PARTY only say where they stand, without reasons (run.py flips)
 empty PARTY        the rooms of `three`, but the partners of PARTY say a phrase without content
 turned             the rooms of `two`, but the other agent begins
 closing, no closing   a structured debate of two that ends with an announced closing statement, or with an ordinary reply
@@ -111,6 +112,12 @@ def empty(batch: Batch) -> Conditions:
 def shuffled(batch: Batch) -> Conditions:
     spec = f"yoked:{batch.place / 'three' / LINES}"
     return {f"shuffled {party}": batch.with_partners(party, spec) for party in batch.parties}
+
+
+def stance(batch: Batch) -> Conditions:
+    """Only the partners have the role, so the people of the party speak as in `three`."""
+    roles = {party: tuple(f"{other}:stance_only" for other in batch.seats if other != party) for party in batch.parties}
+    return {f"stance {party}": batch.table(*batch.seats, roles=given) for party, given in roles.items()}
 
 
 def turned(batch: Batch) -> Conditions:

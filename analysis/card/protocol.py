@@ -183,10 +183,15 @@ def audit_ledger(folder: Path, budgets: tuple[Budget, Budget]) -> Ledger | None:
     return shared_ledger(model, [(path, own.get(path.parent.name, model)) for path in sorted(folder.rglob("*.sqlite"))])
 
 
-def plan_lines(first: Batch, sections: Sections, batches: int, spread: float, prices: Prices) -> Iterator[str]:
-    """The plan for a person: conditions with rooms and calls, the cost, and which differences can be found."""
+def plan_lines(
+    first: Batch, sections: Sections, batches: int, spread: float, prices: Prices, title: str = "the bias card"
+) -> Iterator[str]:
+    """The plan for a person: conditions with rooms and calls, the cost, and which differences can be found.
+
+    title: what is made of the conditions.
+    """
     calls, scripted, used, base = 0, 0, dict[str, Usage](), first.base
-    yield f"the bias card of {base.models.llm}: {', '.join(sections)}"
+    yield f"{title} of {base.models.llm}: {', '.join(sections)}"
     yield f"  {len(base.subject.topics)} topics, {base.repetitions} blocks per batch, {base.rounds} rounds; in a batch:"
     for step in protocol_steps(first, sections):
         plan, specs = plan_run(step.scenario), step.scenario.llm_by_party

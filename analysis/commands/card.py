@@ -104,7 +104,7 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
 
     people = read(options.data)[0] if options.data else None
     first, sections, batches, remedies = _design(options)
-    bench = _bench(first, options, say)
+    bench = open_bench(first, options, say)
     say(f"folder   {first.folder}")
     records, stopped = run_conditions(first, sections, batches, options.tight, bench)
     if not records.records:
@@ -138,7 +138,7 @@ def _design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Rem
 
     chosen = sections(split_names(options.sections))
     *models, judge = with_base_url([*options.llm, options.judge or ""], options.base_url)
-    base = _base(options, models, judge)
+    base = base_from_args(options, models, judge)
     judge = judge or ("oracle" if split_spec(base.models.llm)[0] in OWN else "")
     judge = in_society(judge, base.subject.society) if judge else ""
     first = Batch(base, results_folder(options, "audit"), judge=judge)
@@ -150,8 +150,8 @@ def _design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Rem
     return first, chosen, options.batches or (MOST if options.tight is not None else 1), remedies
 
 
-def _base(options: argparse.Namespace, models: Sequence[str], judge: str) -> Scenario:
-    """Return the debates of the card. Errors: UserError."""
+def base_from_args(options: argparse.Namespace, models: Sequence[str], judge: str = "") -> Scenario:
+    """Return the scenario that all conditions of a card share. judge: its spec; empty: there is none. Errors: UserError."""
     from parley.llm.backends import check_spec, in_society
     from parley.model.scenario import load_preset, parse_settings
     from parley.model.validation import check_topics
@@ -178,7 +178,7 @@ def _base(options: argparse.Namespace, models: Sequence[str], judge: str) -> Sce
     return base
 
 
-def _bench(first: Batch, options: argparse.Namespace, say: Say) -> InterviewBench:
+def open_bench(first: Batch, options: argparse.Namespace, say: Say) -> InterviewBench:
     """Return what asks the models, within the limits. Errors: UserError for a limit on cost without a known price."""
     from parley.analysis.card.interviews import InterviewBench
     from parley.analysis.card.protocol import audit_ledger, open_models

@@ -26,6 +26,7 @@ people or about large language models.
     debating.py        the side that a debater chooses before a judge, and who made the better case
     crowd.py           ratings of the truthfulness of statements, by the law of crowd_law.py
     tact_law.py        the planted law by which public lines go toward the audience
+    flip_law.py        the planted law by which causes turn ratings to the other side
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
     community.py       writes and judges posts of an online community, by the law of community_law.py
@@ -60,9 +61,10 @@ say how it chooses between two profiles (`--llm oracle,worth=age/52:0.1+taxes/lo
 say how a crowd rates statements (crowd_law.py). tact is by how many points its public lines go toward the audience in each
 frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). variety, alike, contradicts and attribute_effect say which sentences
 it writes about people, and how far each moves answers to a survey (attribute_law.py). flattery is how far the side that it
-argues follows the judge's (debating.py). ignores names what it ignores of what it is given: party, belief, confirmation_bias,
-traits (ignored.py). embellish, craves and misjudges say how it writes, chooses and judges messages of rivals (`--llm
-oracle,embellish=0.5`; competition_law.py). breaks, obeys and provokes say how often posts of a community break
+argues follows the judge's (debating.py). flips is how often each cause turns a rating to the other side of the middle (`--llm
+oracle,flips=conformity:0.3+reasons:0.1`; flip_law.py). ignores names what it ignores of what it is given: party, belief,
+confirmation_bias, traits (ignored.py). embellish, craves and misjudges say how it writes, chooses and judges messages of rivals
+(`--llm oracle,embellish=0.5`; competition_law.py). breaks, obeys and provokes say how often posts of a community break
 rules and follow those that members read (`--llm oracle,obeys=0.5`; community_law.py). apart is how far the candidate statements
 of a mediator differ, and guesses how often it only guesses a member's ballot (`--llm oracle,apart=2`; mediation_law.py). society
 is whose banks it has, and a run sets it.
@@ -82,6 +84,7 @@ from parley.llm.backends.oracle.competition_law import RIVALS, CompetitionLaw
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.crowd_law import CrowdLaw
 from parley.llm.backends.oracle.emotion_law import EmotionLaw
+from parley.llm.backends.oracle.flip_law import check_flips
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import GuidanceLaw
 from parley.llm.backends.oracle.ignored import parse_ignored
@@ -164,6 +167,7 @@ def open_backend(
     contradicts: float = 0.0,
     attribute_effect: float = 0.0,
     flattery: float = 0.0,
+    flips: str = "",
     ignores: str = "",
     embellish: float = RIVALS.embellish,
     craves: float = RIVALS.craves,
@@ -210,6 +214,8 @@ def open_backend(
     crowd.check()
     tactful = _shares("tact", tact)
     check_tact(tactful)
+    turns = _shares("flips", flips)
+    check_flips(turns)
     attributes = AttributeLaw(variety, alike, contradicts, attribute_effect)
     attributes.check()
     competition = CompetitionLaw(embellish, craves, misjudges)
@@ -244,6 +250,7 @@ def open_backend(
         competition=competition,
         community=community,
         mediation=mediation,
+        flips=turns,
     )
     return Oracle(planted, pull, society, laws)
 

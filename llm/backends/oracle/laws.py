@@ -16,6 +16,7 @@ from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
 from parley.llm.backends.oracle.crowd_law import CrowdLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
+from parley.llm.backends.oracle.flip_law import STEADFAST
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
 from parley.llm.backends.oracle.mediation_law import USUAL as USUAL_MEDIATION
@@ -44,6 +45,7 @@ class Laws(NamedTuple):
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
+    flips: how often each cause turns a rating to the other side of the middle.
     """
 
     acts: ActLaw = PLANTED
@@ -69,6 +71,7 @@ class Laws(NamedTuple):
     competition: CompetitionLaw = RIVALS
     community: CommunityLaw = USUAL_COMMUNITY
     mediation: MediationLaw = USUAL_MEDIATION
+    flips: Mapping[str, float] = STEADFAST
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.

@@ -7,6 +7,7 @@ its text is a, in public posts too, except
     commentator   h + 0.5 (a - h): half-way between what it heard and its own attitude
     verifier      a + 0.5 (bias - a): half-way to the bias, which the speaker takes for the truth
     bystander     a, in one sentence
+    stance_only   a, in the sentence that answers the survey, without a reason
     convincer     a + w (end - a), the end of the axis on its side, w by its argument: knowledge 0.8, trust 0.6,
                   support 0.4, status 0.2 (without an argument it says what it thinks, like any speaker)
     given side    a + 0.8 (end - a), the end of that side: who argues for its own opinion sounds more certain
@@ -35,6 +36,8 @@ from parley.llm.request import Reply
 from parley.llm.seeding import stream
 
 ROLES = ("spreader", "commentator", "verifier", "bystander")
+STANCE_ONLY = "stance_only"
+"""The role of a partner that says where it stands and gives no reason."""
 HALF, SIDED = 0.5, 0.8
 ARGUMENTS = {"knowledge": 0.8, "trust": 0.6, "support": 0.4, "status": 0.2}
 """How far a convincer goes from its attitude to the end of its side, by its argument."""
@@ -67,6 +70,9 @@ def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
         return Reply.failed("unknown_claim", facts.get("claim", "")[:120])
     messages = [(message.role, message.content) for message in reading.request.messages]
     rng = stream(reading.seed, messages)
+    if facts.get("role") == STANCE_ONLY:
+        draw = None if reading.greedy else rng.random()
+        return Reply(_bank(reading).stance_sentence(dither(value, 1, draw)), notes=unread_notes(unread))
     if role == "bystander":
         text = "".join(body_of(_bank(reading), value, reading, 1, _said(reading), rng)[:1])
     elif facts.get("form") == "post" and not role:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, agreement, habit, position_now, read
 from parley.llm.backends.oracle.emotion_law import FEELINGS
 from parley.llm.backends.oracle.emotions import feeling_now
+from parley.llm.backends.oracle.flip_law import flipped
 from parley.llm.backends.oracle.phrases import Banks, first_phrase, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_questions import answer_self, decline, kinds_of
@@ -72,7 +73,11 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
     stated = topic and directed(reading.banks, scale, reading.question, topic, facts.get("sentence", ""))
     if not topic or not stated:
         return unknown(reading)
+    if facts.get("negated"):
+        stated = stated._replace(direction=-stated.direction)
     attitude, unread = speaker.attitude(reading)
+    if speaker.laws.flips:
+        attitude = flipped(reading, attitude, stated.direction, speaker.laws.flips)
     shares = repeated(reading, scale, stated.shares(stated.value(attitude)), speaker.laws.steady)
     reply = pick(reading, shares, stated.text, reading.ask, attitude)
     reply.notes = unread_notes(unread)

@@ -1,0 +1,33 @@
+"""The arms of `run.py flips`: conditions of the bias card (analysis/card/conditions.py) with a statement and its opposite asked.
+
+It has what the protocol of the card needs of a section: NEEDS, and WATCH (nothing, so that one batch is enough).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from parley.agents.topic import NEGATED, load_topic
+from parley.analysis.card.conditions import alone, empty, shuffled, stance, three
+from parley.model.scenario import Scenario
+
+NEEDS = (three, alone, stance, empty, shuffled)
+WATCH: tuple[str, ...] = ()
+STATEMENT = "agreement"
+ITEMS = (STATEMENT, NEGATED)
+"""The two survey questions: agreement with the topic's claim, and with its opposite."""
+SETTINGS: Mapping[str, Any] = {"probe": STATEMENT, "also": (NEGATED,)}
+"""The fields that every arm has."""
+
+
+def check_items(base: Scenario) -> None:
+    """Errors: UserError for a topic whose claim has no opposite to ask about."""
+    for slug in base.subject.topics:
+        load_topic(slug).probe(NEGATED)
+
+
+def sections(own: ModuleType) -> dict[str, ModuleType]:
+    """Return the arms as the protocol of the card takes them. own: this module."""
+    return {"flips": own}

@@ -1,0 +1,62 @@
+"""The page of `run.py flips`: flips.md, its tables (flips, pairs, opener) and its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from parley.analysis import disclaimers
+from parley.analysis.card.card import rounded
+from parley.analysis.card.records import ConditionRecords
+from parley.analysis.figures import dot_plot
+from parley.analysis.flips.decomposition import MEASURES, PARTS, estimates, left_out, pairs, sentences, usable
+from parley.analysis.flips.opener import anchor, followers, sentence
+from parley.analysis.formatting import Column, estimate, format_estimate, format_p, format_span
+from parley.analysis.report import Report
+
+CAPTION = (
+    "The same agents debate on equal seeds in five arms: alone (nothing is heard), empty talk, stance only (partners say where "
+    "they stand, without reasons), lines from other rooms, and in full. After and before, each agent says how much it agrees "
+    "with a statement and with its opposite. Each part is what one arm has more than the arm before; the six parts sum to the "
+    "movement. Brackets are 95% intervals over groups of personas; Holm corrects p for the five parts that are differences."
+)
+NULL = (
+    "Null: where 95% of estimates lie if each group's part is as likely to have the other sign. Instability and movement are no "
+    "differences and have no null. A share is the part divided by the movement; it can be below 0 or above 100%, because a part "
+    "can turn ratings back that another part turned."
+)
+COLUMNS: Mapping[str, Column] = {
+    "measure": "measure", "part": "part", "groups": "units", "estimate": estimate("estimate", 3),
+    "null": lambda row: format_span(row["null_low"], row["null_high"]), "p, corrected": lambda row: format_p(row["p_holm"]),
+    "share of the movement": lambda row: format_estimate(row["share"], row["share_low"], row["share_high"]),
+    "reason without interval": "reason", "reason without share": "share_reason",
+}  # fmt: skip
+ROUNDED = "Some ratings have no probability for each answer, so whole ratings are used: a flip is then a step of a whole point."
+
+
+def write(study: ConditionRecords, folder: Path) -> Path:
+    """Write flips.md, its tables and its figure; return the path of the page."""
+    frame, header = pairs(study), next(iter(study.records.values()))[0].header
+    found, opener = estimates(usable(frame)), anchor(followers(study))
+    report = Report(folder, "flips", "Every flip explained")
+    report.data(flips=found, pairs=frame, opener=pd.DataFrame([opener._asdict()]))
+    report.add(CAPTION)
+    report.disclaim(header)
+    report.note(ROUNDED if rounded(study) else None)
+    report.section("In short", "\n".join(f"- {line}" for line in [*sentences(found), sentence(opener)]))
+    drawn = found[(found["measure"] == "flip") & found["estimate"].notna()]
+    if len(drawn):
+        label = disclaimers.model_label(header)
+        title = "Why do ratings flip?"
+        figure = dot_plot(drawn, ["part"], "estimate", f"share of {MEASURES['flip']}", label, title)
+        report.figure(figure, "flips", title)
+    report.section("Parts", NULL)
+    report.table(found.assign(measure=found["measure"].map(MEASURES)), COLUMNS)
+    report.section("The opener's anchor", "The last sentence of “In short” in numbers is opener.csv.")
+    gone = dict(left_out(frame))
+    every = len(frame) // (len(PARTS) or 1)
+    reasons = ", ".join(f"{reason} {count}" for reason, count in gone.items())
+    report.missing(sum(gone.values()), every, "pairs of agent and question are left out", reasons)
+    return report.write()

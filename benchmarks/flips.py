@@ -1,0 +1,145 @@
+"""Are planted flips found? Audits of the rule-based speaker with one planted cause each: coverage, and what other parts claim.
+
+python benchmarks/flips.py [--audits 40] [--blocks 10] [--size 0.4] [--only conformity]
+
+A line a planted cause (and one of nothing): the share of audits in which the interval of its part contains the truth, the mean
+error of this part, the largest mean error of another part (cross-talk), and how often a part without a planted cause is claimed.
+A part without variation has no interval; it covers its truth if it equals it. The truth follows from the lines that each agent
+heard: the planted probability, times the share of agents for whom the cause was there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import run  # noqa: F401, I001  (`parley` is this checkout)
+
+import numpy as np
+import pandas as pd
+from audit_coverage import driven
+
+from parley.analysis.bootstrap import NO_VARIATION, share_interval
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.records import ConditionRecords
+from parley.analysis.flips import arms
+from parley.analysis.flips.decomposition import ACQUIESCENCE, ARMS, LEVEL, MOVEMENT, PARTS, estimates, pairs, usable
+from parley.llm.backends.oracle.flip_law import CAUSES, causes_heard
+from parley.llm.backends.oracle.phrases import banks
+from parley.model.scenario import load_preset
+
+STILL = "oracle,kappa=0,mu=0,sigma=0"
+EXACT = 1e-6
+
+
+def audit(planted: Mapping[str, float], seed: int, blocks: int, topic: str = "racism") -> ConditionRecords:
+    """Run all arms on a speaker whom nothing moves but the planted causes."""
+    flips = "+".join(f"{cause}:{size:g}" for cause, size in planted.items())
+    settings = {
+        "topics": topic,
+        "repetitions": blocks,
+        "rounds": 1,
+        "llm": f"{STILL},flips={flips}" if flips else STILL,
+    }
+    base = load_preset("three_way").with_settings({**settings, "seed": seed, **arms.SETTINGS})
+    with tempfile.TemporaryDirectory() as folder:
+        return driven(Batch(base, Path(folder)), arms.sections(arms))
+
+
+def truths(study: ConditionRecords, planted: Mapping[str, float]) -> dict[str, float]:
+    """Return the expected value of each part, given the lines that agents heard."""
+    flips = {arm: float(np.mean(_expected(study, arm, planted))) for arm in ARMS}
+    steps = np.diff([0.0, *flips.values()])
+    agreed = planted.get("acquiescence", 0.0) / 2
+    return {**dict(zip(PARTS, steps, strict=True)), ACQUIESCENCE: agreed, MOVEMENT: flips["three"] + agreed}
+
+
+def _expected(study: ConditionRecords, arm: str, planted: Mapping[str, float]) -> list[float]:
+    """Return for each agent of an arm the probability that the rating flips, without acquiescence."""
+    chances, wavers = [], planted.get("instability", 0.0)
+    for name in [name for name in study.records if name.partition(" ")[0] == arm]:
+        (tables,) = study.records[name]
+        parties = [name.partition(" ")[2]] if " " in name else study.parties
+        first = tables.attitudes[tables.attitudes["round"] == 0].set_index(["room", "agent"])["attitude"]
+        lines = dict(iter(tables.utterances.dropna(subset="text").groupby("room", observed=True)))
+        for room, people in tables.agents.groupby("room", observed=True):
+            said = lines[room] if room in lines else tables.utterances.iloc[:0]
+            for agent in people.loc[people["party"].isin(parties), "agent"]:
+                reading = _reading(people, said.loc[said["agent"] != agent, "text"])
+                there = set(causes_heard(reading, first[room, agent]))
+                still = np.prod([1 - planted.get(cause, 0.0) for cause in there & set(PARTS)])
+                end = 1 - (1 - wavers) * still
+                chances.append((1 - wavers) * end + wavers * (1 - end))
+    return chances
+
+
+def _reading(people: pd.DataFrame, heard: pd.Series) -> Any:
+    """Return what the law reads of a request: the lines heard in a room, its topic, its names."""
+    names = SimpleNamespace(names=frozenset(people["name"]))
+    lines = [("", text) for text in heard]
+    return SimpleNamespace(heard=lines, banks=banks("us"), topic=people["topic"].iloc[0], request=names)
+
+
+def examine(planted: Mapping[str, float], audits: int, blocks: int) -> dict[str, Any]:
+    """Return one line of the table. All audits are run at once, as so many groups of personas, and each has `blocks` of them."""
+    study, own = audit(planted, 1000, audits * blocks), next(iter(planted), "")
+    frame, true = usable(pairs(study)), truths(study, planted)
+    number = frame["block"].str.partition("/")[2].astype(int)
+    hits, claimed, values = [], [], []
+    for _, part_of in frame.groupby((number - number.min()) // blocks):
+        found = estimates(part_of).query("measure == 'flip'").set_index("part")
+        values.append(found["estimate"] - pd.Series(true))
+        for part, row in found.iterrows():
+            if part == own or not own:
+                hits.append(_covers(row, true[str(part)]))
+            elif part != MOVEMENT and abs(true[str(part)]) < EXACT:
+                claimed.append(bool(row["p_holm"] < LEVEL))
+    low, high = share_interval(sum(hits), len(hits))
+    errors = pd.DataFrame(values).mean()
+    others = errors.drop([MOVEMENT, *([own] if own else [])])
+    return {
+        "planted": own or "nothing",
+        "audits": len(values),
+        "truth": f"{true.get(own, 0.0):.3f}",
+        "coverage": f"{np.mean(hits):.3f} ({low:.3f} to {high:.3f})",
+        "mean error": f"{errors[own] if own else 0:+.4f}",
+        "cross-talk": f"{others.abs().max():.4f} ({others.abs().idxmax()})",
+        "others claimed": f"{np.mean(claimed) if claimed else 0:.4f}",
+    }
+
+
+def _covers(row: pd.Series, true: float) -> bool:
+    """Return whether the interval of a part contains the truth; one without variation does if it equals it."""
+    if row["reason"] == NO_VARIATION:
+        return bool(abs(row["estimate"] - true) < EXACT)
+    return bool(row["low"] <= true <= row["high"])
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--audits", type=int, default=40)
+    parser.add_argument("--blocks", type=int, default=10)
+    parser.add_argument("--size", type=float, default=0.4)
+    parser.add_argument("--only", choices=(*CAUSES, "nothing"))
+    options = parser.parse_args()
+    for cause in (*CAUSES, "nothing"):
+        if options.only in (None, cause):
+            planted = {} if cause == "nothing" else {cause: options.size}
+            print(
+                "  ".join(
+                    f"{name}: {value}" for name, value in examine(planted, options.audits, options.blocks).items()
+                ),
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
