@@ -1,11 +1,12 @@
 """Are planted flips found? Audits of the rule-based speaker with one planted cause each: coverage, and what other parts claim.
 
-python benchmarks/flips.py [--audits 40] [--blocks 10] [--size 0.4] [--only conformity]
+python benchmarks/flips.py [--audits 40] [--blocks 10] [--size 0.4] [--only conformity] [--generated 300]
 
 A line a planted cause (and one of nothing): the share of audits in which the interval of its part contains the truth, the mean
 error of this part, the largest mean error of another part (cross-talk), and how often a part without a planted cause is claimed.
 A part without variation has no interval; it covers its truth if it equals it. The truth follows from the lines that each agent
-heard: the planted probability, times the share of agents for whom the cause was there.
+heard: the planted probability, times the share of agents for whom the cause was there. With
+`--generated` no debate is run: flips are drawn by the law, so that many audits cost little.
 """
 
 from __future__ import annotations
@@ -26,11 +27,21 @@ import numpy as np
 import pandas as pd
 from audit_coverage import driven
 
-from parley.analysis.bootstrap import NO_VARIATION, share_interval
+from parley.analysis.bootstrap import NO_VARIATION, mean_interval, share_interval
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.flips import arms
-from parley.analysis.flips.decomposition import ACQUIESCENCE, ARMS, LEVEL, MOVEMENT, PARTS, estimates, pairs, usable
+from parley.analysis.flips.decomposition import (
+    ACQUIESCENCE,
+    ARMS,
+    LEVEL,
+    MOVEMENT,
+    PARTS,
+    components,
+    estimates,
+    pairs,
+    usable,
+)
 from parley.llm.backends.oracle.flip_law import CAUSES, causes_heard
 from parley.llm.backends.oracle.phrases import banks
 from parley.model.scenario import load_preset
@@ -122,23 +133,60 @@ def _covers(row: pd.Series, true: float) -> bool:
     return bool(row["low"] <= true <= row["high"])
 
 
+def draw_pairs(cause: str, size: float, blocks: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Draw what `pairs` returns for blocks of two agents, whom one cause turns; it is there from its arm on."""
+    index = pd.MultiIndex.from_product([range(blocks), ("first", "second"), (True, False)])
+    rows = index.to_frame(index=False, name=["block", "party", "agrees"]).assign(topic="racism")
+    own = np.repeat(rng.random(2 * blocks) < size, 2)
+    first = last = rows["agrees"].to_numpy()
+    drawn = []
+    if cause == "instability":
+        first, last = (np.where(rng.random(len(rows)) < size, ~rows["agrees"], rows["agrees"]) for _ in range(2))
+    for place, arm in enumerate(ARMS):
+        end = np.where(own, ~first, first) if cause in PARTS[1 : place + 1] else last
+        end = np.where(own & (place > 0), True, end) if cause == ACQUIESCENCE else end
+        drawn.append(rows.assign(arm=arm, guarded=first, flip=(first != end).astype(float)))
+    return pd.concat(drawn, ignore_index=True)
+
+
+def examine_drawn(cause: str, size: float, audits: int, blocks: int) -> dict[str, Any]:
+    """Return one line of the table for flips that are drawn without a debate."""
+    units = components(
+        draw_pairs(cause, size, audits * blocks, np.random.default_rng([3, CAUSES.index(cause)])), "flip"
+    ).sort_index()
+    true = {"instability": 2 * size * (1 - size), ACQUIESCENCE: size / 2}.get(cause, size)
+    ends = [mean_interval(part) for part in units[cause].to_numpy(dtype=float).reshape(audits, blocks)]
+    hits = [low <= true <= high for low, high in ends]
+    low, high = share_interval(sum(hits), len(hits))
+    others = units.drop(columns=[cause, MOVEMENT]).mean().abs()
+    return {
+        "planted": cause,
+        "audits": audits,
+        "truth": f"{true:.3f}",
+        "coverage": f"{np.mean(hits):.3f} ({low:.3f} to {high:.3f})",
+        "mean error": f"{units[cause].mean() - true:+.4f}",
+        "cross-talk": f"{others.max():.4f} ({others.idxmax()})",
+    }
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--audits", type=int, default=40)
     parser.add_argument("--blocks", type=int, default=10)
     parser.add_argument("--size", type=float, default=0.4)
+    parser.add_argument("--generated", type=int, default=0, help="number of audits without debates")
     parser.add_argument("--only", choices=(*CAUSES, "nothing"))
     options = parser.parse_args()
-    for cause in (*CAUSES, "nothing"):
-        if options.only in (None, cause):
+    for cause in (*CAUSES, *([] if options.generated else ["nothing"])):
+        if options.only not in (None, cause):
+            continue
+        if options.generated:
+            line = examine_drawn(cause, options.size, options.generated, options.blocks)
+        else:
             planted = {} if cause == "nothing" else {cause: options.size}
-            print(
-                "  ".join(
-                    f"{name}: {value}" for name, value in examine(planted, options.audits, options.blocks).items()
-                ),
-                flush=True,
-            )
+            line = examine(planted, options.audits, options.blocks)
+        print("  ".join(f"{name}: {value}" for name, value in line.items()), flush=True)
 
 
 if __name__ == "__main__":
