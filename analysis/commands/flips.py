@@ -11,7 +11,6 @@ from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import prices_from_args, with_base_url
 from parley.model.cli import Parser, add_option, natural
-from parley.model.scenario import parse_settings
 
 
 def flips_parser() -> Parser:
@@ -42,6 +41,7 @@ def flips(words: Sequence[str]) -> int:
     from parley.analysis.card.protocol import plan_lines, run_conditions
     from parley.analysis.flips import arms
     from parley.analysis.flips.report import write
+    from parley.model.scenario import parse_settings
 
     if "probe" in parse_settings(options.set):
         raise UserError("--set probe: this command asks about a statement and its opposite; leave the field out")
