@@ -6,5 +6,6 @@ planted.py         an invented survey whose truth is the law of the oracle
 asking.py          asks a model every question, with and without the name of the group
 distances.py       total variation, Jensen-Shannon, Wasserstein, entropy
 measures.py        scores, ceilings, nulls and steerability, with intervals over questions
+worth.py           how many people a model is worth, by the coverage of confidence sets
 report.py          the page, its tables and its figure
 """

@@ -30,6 +30,7 @@ from parley.analysis.distributions.measures import (
     score_groups,
 )
 from parley.analysis.distributions.planted import PLANTED
+from parley.analysis.distributions.worth import FEWEST_QUESTIONS, SET_LEVEL, WORTH_CONDITIONS, measure_worth, show_worth
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import Column, cell, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
@@ -66,12 +67,22 @@ NAMING: Mapping[str, tuple[str, str, str, str]] = {
     ),
 }
 """What is said of a difference: above 0, below 0, not clear, and 0 in every question."""
+WORTH = (
+    "A model is worth k people if confidence sets of a sample of k people, drawn around its shares, hold the people's shares in "
+    f"{SET_LEVEL:.0%} of the questions. Shares of a random sample of 100 people are worth 100; a biased model is worth few, "
+    "however many replies it gives. `held out`: the share of questions whose set holds their people if k is chosen from all "
+    f"other questions. Brackets are 95% intervals over questions. The worth is unknown below {FEWEST_QUESTIONS} questions with n."
+)
+WORTHS: Mapping[str, Column] = {
+    "answers": lambda row: WORTH_CONDITIONS[row["condition"]], "questions": "questions", "worth in people": show_worth,
+    "held out": estimate("held_out"),
+}  # fmt: skip
 MOST = 20
 """Groups that the figure shows."""
 
 
 def write_distributions(study: DistributionStudy, answers: StudyAnswers, folder: Path) -> Path:
-    """Write distributions.md, its tables (answers, scores, naming, entropy, groups) and the figure; return the page's path."""
+    """Write distributions.md, its tables (answers, scores, naming, entropy, groups, worth) and the figure; return its path."""
     rows = measure(study, answers)
     scores, naming, entropies, groups = (
         score_conditions(rows),
@@ -79,17 +90,18 @@ def write_distributions(study: DistributionStudy, answers: StudyAnswers, folder:
         score_entropies(rows),
         score_groups(rows),
     )
+    worth = measure_worth(rows)
     report = Report(folder, "distributions", "Answers of a model and of groups of people")
     harmless = {name: rows[name].map(cell) for name in ("group", "text")}
     report.data(
         answers=rows.assign(**harmless), scores=scores, naming=naming, entropy=entropies,
-        groups=groups.assign(part=groups["part"].map(cell)),
+        groups=groups.assign(part=groups["part"].map(cell)), worth=worth,
     )  # fmt: skip
     report.add(_asked(study, rows), READING)
     report.disclaim_models(study.llm)
     report.note(_planted_note(study))
     _add_missing(report, study, answers)
-    report.section("In short", "\n".join(f"- {line}" for line in findings(scores, naming, rows)))
+    report.section("In short", "\n".join(f"- {line}" for line in [*findings(scores, naming, rows), worth_line(worth)]))
     report.figure(
         draw(scores, entropies, groups, study.llm), "distributions", "Scores by condition, by entropy and by group"
     )
@@ -103,6 +115,8 @@ def write_distributions(study: DistributionStudy, answers: StudyAnswers, folder:
         "- moved: distance between the answers with and without the group's name",
         "- moved_beyond: the same, minus the distance when the replies are dealt anew to the two (0 for exact probabilities)",
     ])  # fmt: skip
+    report.section("How many people the model is worth", WORTH)
+    report.table(worth, WORTHS)
     about = "How divided people are: the entropy of their shares, from 0 (all agree) to 1 (even shares)."
     report.section("By how divided people are", about)
     report.table(entropies, {"entropy": "part", **PARTS})
@@ -201,6 +215,19 @@ def _naming_line(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
         return f"{_subject(str(row['measure']))} is unknown: {too_few('question')}; the difference is {shown} ({over})."
     verdict = nearer if row["value_low"] > 0 else farther if row["value_high"] < 0 else unclear
     return f"{verdict}: {'' if verdict == unclear else 'by '}{shown} of total variation ({over})."
+
+
+def worth_line(worth: pd.DataFrame) -> str:
+    """Return what the answers with the group named are worth, as a sentence."""
+    row = worth.set_index("condition").loc[NAMED]
+    if row["reason"]:
+        return f"How many people the model is worth is unknown: {row['reason']}."
+    if np.isinf(row["worth"]):
+        return (
+            f"The model is worth more people than the survey can show; the interval begins at {row['worth_low']:,.0f}."
+        )
+    over = count_phrase(row["questions"], "question")
+    return f"With the group named, the model is worth {show_worth(row)} people, over {over}."
 
 
 def _subject(measure: str) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Floats, mean_interval
 from parley.analysis.formatting import count_phrase, format_estimate
-from parley.analysis.human.clones import add_people, person_table
+from parley.analysis.human.clones import OTHER_PEOPLE, add_people, person_table
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics.spread import levels
 from parley.analysis.report import Report
@@ -52,6 +52,8 @@ def write_cascades(tables: Tables, file: Path, folder: Path) -> Path:
     )
     if people is not None:
         add_people(report, people)
+    else:
+        report.note(OTHER_PEOPLE)
     report.data(cascades=pd.concat([frame.assign(source=name) for name, frame in sources.items()], ignore_index=True))
     return report.write()
 

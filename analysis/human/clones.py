@@ -24,6 +24,10 @@ MEASURES: Mapping[str, str] = {
     "carried": "pass on posts that others share, too,",
 }
 """Measures, as what people with a high number do."""
+OTHER_PEOPLE = (
+    "Whether the same people share in the run and in the table is unknown: no name in the column person of the table is a node "
+    "of the run's network. To compare person by person, run on your own network (docs/networks.md), and use its names."
+)
 REAL = {"shared": "person", "carried": "parent"}
 """The column of a real share that counts for a measure."""
 FEWEST_PEOPLE, FEWEST_CASCADES = 10, 5

@@ -95,6 +95,8 @@ def _load_file(path: Path) -> Answers:
     values = pd.to_numeric(table["value"], errors="coerce")
     if (table["value"].notna() & values.isna()).any() or not values.dropna().between(0, 10).all():
         raise UserError(f"{path}: every value must be a number from 0 to 10, or empty if the answer is missing")
+    if (table["question"].fillna("").str.strip() == "").any():
+        raise UserError(f"{path}: a row has no question; give every row the question that was answered")
     steering = table["steering"].fillna(PLAIN) if "steering" in table.columns else PLAIN
     first = {name: str(table[name].iloc[0]) for name in ("model", "date") if name in table.columns and len(table)}
     rows = table.assign(value=values, steering=steering)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from parley.analysis.human.cascades import write_cascades
-from parley.analysis.human.clones import person_table, verdict
+from parley.analysis.human.clones import OTHER_PEOPLE, person_table, verdict
 from parley.analysis.metrics._posts import media
 from parley.analysis.tables import Tables, tables
 from parley.model.debate import DebateModel
@@ -97,6 +97,17 @@ def test_the_page_has_the_people(tmp_path: Path) -> None:
     assert "## Person by person" in text
     assert "| shared | 30 |" in text
     assert pd.read_csv(tmp_path / "out" / "clone.csv")["measure"].tolist() == ["shared", "carried"]
+
+
+def test_other_people_are_said_to_be_unknown(tmp_path: Path) -> None:
+    """A section that is left out without a word would look as if it had not been asked for."""
+    real = shares(spread(1))
+    for name in ("person", "parent"):
+        real[name] = ["x" + str(person) if person else "" for person in real[name]]
+    real.to_csv(tmp_path / "c.csv", index=False)
+    text = write_cascades(spread(2), tmp_path / "c.csv", tmp_path / "out").read_text(encoding="utf-8")
+    assert OTHER_PEOPLE in text
+    assert not (tmp_path / "out" / "clone.csv").exists()
 
 
 def test_a_run_beside_its_own_shares_is_alike_in_all() -> None:

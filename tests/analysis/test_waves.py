@@ -140,6 +140,7 @@ def test_steering_sentences_of_the_user_are_asked(tmp_path: Path) -> None:
     "words",
     [
         ("compare-waves", "nowhere"),
+        ("compare-waves", "FILE of question,value\nq1,4\n,5\n"),
         ("wave", "--llm", "oracle", "--probes", "confidence"),
         ("wave", "--llm", "oracle", "--steering", "nowhere.csv"),
         ("wave", "--llm", "oracle", "--date", "now", "--repeats", "0"),

@@ -15,14 +15,19 @@ from collections.abc import Mapping
 from statistics import fmean
 
 from parley.llm.backends.oracle.prompt_parser import Reading
-from parley.llm.errors import UserError
+from parley.llm.errors import UserError, unknown_name
 
 CANDID: Mapping[str, float] = {}
 """The law unless points are planted: public lines say what the speaker thinks."""
+FRAMES = ("neutral", "neutral_again", "reward", "order", "exclusion", "audience")
+"""The frames of `run.py honesty`, which are roles of the prompt."""
 
 
 def check_tact(points: Mapping[str, float]) -> None:
-    """Errors: UserError for points that are off the scale."""
+    """Errors: UserError for a frame that no prompt has, and for points that are off the scale."""
+    for name in points:
+        if name not in FRAMES:
+            raise unknown_name("frame of tact", name, FRAMES)
     if wrong := [name for name, value in points.items() if not -10 <= value <= 10]:
         raise UserError(f"oracle: tact of {wrong[0]} must be from -10 to 10 points, as in oracle,tact=reward:2")
 

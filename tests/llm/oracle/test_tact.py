@@ -10,7 +10,7 @@ from parley.agents.traits import Traits, role_of
 from parley.analysis.studies.honesty import CONDITIONS
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.laws import Laws
-from parley.llm.backends.oracle.tact_law import public_grade
+from parley.llm.backends.oracle.tact_law import FRAMES, public_grade
 from parley.llm.errors import UserError
 
 
@@ -38,11 +38,21 @@ def test_the_option_reads_points_by_frame() -> None:
 
 @check_each(
     ("spec", "words"),
-    [("reward", "write tact=NAME:NUMBER"), ("reward:11", "from -10 to 10"), ("reward:nan", "from -10")],
+    [
+        ("reward", "write tact=NAME:NUMBER"),
+        ("reward:11", "from -10 to 10"),
+        ("reward:nan", "from -10"),
+        ("rewards:2", "unknown frame of tact 'rewards': did you mean reward"),
+    ],
 )
 def test_wrong_points_are_refused(spec: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
         open_spec(f"oracle,tact={spec}")
+
+
+def test_the_frames_are_those_of_the_study() -> None:
+    """A frame that the study has and the oracle refuses could not be planted."""
+    assert FRAMES == CONDITIONS
 
 
 @check_each("code", ["en", "de"])
