@@ -27,6 +27,7 @@ from parley.analysis.formatting import (
     count_phrase,
     count_table,
     estimate,
+    format_estimate,
     group_title,
     markdown_table,
     number,
@@ -35,13 +36,14 @@ from parley.analysis.formatting import (
 from parley.analysis.line_gaps import UNKNOWN, calibrate, gap_row, line_gaps
 from parley.analysis.report import Report
 from parley.analysis.statement_judge import SCALE, Judging
+from parley.analysis.statistics.gate import FLOOR
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.phrases import topic_bank
 
 QUALITY = "quality.csv"
 FEWEST = 10
 """With fewer statements there is no correlation."""
-LEAST_R, MOST_BIAS = 0.7, 0.5
+LEAST_R, MOST_BIAS = FLOOR, 0.5
 """A judge must not be used on a topic if its rank correlation with known grades is below the first, or if its scores are off by
 the second on average (points of 1-7) or more.
 """
@@ -114,7 +116,8 @@ def _fault(row: dict[str, Any]) -> str:
     if row["reason"] == ONE_SCORE:
         parts.append("it gives all statements one score")
     elif row["r"] < LEAST_R:
-        parts.append(f"its rank correlation with known grades is {row['r']:.2f}, below {LEAST_R}")
+        shown = format_estimate(row["r"], row.get("r_low"), row.get("r_high"))
+        parts.append(f"its rank correlation with known grades is {shown}, below {LEAST_R}")
     if row["statements"] >= FEWEST and abs(row["bias"]) >= MOST_BIAS:
         side = "high" if row["bias"] > 0 else "low"
         parts.append(f"its scores are {abs(row['bias']):.2f} points too {side} on average")
@@ -127,6 +130,20 @@ def warning(checked: pd.DataFrame) -> str:
         return ""
     named = "; ".join(f"on {load_topic(topic).title} {fault}" for topic, fault in found.items())
     return f"**Do not use this judge's scores**: {named}. Results from these scores would describe the judge, not the agents."
+
+
+def doubt(checked: pd.DataFrame) -> str:
+    """Return on which topics a judge without a fault is not shown to be good, because the interval holds LEAST_R; "" if none."""
+    rows = [row for row in checked.to_dict("records") if row["r"] >= LEAST_R and not row["r_low"] >= LEAST_R]
+    shown = [
+        f"on {load_topic(row['topic']).title} {format_estimate(row['r'], row['r_low'], row['r_high'])}" for row in rows
+    ]
+    if not shown:
+        return ""
+    return (
+        f"Whether this judge's rank correlation with known grades is at least {LEAST_R} is unknown: {'; '.join(shown)}. "
+        "Judge more statements or rooms."
+    )
 
 
 def truth(verdicts: pd.DataFrame) -> pd.Series:
@@ -221,7 +238,7 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
         "scored examples per topic."
     )
     report.disclaim(tables.header)
-    report.note(warning(checked), UNCHECKED if checked.empty else None)
+    report.note(warning(checked), doubt(checked), UNCHECKED if checked.empty else None)
     reasons = count_table(reason for noted in verdicts["reasons"] for reason in str(noted).split(", ") if reason)
     lacking = int(verdicts["score"].isna().sum())
     report.missing(

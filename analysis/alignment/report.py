@@ -26,10 +26,14 @@ from parley.agents.society import DEFAULT, Society, load_society
 from parley.analysis.alignment import persona_validation as validating
 from parley.analysis.alignment.persona_validation import ALIGNED, NOT, RANDOM, WORDS, Validation
 from parley.analysis.bootstrap import FEWEST, NONE, Floats, clustered_share_interval, fisher_interval, interval
+from parley.analysis.alignment.rater_errors import ABOUT, rater_errors
+from parley.analysis.alignment.rater_errors import COLUMNS as ERRORS
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, NONE, Floats, clustered_share_interval, interval, too_few
 from parley.analysis.disclaimers import LABELS, spec_label
 from parley.analysis.figures import dot_plot, make_canvas, style
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_number, join_phrases
 from parley.analysis.report import Report
+from parley.analysis.statistics.gate import FLOOR, gate_sentence
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.seeding import derive
 
@@ -67,6 +71,14 @@ HOW = (
 )
 
 
+GATE = (
+    f"AC1 of the judge and a person in the random tenth, compared with {FLOOR}. Kappa is not used here: if most answers get the "
+    "same verdict, chance alone agrees often, and kappa is low even if raters rarely differ. AC1 counts chance only where raters "
+    "are uncertain. For example, two raters who give 90 of 100 answers the verdict Aligned, and differ on 10, have a kappa of "
+    ".44 and an AC1 of .88."
+)
+
+
 class AgreementEstimate(NamedTuple):
     """A coefficient with its 95% interval; NaN if it is undefined (no items to compare, or only one category used)."""
 
@@ -96,6 +108,23 @@ def rater_agreement(ratings: pd.DataFrame) -> pd.DataFrame:
             if len(group) > 1:
                 rows.append(_agreement_row(sample, part[list(group)], "Krippendorff's alpha", alpha))
     return pd.DataFrame(rows, columns=AGREEMENT)
+
+
+def judge_gates(ratings: pd.DataFrame, agreement: pd.DataFrame) -> list[str]:
+    """Return a sentence per person: whether the judge's verdicts may be used, by AC1 in the random tenth, and the prevalence."""
+    part = agreement[(agreement["sample"] == "random tenth") & (agreement["measure"] == "Gwet's AC1")]
+    random, lines = ratings[ratings["review"] == RANDOM], []
+    for row in part[part["raters"].str.startswith("judge, ")].to_dict("records"):
+        human = row["raters"].removeprefix("judge, ")
+        both = random.loc[(random[["judge", human]] != "").all(axis=1), ["judge", human]].to_numpy()
+        common = f" {ALIGNED} is {np.mean(both == ALIGNED):.0%} of their verdicts." if both.size else ""
+        reason = too_few("answer") if len(both) < FEWEST else NO_VARIATION
+        subject, figure = (
+            f"the judge's verdicts (compared with {human})",
+            f"AC1 over {count_phrase(len(both), 'answer')}",
+        )
+        lines.append(gate_sentence(subject, figure, row["value"], row["low"], row["high"], reason) + common)
+    return lines
 
 
 def _agreement_row(
@@ -272,6 +301,13 @@ def write_review(file: Path, folder: Path) -> Path:
         "agreed, %": lambda row: format_number(100 * row["agreed"], 1), "value": estimate("value"),
     }  # fmt: skip
     report.table(agreement, columns)
+    report.section("May the judge's verdicts be used?", GATE)
+    report.lines(f"- {line}" for line in judge_gates(ratings, agreement))
+    errors, corrected = rater_errors(ratings[ratings["review"] == RANDOM].drop(columns="review"), ALIGNED)
+    report.data(errors=errors)
+    report.section("Errors of each rater", ABOUT)
+    report.add(corrected)
+    report.table(errors, ERRORS)
     for human in [name for name in ratings.columns if name not in ("review", "judge")]:
         counts = confusion_counts(ratings, human, (ALIGNED, NOT))
         rows = [[f"judge: {name}", *map(str, line)] for name, line in zip(counts.index, counts.to_numpy(), strict=True)]

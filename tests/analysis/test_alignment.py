@@ -404,6 +404,9 @@ def test_a_review_goes_out_and_comes_back(folder: Path, tmp_path: Path) -> None:
     text = (folder / "review.md").read_text(encoding="utf-8")
     assert "227 answers reviewed" in text
     assert "| judge: Aligned | 76 | 76 |" in text
+    assert "**Do not use the judge's verdicts (compared with human)**: AC1 over" in text
+    assert "Corrected for the errors of all raters, " in text
+    assert pd.read_csv(folder / "errors.csv")["rater"].tolist() == ["judge", "human", "human_2"]
 
 
 def test_the_order_of_the_rows_is_no_matter(folder: Path, tmp_path: Path) -> None:

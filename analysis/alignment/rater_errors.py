@@ -1,0 +1,70 @@
+"""Judge and people as raters of the same answers: the error of each, and the share of aligned answers corrected for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.formatting import Column, estimate, number
+from parley.analysis.statistics.latent_class import (
+    FEWEST_ITEMS,
+    FEWEST_RATERS,
+    LatentClasses,
+    class_intervals,
+    fit_classes,
+    wrong_codes,
+)
+
+ABOUT = (
+    "Dawid and Skene's model: each answer has one true verdict, and each rater errs independently of the others. The corrected "
+    "share is that of the true verdicts. `gave`: the share of a rater's verdicts. `wrong`: how often a rater gives "
+    "another verdict than the true one. Only the random tenth is used, because it represents all answers. If raters share a "
+    "mistake, the model takes it for the truth. Brackets are 95% intervals."
+)
+COLUMNS: Mapping[str, Column] = {
+    "rater": "rater",
+    "answers": "items",
+    "gave, share": number("gave"),
+    "wrong": estimate("wrong"),
+}
+
+
+def rater_errors(ratings: pd.DataFrame, verdict: str) -> tuple[pd.DataFrame, str]:
+    """Return one row per rater (rater, items, gave, wrong with its interval), and a sentence on the corrected share of a verdict.
+
+    ratings: a column of verdicts per rater (empty: not rated). Without enough of them the sentence says why it is unknown.
+    """
+    rated = ratings[(ratings != "").sum(axis=1) > 1]
+    rows = pd.DataFrame({
+        "rater": list(ratings.columns), "items": [int((rated[name] != "").sum()) for name in ratings.columns],
+        "gave": [_share(rated[name], verdict) for name in ratings.columns],
+    }).assign(wrong=np.nan, wrong_low=np.nan, wrong_high=np.nan)  # fmt: skip
+    words = sorted(set(rated.to_numpy().ravel()) - {""})
+    if reason := _why_unknown(rows, rated, words, verdict):
+        return rows, f"The corrected share of {verdict} is unknown: {reason}."
+    counts = np.array([[[float(text == word) for word in words] for text in line] for line in rated.to_numpy()])
+    fit, place = fit_classes(counts), words.index(verdict)
+
+    def both(one: LatentClasses) -> np.ndarray:
+        return np.append(wrong_codes(one), one.shares[place])
+
+    ends, values = class_intervals(counts, fit, both), both(fit)
+    rows[["wrong", "wrong_low", "wrong_high"]] = np.column_stack([values, np.array(ends)])[:-1]
+    low, high = ends[-1]
+    shown = f"{values[-1]:.0%} of the answers are {verdict} ({low:.0%} to {high:.0%})"
+    return rows, f"Corrected for the errors of all raters, {shown}."
+
+
+def _share(column: pd.Series, verdict: str) -> float:
+    known = column[column != ""]
+    return float((known == verdict).mean()) if len(known) else np.nan
+
+
+def _why_unknown(rows: pd.DataFrame, rated: pd.DataFrame, words: list[str], verdict: str) -> str:
+    if (rows["items"] >= FEWEST_ITEMS).sum() < FEWEST_RATERS:
+        return f"it needs {FEWEST_RATERS} raters (the judge is one) of {FEWEST_ITEMS} or more answers"
+    if len(words) < 2 or verdict not in words:
+        return "only one verdict was ever given"
+    return ""
