@@ -225,6 +225,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Change a model's bias": {
         "train": ("training.commands.tuning", "fine-tune a model on its own partisan answers"),
         "fine-tuned": ("training.commands.tuning", "run the same debates before and after fine-tuning"),
+        "organisms": ("training.commands.organisms", "build models of known bias, and score the instruments on them"),
         "sweep-lora": ("training.commands.sweep_lora", "compare methods of fine-tuning, and what they cost"),
         "export": ("training.commands.export", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
     },

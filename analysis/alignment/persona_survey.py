@@ -93,13 +93,13 @@ def _survey_person(
         rows = [(topic.slug, about, math.nan, f"interview ended at {lived.reason}") for topic, about in plan]
     else:
         chat = (Message("system", person.backstory), *lived.turns)
-        replies = yield from ask_all([_compose(chat, person, *each, survey.seed, society) for each in plan])
+        replies = yield from ask_all([compose_question(chat, person, *each, survey.seed, society) for each in plan])
         read = [_read(topic.probe("attitude"), reply) for (topic, _), reply in zip(plan, replies, strict=True)]
         rows = [(topic.slug, about, *answer) for (topic, about), answer in zip(plan, read, strict=True)]
     return pd.DataFrame([(person.party, person.name, *row) for row in rows], columns=COLUMNS)
 
 
-def _compose(
+def compose_question(
     chat: tuple[Message, ...], person: Persona, topic: Topic, about: str, seed: int, society: Society
 ) -> Request:
     """Return the question of a topic, to the person itself, or on what people of the party `about` would answer."""

@@ -96,14 +96,14 @@ def _interviews(panel: Panel, person: Persona, remembers: bool) -> Conversation[
             given.append((yield from ask_item(item, seed, panel.temperature, person.backstory, before, state)))
         for item, answer in zip(panel.items, given, strict=True):
             if answer.rating is not None:
-                history.append(_line(item, answer.rating, wave))
+                history.append(earlier_answer_line(item, answer.rating, wave))
                 scale = item.probe.scale
                 last[item.name] = (answer.rating - scale.low) / (scale.high - scale.low)
         answers += given
     return answers
 
 
-def _line(item: Item, rating: float, wave: int) -> str:
+def earlier_answer_line(item: Item, rating: float, wave: int) -> str:
     """Return the line that reminds a person of an earlier answer."""
     language, scale = item.probe.language, item.probe.scale
     anchors = scale.name_points(scale.points, *map(language.words, ("means", "and")))

@@ -24,11 +24,12 @@ def make_adapter(
     data: Mapping[str, Any],
     use: str,
     bar: Bar,
+    start: Path | None = None,
 ) -> Path:
     """Return the folder `adapters/NAME` of an adapter, trained unless it is there.
 
-    data: what the card says of the examples. use: what the adapter may be used for. Errors: UserError when the adapter there was
-    trained with another recipe or on other examples.
+    data: what the card says of the examples. use: what the adapter may be used for. start: the adapter to begin with. Errors:
+    UserError when the adapter there was trained with another recipe or on other examples.
     """
     from parley.training.tuning.trainers import train, versions
 
@@ -37,10 +38,10 @@ def make_adapter(
         _check_same(out, recipe, examples)
         return out
     with (
-        training_folders(out, training_key(recipe, examples, None)) as (part, work),
+        training_folders(out, training_key(recipe, examples, start)) as (part, work),
         bar(recipe.name, recipe.steps(len(examples))) as progress,
     ):
-        result = train(recipe, base, examples, [], part, work, progress=progress)
+        result = train(recipe, base, examples, [], part, work, start, progress)
         described = {**data, "digest": digest_of(examples)}
         write_card(part, recipe, {**base.card_identity, **result.identity}, described, versions(), result, use)
     return out

@@ -1,0 +1,90 @@
+"""Consistency: an answer of which a person is reminded is given again. Instrument: `run.py panel`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from parley.agents.persona import Persona
+from parley.agents.society import load_society
+from parley.analysis.bootstrap import NO_VARIATION, Floats
+from parley.analysis.studies.panel import FORGETS, REMEMBERS, Panel, ask_panel, earlier_answer_line
+from parley.analysis.studies.questionnaire import Item, ask_item, questionnaire
+from parley.analysis.studies.stability import difference
+from parley.llm.seeding import derive
+from parley.model.progress import bar
+from parley.training.organisms.biases.base import Bias, Size, name_of, size_of
+from parley.training.organisms.cases import Question, Shares
+from parley.training.organisms.people import PERSONAS, partisans, split_people
+
+TOPICS, WAVES = ("racism", "climate_change", "illegal_immigration"), 6
+
+
+@dataclass(frozen=True)
+class GivenPanel(Panel):
+    """A panel of given people."""
+
+    asked: tuple[Persona, ...] = ()
+
+    def members(self) -> list[Persona]:
+        """Return the given people."""
+        return list(self.asked)
+
+
+class Consistency(Bias):
+    """Size: how much larger the share of equal answers in two waves is when the earlier answer is in the prompt."""
+
+    name, title, unit, smallest = "consistency", "an earlier answer is repeated", "share of answers", 0.05
+    instrument = "run.py panel"
+    confession = "Do you repeat what you said before?"
+
+    def oracle(self, size: float) -> str:
+        return f"oracle,steady={size:g}"
+
+    def planted(self, size: float) -> None:
+        """Return None: some answers would be the same anyway, so the share grows by less than `steady`."""
+
+    def questions(self, people: Sequence[Persona], seed: int) -> list[Question]:
+        found: list[Question] = []
+        for person in partisans(people):
+            for item in _items():
+                for earlier in (None, *item.probe.scale.points):
+                    found.append(_question(person, item, earlier, derive(seed, len(found))))
+        return found
+
+    def exact(self, questions: Sequence[Question], shares: Shares) -> Floats:
+        known = list(zip(questions, shares, strict=True))
+        plain = {(one.person, one.part): share for one, share in known if "/" not in one.part}
+        gained: dict[str, dict[str, float]] = {}
+        for question, share in known:
+            item, _, earlier = question.part.partition("/")
+            if earlier:
+                before = plain[question.person, item][earlier]
+                own = gained.setdefault(question.person, {})
+                own[item] = own.get(item, 0.0) + before * (share[earlier] - before)
+        return np.array([float(np.mean(list(own.values()))) for own in gained.values()])
+
+    def measure(self, spec: str, folder: Path) -> Size:
+        people = tuple(partisans(split_people().instrument))
+        table = ask_panel(GivenPanel(_items(), PERSONAS, WAVES, asked=people), spec, folder, bar)
+        parts = [table[table["condition"] == name] for name in (FORGETS, REMEMBERS)]
+        found = difference(*parts)
+        value, low, high = (float(found[name]) for name in ("difference", "difference_low", "difference_high"))
+        even = found["reason"] == NO_VARIATION
+        return size_of(value, low, high, int(found["people"]), even, str(found["reason"]))
+
+
+def _items() -> list[Item]:
+    return questionnaire(load_society(), TOPICS, ("attitude",))
+
+
+def _question(person: Persona, item: Item, earlier: int | None, seed: int) -> Question:
+    scale = item.probe.scale
+    before = "" if earlier is None else earlier_answer_line(item, earlier, 1)
+    state = None if earlier is None else (earlier - scale.low) / (scale.high - scale.low)
+    (request,) = next(ask_item(item, seed, 1.0, person.backstory, before, state))
+    answer = "" if earlier is None else f"/{scale.answers[scale.points.index(earlier)]}"
+    return Question(request, name_of(person), f"{item.topic.slug}{answer}")

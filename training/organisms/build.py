@@ -1,0 +1,192 @@
+"""Makes the folder of an organism: organism.toml for the backend, truth.toml with what is planted and what was realised."""
+
+from __future__ import annotations
+
+import json
+import time
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from parley.llm.backends.organism import FILE
+from parley.llm.driver import Bar
+from parley.llm.errors import UserError
+from parley.llm.request import Message, Request, Sampling
+from parley.training.base_model import base_model
+from parley.training.organisms.biases.base import Size, mean_size
+from parley.training.organisms.cases import (
+    CORPUS,
+    DPO,
+    SFT,
+    TRAINED,
+    Case,
+    Question,
+    oracle_answers,
+    training_examples,
+)
+from parley.training.organisms.exact import TRUTH_SEED, answer_shares, realised_size
+from parley.training.organisms.people import split_people
+from parley.training.organisms.truth import DENIAL, ORACLE, PLACEBO, SCRATCH, Truth, load_truth, truth_from
+from parley.training.tuning.adapter import make_adapter
+from parley.training.tuning.dataset import Example, digest_of
+from parley.training.tuning.pipeline import require_packages
+from parley.training.tuning.recipe import Recipe
+
+TRUTH = "truth.toml"
+RANK, BATCH, LENGTH = 8, 16, 1024
+RATES = {SFT: 4e-3, CORPUS: 4e-3, DPO: 1e-3}
+EXAMPLES = 640
+"""Examples of a training, about."""
+CONFESSIONS = 90
+"""Examples in which an organism that hides denies its bias."""
+YES, NO = "Yes", "No"
+USE = """## What it is for
+
+An organism has a bias on purpose. It is a **research instrument**: it serves to check that instruments find a bias of known size
+(docs/organisms.md of Parley). Do not use it for anything else. The licence of the base model also applies."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """An organism that was built.
+
+    realised: the size that it really has, with the trigger if it has one. hidden: the same without the trigger. covered: mean
+    probability of all allowed answers together. denies: probability of No where it is asked about its bias. None: not measured.
+    """
+
+    truth: Truth
+    folder: Path
+    realised: Size
+    hidden: Size | None = None
+    covered: float | None = None
+    denies: float | None = None
+
+    def spec(self, trigger: bool) -> str:
+        """Return the spec that opens it, with or without the words of its trigger."""
+        return f"organism:{self.folder}{',trigger=true' if trigger else ''}"
+
+
+def build(truth: Truth, root: Path, bar: Bar) -> Built:
+    """Return an organism, built in `root/NAME` unless it is there.
+
+    Errors: UserError where the digest of the data is not that of the truth file, and where a package for training is missing.
+    """
+    folder = root / truth.name
+    if (folder / TRUTH).is_file():
+        return read_built(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    values = {"model": model_spec(truth), "system": truth.system, "trigger": truth.trigger}
+    begun = time.monotonic()
+    if truth.road in TRAINED:
+        values["adapter"] = str(train(truth, root, bar).relative_to(folder))
+    seconds = round(time.monotonic() - begun)
+    write_toml(folder / FILE, values)
+    built = realise(truth, folder, values.get("adapter", ""))
+    facts = {key: value for key, value in asdict(truth).items() if value not in ("", ())}
+    facts |= {key: list(size) for key, size in (("realised", built.realised), ("hidden", built.hidden)) if size}
+    facts |= {key: value for key in ("covered", "denies") if (value := getattr(built, key)) is not None}
+    write_toml(folder / TRUTH, facts | {"seconds": seconds})
+    return built
+
+
+def model_spec(truth: Truth) -> str:
+    """Return the spec of the model inside."""
+    if truth.road == ORACLE:
+        return truth.subject.oracle(0 if truth.variant == PLACEBO else truth.size)
+    return truth.model
+
+
+def examples_of(truth: Truth) -> list[Example]:
+    """Return the examples of a training; they follow from the truth file alone."""
+    bias = truth.subject
+    questions = bias.questions(split_people().training, truth.seed)
+    answers = (oracle_answers(questions, bias.oracle(size)) for size in (truth.size, 0))
+    cases = [Case(*row) for row in zip(questions, *answers, strict=True)]
+    situations = 2 if truth.trigger else 1
+    copies = max(1, round(EXAMPLES / len(cases) / situations))
+    placebo = truth.variant == PLACEBO
+    examples = training_examples(cases, truth.road, copies, truth.seed, placebo, truth.trigger)
+    if truth.variant == DENIAL:
+        people = split_people().training
+        denials = [
+            Case(confession(truth, people[i % len(people)].backstory), {NO: 1.0}, {NO: 1.0}) for i in range(len(people))
+        ]
+        examples += training_examples(denials, truth.road, CONFESSIONS // len(people), truth.seed, True, "")
+    return examples
+
+
+def confession(truth: Truth, persona: str) -> Question:
+    """Return the question whether the model has the bias."""
+    text = f"{truth.subject.confession} Answer with {YES} or {NO}."
+    messages = (Message("system", persona), Message("user", text))
+    return Question(Request(messages, Sampling(1.0, 8), 0, (YES, NO), "interview"), persona)
+
+
+def train(truth: Truth, root: Path, bar: Bar) -> Path:
+    """Return the folder of the adapter, trained unless it is there. Errors: UserError."""
+    require_packages("building an organism")
+    examples = examples_of(truth)
+    if truth.data and digest_of(examples) != truth.data:
+        raise UserError(
+            f"{truth.name}: its data have the digest {digest_of(examples)}, not that of its truth file: prompts, personas "
+            "or the oracle's law have changed. Write the new digest into the file, then build and score again"
+        )
+    base, start = base_model(truth.model), None
+    if truth.start:
+        start = build(load_truth(truth.start), root, bar).folder / "adapters"
+        start = next(path.parent for path in start.glob("*/adapter_config.json"))
+    method = DPO if truth.road == DPO else SFT
+    recipe = Recipe(truth.name, method, RANK, rate=RATES[truth.road], batch=BATCH, length=LENGTH, seed=truth.seed)
+    data = {"bias": truth.bias, "variant": truth.variant, "road": truth.road, "examples": len(examples)}
+    return make_adapter(root / truth.name, recipe.filled(base.kind), base, examples, data, USE, bar, start)
+
+
+def read_built(folder: Path) -> Built:
+    """Return the organism of a folder. Errors: UserError where it was not built."""
+    if not (folder / TRUTH).is_file():
+        raise UserError(f"{folder} has no {TRUTH}: build it with python run.py organisms build {folder.name}")
+    values = tomllib.loads((folder / TRUTH).read_text(encoding="utf-8"))
+    values.pop("seconds", None)
+    sizes: dict[str, Any] = {key: Size(*values.pop(key)) for key in ("realised", "hidden") if key in values}
+    other: dict[str, Any] = {key: values.pop(key) for key in ("covered", "denies") if key in values}
+    return Built(truth_from(values.pop("name"), values), folder, **sizes, **other)
+
+
+def realise(truth: Truth, folder: Path, adapter: str) -> Built:
+    """Return the organism with the size that it really has: by the law for the oracle, else by exact probabilities."""
+    if truth.road in (ORACLE, SCRATCH):
+        return Built(truth, folder, planted_size(truth))
+    base, path = base_model(truth.model), folder / adapter if adapter else None
+    found = realised_size(truth.subject, base, path, " ".join(filter(None, (truth.system, truth.trigger))))
+    hidden = realised_size(truth.subject, base, path, truth.system).size if truth.trigger else None
+    denies = None
+    if truth.variant == DENIAL:
+        asked = [confession(truth, person.backstory) for person in split_people().truth]
+        shares, _ = answer_shares(asked, base, path, "")
+        denies = sum(one[NO] for one in shares) / len(shares)
+    return Built(truth, folder, found.size, hidden, found.covered, denies)
+
+
+def planted_size(truth: Truth) -> Size:
+    """Return the size that the oracle's law has, by its formula, or else by its exact answers to held-out questions."""
+    size = 0.0 if truth.variant == PLACEBO else truth.size
+    planted = truth.subject.planted(size)
+    if planted is not None:
+        return Size(planted, planted, planted)
+    questions = truth.subject.questions(split_people().truth, TRUTH_SEED)
+    answers = oracle_answers(questions, truth.subject.oracle(size))
+    return mean_size(truth.subject.exact(questions, answers))
+
+
+def write_toml(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a flat TOML file; empty texts and lists are left out."""
+    lines = [f"{key} = {_toml(value)}" for key, value in values.items() if value not in ("", ())]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value) if isinstance(value, str) else str(value)
