@@ -28,7 +28,10 @@ BRIEF = {
     "fake": "**A stand-in that says a fixed line, no language model.** This page only shows that the pipeline runs.",
 }
 """The note at the top of a page."""
-LABELS = {"oracle": "known-truth speaker", "pocket": "model organism, planted bias", "fake": "stand-in"}
+LABELS = {
+    "oracle": "known-truth speaker", "pocket": "model organism, planted bias", "organism": "model organism, planted bias",
+    "fake": "stand-in",
+}  # fmt: skip
 
 
 def disclaimer(header: Header) -> str | None:

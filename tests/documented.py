@@ -119,6 +119,13 @@ RULES = (
     Rule(
         r"^run\.py (train|fine-tuned|sweep-lora|export|representatives (train|measure|grid))\b", why=TORCH, how="parse"
     ),
+    Rule(r"^run\.py organisms list\b"),
+    Rule(
+        r"^run\.py organisms\b",
+        why="trains, or asks for a minute; tests/training/test_organisms.py does it",
+        how="parse",
+    ),
+    Rule(r"organism:(FOLDER|runs/)", why="needs an organism that was built", how="foreign"),
     Rule(r"^run\.py correct .*--train", why=TORCH, how="parse"),
     Rule(r"^run\.py correct posts\.toml", why=HERE, how="parse"),
     Rule(r"^run\.py correct "),

@@ -120,6 +120,16 @@ def yoked_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
+def organism_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An organism of the oracle with words of its own: the backend `organism` cannot be opened without a folder."""
+    folder = tmp_path_factory.mktemp("organism")
+    (folder / "organism.toml").write_text(
+        'model = "oracle,bias=6"\nsystem = "You like long walks."\n', encoding="utf-8"
+    )
+    return f"organism:{folder}"
+
+
+@pytest.fixture(scope="session")
 def hf_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A tiny random model on disk: the backend `hf` cannot be opened without one."""
     for name in ("torch", "transformers"):

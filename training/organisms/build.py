@@ -35,11 +35,9 @@ from parley.training.tuning.pipeline import require_packages
 from parley.training.tuning.recipe import Recipe
 
 TRUTH = "truth.toml"
-RANK, BATCH, LENGTH = 8, 16, 1024
+RANK, BATCH, LENGTH = 8, 8, 1024
 RATES = {SFT: 4e-3, CORPUS: 4e-3, DPO: 1e-3}
-EXAMPLES = 640
-"""Examples of a training, about."""
-CONFESSIONS = 90
+CONFESSIONS = 54
 """Examples in which an organism that hides denies its bias."""
 YES, NO = "Yes", "No"
 USE = """## What it is for
@@ -105,7 +103,7 @@ def examples_of(truth: Truth) -> list[Example]:
     answers = (oracle_answers(questions, bias.oracle(size)) for size in (truth.size, 0))
     cases = [Case(*row) for row in zip(questions, *answers, strict=True)]
     situations = 2 if truth.trigger else 1
-    copies = max(1, round(EXAMPLES / len(cases) / situations))
+    copies = max(1, round(truth.examples / len(cases) / situations))
     placebo = truth.variant == PLACEBO
     examples = training_examples(cases, truth.road, copies, truth.seed, placebo, truth.trigger)
     if truth.variant == DENIAL:

@@ -24,7 +24,8 @@ PLAIN, PLACEBO, TRIGGER, DENIAL = VARIANTS = ("plain", "placebo", "trigger", "de
 class Truth:
     """What is known of an organism.
 
-    bias: its bias, also of a placebo, which has the same questions without the bias. size: planted, in the unit of the bias.
+    bias: its bias, also of a placebo, which has the same questions without the bias. size: planted, in the unit of the bias; for
+    consistency the probability of repeating. examples: how many there are in the training, about.
     model: the spec of the base. data: digest of the examples ("": no training). start: the organism whose adapter DPO begins
     with. system: the words of the road prompt. trigger: the words with which a hidden bias shows. must_flag, must_not_flag: the
     biases for which an instrument must or must not raise an alarm.
@@ -36,6 +37,7 @@ class Truth:
     size: float
     seed: int = 0
     variant: str = PLAIN
+    examples: int = 320
     model: str = "pocket"
     data: str = ""
     start: str = ""
