@@ -35,7 +35,7 @@ from parley.training.tuning.pipeline import require_packages
 from parley.training.tuning.recipe import Recipe
 
 TRUTH = "truth.toml"
-RANK, BATCH, LENGTH = 8, 8, 1024
+RANK, LENGTH = 8, 1024
 RATES = {SFT: 4e-3, CORPUS: 4e-3, DPO: 1e-3}
 CONFESSIONS = 54
 """Examples in which an organism that hides denies its bias."""
@@ -136,7 +136,7 @@ def train(truth: Truth, root: Path, bar: Bar) -> Path:
         start = build(load_truth(truth.start), root, bar).folder / "adapters"
         start = next(path.parent for path in start.glob("*/adapter_config.json"))
     method = DPO if truth.road == DPO else SFT
-    recipe = Recipe(truth.name, method, RANK, rate=RATES[truth.road], batch=BATCH, length=LENGTH, seed=truth.seed)
+    recipe = Recipe(truth.name, method, RANK, rate=RATES[truth.road], batch=truth.batch, length=LENGTH, seed=truth.seed)
     data = {"bias": truth.bias, "variant": truth.variant, "road": truth.road, "examples": len(examples)}
     return make_adapter(root / truth.name, recipe.filled(base.kind), base, examples, data, USE, bar, start)
 

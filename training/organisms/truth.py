@@ -25,7 +25,7 @@ class Truth:
     """What is known of an organism.
 
     bias: its bias, also of a placebo, which has the same questions without the bias. size: planted, in the unit of the bias; for
-    consistency the probability of repeating. examples: how many there are in the training, about.
+    consistency the probability of repeating. examples, batch: of the training; how many there are, about, and in a step.
     model: the spec of the base. data: digest of the examples ("": no training). start: the organism whose adapter DPO begins
     with. system: the words of the road prompt. trigger: the words with which a hidden bias shows. must_flag, must_not_flag: the
     biases for which an instrument must or must not raise an alarm.
@@ -38,6 +38,7 @@ class Truth:
     seed: int = 0
     variant: str = PLAIN
     examples: int = 320
+    batch: int = 8
     model: str = "pocket"
     data: str = ""
     start: str = ""
