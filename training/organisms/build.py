@@ -14,6 +14,7 @@ from parley.llm.backends.organism import FILE
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
 from parley.llm.request import Message, Request, Sampling
+from parley.llm.seeding import stream
 from parley.training.base_model import base_model
 from parley.training.organisms.biases.base import Size, mean_size
 from parley.training.organisms.cases import (
@@ -102,8 +103,10 @@ def examples_of(truth: Truth) -> list[Example]:
     questions = bias.questions(split_people().training, truth.seed)
     answers = (oracle_answers(questions, bias.oracle(size)) for size in (truth.size, 0))
     cases = [Case(*row) for row in zip(questions, *answers, strict=True)]
-    situations = 2 if truth.trigger else 1
-    copies = max(1, round(truth.examples / len(cases) / situations))
+    wanted = max(1, truth.examples // (2 if truth.trigger else 1))
+    copies = max(1, round(wanted / len(cases)))
+    if wanted < len(cases):
+        cases = stream(truth.seed, "organism", "cases").sample(cases, wanted)
     placebo = truth.variant == PLACEBO
     examples = training_examples(cases, truth.road, copies, truth.seed, placebo, truth.trigger)
     if truth.variant == DENIAL:
