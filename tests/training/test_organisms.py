@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -223,7 +224,7 @@ def test_the_command_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.thorough
 def test_a_training_plants_a_bias_and_the_truth_is_measured_apart_from_the_instrument(tmp_path: Path) -> None:
-    """The exact probabilities of transformers are those of the compiled engine, and a few steps move the opinion."""
+    """The exact probabilities of transformers are those of the compiled engine; the folder opens with its adapter."""
     pytest.importorskip("trl", reason="the [local] extra is not installed")
     from dataclasses import replace
 
@@ -236,8 +237,10 @@ def test_a_training_plants_a_bias_and_the_truth_is_measured_apart_from_the_instr
     for share, reply in zip(shares, replies, strict=True):
         assert reply.answers == pytest.approx(share, abs=1e-3)
     assert covered > 0.9
-    small = replace(load_truth("opinion-sft"), name="small", examples=80, data="")
+    small = replace(load_truth("opinion-sft"), name="small", examples=16, batch=8, data="")
     built = build(small, tmp_path, silent)
-    assert built.realised.value < -0.3
+    assert built.realised.known
+    assert json.loads((next(tmp_path.glob("small/adapters/*/training.json"))).read_text())["data"]["examples"] == 16
+    assert open_spec(built.spec(False)).complete([questions[0].request])[0].answers != replies[0].answers
     again = build(small, tmp_path, silent)
     assert again == built, "what is built is read, not trained again"
