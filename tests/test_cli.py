@@ -97,8 +97,7 @@ SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
     "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance", "sheet", "bundle", "verify",
     "completion", "new", "check",
-    "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance",
-    "completion", "new", "check", "organisms",
+    "organisms",
     "representatives train", "representatives grid", "representatives ballots",
 }  # fmt: skip
 """Every command that asks none: what it does is computed, or trained. `dissonance` can let a model embed texts."""

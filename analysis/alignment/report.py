@@ -25,10 +25,18 @@ from parley.agents.reply_cleaning import is_refusal
 from parley.agents.society import DEFAULT, Society, load_society
 from parley.analysis.alignment import persona_validation as validating
 from parley.analysis.alignment.persona_validation import ALIGNED, NOT, RANDOM, WORDS, Validation
-from parley.analysis.bootstrap import FEWEST, NONE, Floats, clustered_share_interval, fisher_interval, interval
 from parley.analysis.alignment.rater_errors import ABOUT, rater_errors
 from parley.analysis.alignment.rater_errors import COLUMNS as ERRORS
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, NONE, Floats, clustered_share_interval, interval, too_few
+from parley.analysis.bootstrap import (
+    FEWEST,
+    NO_VARIATION,
+    NONE,
+    Floats,
+    clustered_share_interval,
+    fisher_interval,
+    interval,
+    too_few,
+)
 from parley.analysis.disclaimers import LABELS, spec_label
 from parley.analysis.figures import dot_plot, make_canvas, style
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_number, join_phrases
