@@ -48,7 +48,7 @@ run_tests() { # run_tests [FILE ...]: a file stays with one of the two processes
 python="$(find_python)"
 env=".venv${PYTHON:+-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}"
 export MPLBACKEND=agg OMP_NUM_THREADS=1
-local_extras="[dev,local,serve,eval,app,browser]"
+local_extras="[dev,local,serve,eval,inspect,app,browser]"
 
 case "$job" in
 demo)

@@ -72,7 +72,8 @@ def write_figures(
 
 def figure_title(tables: Tables, groups: Sequence[str]) -> str:
     """Return a title in words: `Two Greens and a Default, on climate change`; with several topics only who debates."""
-    people = group_title(groups[0], tables.names) if len(groups) == 1 else run_title(tables.header)
+    named = len(groups) == 1 and not tables.header.is_log
+    people = group_title(groups[0], tables.names) if named else run_title(tables.header)
     return f"{people}, on {_topic_words(tables, tables.topics[0])}" if len(tables.topics) == 1 else people
 
 

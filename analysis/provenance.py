@@ -55,7 +55,7 @@ def experiment_title(header: Header) -> str:
 def run_title(header: Header) -> str:
     """Return the title of what was run: who debates, without source and settings."""
     scenario = header.scenario
-    groups = _new_groups(scenario)
+    groups = () if header.is_log else _new_groups(scenario)
     return seated_title(groups, header.names, scenario["frame"]) if groups else str(scenario["title"])
 
 
@@ -72,7 +72,11 @@ def _new_groups(scenario: Mapping[str, Any]) -> Sequence[Group]:
 
 
 def rerun_command(header: Header) -> str | None:
-    """Return the command line of this scenario, or None when this version's presets do not give the same scenario."""
+    """Return the command line of this scenario, or None when this version's presets do not give the same scenario,
+    and for a log.
+    """
+    if header.is_log:
+        return None
     scenario = header.scenario
     settings = {key: field_value(scenario, key) for key in header.given if key not in LISTED}
     listed = {key: scenario.get(key, []) for key in LISTED}

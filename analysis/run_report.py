@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from parley.analysis import game_report, herding_report, plots
 from parley.analysis.deliberation import consensus_report
 from parley.analysis.figures import KINDS, save
+from parley.analysis.logs.report import has_attitudes, write_log_report
 from parley.analysis.metrics import applies, contagion, metrics, trajectory
 from parley.analysis.network_plot import has_network, network_figure
 from parley.analysis.report import disk_errors
@@ -38,6 +39,8 @@ def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
         return {"herding": partial(herding_report.figure, tables)}
     if game_report.plays(tables):
         return {"game": partial(game_report.figure, tables)}
+    if tables.header.is_log and not has_attitudes(tables):
+        return {}
     points, believers = trajectory.compute(tables), contagion.compute(tables)
     drawn = plots.run_figures(tables, points, caption(tables, points))
     if has_network(tables):
@@ -67,6 +70,8 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
     with disk_errors(run, "the record is saved; repeat the command to write the report"):
         tables = load(run)
         (run / SUMMARY).unlink(missing_ok=True)
+        if tables.header.is_log:
+            return write_log_report(tables, run, metrics(more))
         if consensus_report.deliberates(tables):
             return consensus_report.write_consensus_report(tables, run, run / SUMMARY, prices)
         if herding_report.decides(tables):

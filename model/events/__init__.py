@@ -13,7 +13,7 @@ Events share the first fields of their base class: the room, the round, the turn
 
 from __future__ import annotations
 
-from parley.model.events.base import KINDS, SCHEMA, AgentAtTurn, AtTurn, Event, InRound, OfAgent, event
+from parley.model.events.base import KINDS, LOG, SCHEMA, AgentAtTurn, AtTurn, Event, InRound, OfAgent, event
 from parley.model.events.choices import Decided, Expected, Moved, Settled, StateDrawn
 from parley.model.events.network import Acted, Heard, Linked, Received, Shown, Signed, Unlinked
 from parley.model.events.run import Endowed, Header, Node, OwnModel, Posed, Seated
@@ -35,6 +35,7 @@ from parley.model.events.texts import (
 
 __all__ = [
     "KINDS",
+    "LOG",
     "SCHEMA",
     "Acted",
     "AgentAtTurn",

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar, dataclass_transform
 
 SCHEMA = 2
+LOG = "log"
+"""The backend in the header of a record that was read from the log of another framework (analysis/logs)."""
 
 
 @dataclass(frozen=True, slots=True)

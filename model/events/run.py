@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Any
 
 from parley.agents.society import PartyNames
-from parley.model.events.base import Event, event
+from parley.model.events.base import LOG, Event, event
 
 
 @event
@@ -29,6 +29,11 @@ class Header(Event):
     stand_ins: tuple[dict[str, Any], ...] = ()
     parties: dict[str, dict[str, str]] = field(default_factory=dict)
     branch: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_log(self) -> bool:
+        """Whether the record was read from the log of another framework: no command of Parley repeats it."""
+        return self.model.get("backend") == LOG
 
     @property
     def names(self) -> PartyNames:

@@ -1,0 +1,79 @@
+"""The commands `run.py import-log` and `run.py export-eval`: logs of other frameworks in, a run as an `.eval` file out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths, results_folder
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.cli import Parser, add_option
+
+EVAL = ".eval"
+
+
+def import_log_parser() -> Parser:
+    """Return the options of `run.py import-log`."""
+    parser = Parser(
+        "import-log",
+        "Read a log of another framework as a run folder of Parley, and write its report: the sections that apply, and what the "
+        "log lacks for the others (docs/logs.md).",
+        "import-log ratings.csv --format csv --map map.toml --out runs/read",
+        cli.out("runs/log-<time>"),
+    )
+    add_option(parser, "FILE", "the log: a file, a folder, or several tables", Path, name="files", nargs="+")
+    about = "csv, edsl, inspect, oasis, socsim, or the path of a format of your own"
+    add_option(parser, "--format NAME", about, str, required=True)
+    add_option(parser, "--map MAP.toml", "which column is what, and the scale of the ratings", Path)
+    return parser
+
+
+def import_log(words: Sequence[str]) -> int:
+    """Run `run.py import-log FILE --format NAME`."""
+    options = import_log_parser().parse_args(words)
+    from parley.analysis.logs.formats import FORMATS
+    from parley.analysis.logs.mapping import read_map
+    from parley.analysis.logs.record import write_run
+    from parley.analysis.run_report import SUMMARY, write_report
+
+    form, folder = FORMATS.find(options.format), results_folder(options, "log")
+    if missing := [path for path in options.files if not path.exists()]:
+        raise UserError(f"{missing[0]} does not exist: give the path of a log ({form.ABOUT})")
+    log = form.read(options.files, read_map(options.map))
+    write_run(log, options.files, options.format, folder)
+    print(
+        f"{len(log.people):,} people, {len(log.ratings):,} ratings, {len(log.lines):,} texts, {len(log.deeds):,} acts"
+    )
+    print_paths(folder=folder)
+    figure = write_report(folder)
+    print_paths(summary=folder / SUMMARY, **({"figure": figure} if figure.exists() else {}))
+    return 0
+
+
+def export_eval_parser() -> Parser:
+    """Return the options of `run.py export-eval`."""
+    parser = Parser(
+        "export-eval",
+        "Write a run as an .eval file, which the viewer of Inspect opens: one sample per room, with texts, ratings and tokens "
+        "(docs/logs.md). Needs the package inspect-ai: pip install 'parley-debates[inspect]'.",
+        "export-eval runs/a --out a.eval",
+        cli.out("run.eval in the folder", "FILE"),
+    )
+    add_option(parser, "RUN", "a run folder", Path)
+    return parser
+
+
+def export_eval(words: Sequence[str]) -> int:
+    """Run `run.py export-eval RUN`."""
+    options = export_eval_parser().parse_args(words)
+    path = options.out or options.run / f"run{EVAL}"
+    if path.suffix != EVAL:
+        raise UserError(f"--out {path}: the name must end in {EVAL}")
+    from parley.analysis.logs.eval_file import write_eval
+    from parley.analysis.tables import load, record_of
+
+    made = record_of(options.run).stat().st_mtime if record_of(options.run).exists() else 0.0
+    print(f"{write_eval(load(options.run), path, made):,} samples, one per room")
+    print_paths(log=path)
+    return 0

@@ -1,0 +1,245 @@
+"""A log as a run folder: its rows as the events of a record, after a header that says what is known, and what is not.
+
+Topics and questions of a log get the name `log: ...`, so that no topic or question of Parley with the same name is taken for it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from parley.agents.act_names import ACTS
+from parley.analysis.formatting import strip_controls
+from parley.analysis.logs.log import UNKNOWN, Line, Log, Person, Rating
+from parley.llm.errors import UserError
+from parley.llm.seeding import digest
+from parley.model import events
+from parley.model.events import Event, Header
+from parley.model.files import file_errors
+from parley.model.recorder import FileRecorder
+from parley.model.run_folder import code_revision, package_versions
+from parley.model.scenario_run import RECORD
+
+Key = tuple[str, str]
+LONGEST = 80
+AGENT = "agent"
+"""The party of people of whom a log says none."""
+OUTSIDE = "outside the scale"
+
+
+def write_run(log: Log, files: Sequence[Path], form: str, folder: Path) -> Path:
+    """Write the log as the record of a new run folder; return the folder. Errors: UserError if the folder is not empty."""
+    with file_errors(f"cannot use the folder {folder}"):
+        if folder.exists() and any(folder.iterdir()):
+            raise UserError(f"{folder} is not empty: give another --out")
+        written = list(record_events(log, files, form))
+        folder.mkdir(parents=True, exist_ok=True)
+    recorder = FileRecorder(folder / RECORD)
+    recorder.write(written)
+    recorder.close()
+    return folder
+
+
+def record_events(log: Log, files: Sequence[Path], form: str) -> Iterator[Event]:
+    """Yield the events of a log. files: what was read, for the header. Errors: UserError on a log without people."""
+    if not log.people:
+        raise UserError(f"{files[0]} holds no one who rates, speaks or acts: there is nothing to read")
+    rooms: dict[str, list[Person]] = defaultdict(list)
+    for person in log.people:
+        rooms[person.room].append(person)
+    numbers = {(one.room, one.name): number for number, one in enumerate(log.people, 1)}
+    seated = list(_seats(log, rooms, numbers, files[0].stem))
+    yield _header(log, files, form, seated)
+    yield from seated
+    for one in log.people:
+        if one.model and one.model != log.model:
+            yield events.OwnModel(numbers[one.room, one.name], one.room, one.model)
+    yield from _all_rounds(log, numbers)
+
+
+def question_name(log: Log, question: str) -> str:
+    """Return the name of a question, or of a topic, in the record: `log: trust`."""
+    return question if log.topics_of_parley else f"log: {short_name(question)}"
+
+
+def short_name(name: str) -> str:
+    """Return a name on one line; a very long one is cut, with a digest in place of the rest."""
+    name = strip_controls(name).strip()
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}... {digest([name]).hex()[:6]}"
+
+
+def _header(log: Log, files: Sequence[Path], form: str, seated: Sequence[events.Seated]) -> Header:
+    """Return the header: what the log says, and who read it."""
+    last = max([0, *(one.round for rows in (log.ratings, log.lines, log.deeds) for one in rows)])
+    questions = list(dict.fromkeys(one.question for one in log.ratings))
+    parts = Counter((topic, group) for topic, group, _ in {(one.topic, one.group, one.room) for one in seated})
+    names = ", ".join(path.name for path in files)
+    scenario: dict[str, Any] = {
+        "name": short_name(files[0].stem),
+        "title": f"A log recorded by {strip_controls(log.by)}, read by Parley",
+        "source": strip_controls(names),
+        "topics": list(dict.fromkeys(one.topic for one in seated)),
+        "repetitions": max(parts.values()),
+        "rounds": last,
+        "survey": "rounds" if log.main else "never",
+        "probe": question_name(log, log.main) if log.main else "",
+        "also": [question_name(log, question) for question in questions if question != log.main],
+        "scales": {question_name(log, name): list(scale) for name, scale in log.scales.items()},
+        "llm": strip_controls(log.model) or UNKNOWN,
+        "llms": [],
+        "seed": strip_controls(log.seed) or UNKNOWN,
+        "options": {},
+        "environment": "",
+        "society": "",
+    }
+    model = {
+        "backend": events.LOG,
+        "format": form,
+        "recorded_by": strip_controls(log.by),
+        "read_by": f"parley {package_versions().get('parley-debates', '')}, {code_revision()}".replace(" ,", ","),
+        "topics": "parley" if log.topics_of_parley else "log",
+        "lacks": {what: strip_controls(why) for what, why in log.lacks.items()},
+    }
+    parties = {} if log.topics_of_parley else {one.party: _words(one.party) for one in seated}
+    return Header(events.SCHEMA, scenario, (), model, {}, _digest(files), UNKNOWN, dict(log.versions), parties=parties)
+
+
+def _words(party: str) -> dict[str, str]:
+    """Return what one and several people of a party are called: `left agent`, `Agents of left`."""
+    if party == AGENT:
+        return {"name": "Agent", "plural": "Agents"}
+    return {"name": party, "plural": f"Agents of {party}"}
+
+
+def _digest(files: Sequence[Path]) -> str:
+    """Return a digest of the files; of a folder, of the names and sizes of its files."""
+    with file_errors(f"cannot read {files[0]}"):
+        parts = [
+            [(str(path.relative_to(file)), path.stat().st_size) for path in sorted(file.rglob("*")) if path.is_file()]
+            if file.is_dir()
+            else file.read_bytes().hex()
+            for file in files
+        ]
+    return digest(parts).hex()
+
+
+def _seats(log: Log, rooms: dict[str, list[Person]], numbers: dict[Key, int], stem: str) -> Iterator[events.Seated]:
+    """Yield the seat of each person: the one that the log names, or its party with a number, as in `labour 2`."""
+    repetitions: Counter[Key] = Counter()
+    for room, people in rooms.items():
+        first, taken = people[0], Counter[str]()
+        topic = question_name(log, first.topic or stem)
+        group = short_name(first.group) or AGENT
+        for one in people:
+            party = short_name(one.party) or AGENT
+            taken[party] += 1
+            numbered = party if taken[party] == 1 else f"{party} {taken[party]}"
+            yield events.Seated(
+                numbers[one.room, one.name], room, topic, group, repetitions[topic, group],
+                short_name(one.seat) or numbered, party, "", strip_controls(one.name),
+            )  # fmt: skip
+        repetitions[topic, group] += 1
+
+
+def _all_rounds(log: Log, numbers: dict[Key, int]) -> Iterator[Event]:
+    """Yield what happens, round by round; in a round first links, then calls, lines and acts, then ratings."""
+    turns = Turns(log.lines)
+    by_round: dict[int, list[Event]] = defaultdict(list)
+    for event in (
+        *_links(log, numbers),
+        *_calls(log, numbers),
+        *turns.utterances(numbers),
+        *_acts(log, numbers, turns),
+    ):
+        by_round[event.round].append(event)
+    for rated in _ratings(log, numbers, turns):
+        by_round[rated.round].append(rated)
+    written = [event for round_ in sorted(by_round) for event in by_round[round_]]
+    yield from written
+    yield events.Ended(max(by_round, default=0), len(written))
+
+
+class Turns:
+    """The lines of a log, numbered from 1 in each room by round; the posts by their key."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._rounds: dict[str, list[int]] = defaultdict(list)
+        self._lines: list[tuple[Line, int]] = []
+        self._posts: dict[Key, int] = {}
+        for line in sorted(lines, key=lambda line: line.round):
+            self._rounds[line.room].append(line.round)
+            turn = len(self._rounds[line.room])
+            self._lines.append((line, turn))
+            if line.key:
+                self._posts[line.room, line.key] = turn
+
+    def until(self, room: str, round_: int) -> int:
+        """Return how many lines a room has up to the end of a round."""
+        return bisect_right(self._rounds.get(room, []), round_)
+
+    def post(self, room: str, key: str) -> int | None:
+        """Return the turn of a post; None if the log has no such post."""
+        return self._posts.get((room, key))
+
+    def utterances(self, numbers: dict[Key, int]) -> Iterator[events.Utterance]:
+        for line, turn in self._lines:
+            agent = numbers[line.room, line.name]
+            yield events.Utterance(line.room, line.round, turn, agent, line.text, line.reason, form=line.form)
+
+
+def _links(log: Log, numbers: dict[Key, int]) -> Iterator[events.Linked]:
+    pairs: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    for link in log.links:
+        pairs[link.room, link.round].append((numbers[link.room, link.source], numbers[link.room, link.target]))
+    for (room, round_), linked in pairs.items():
+        yield events.Linked(room, round_, tuple(linked))
+
+
+def _calls(log: Log, numbers: dict[Key, int]) -> Iterator[events.Called]:
+    for number, use in enumerate(log.uses, 1):
+        counted = use.prompt_tokens is not None and use.completion_tokens is not None
+        agent, notes = numbers[use.room, use.name], {} if counted else {"uncounted": 1}
+        tokens = use.prompt_tokens or 0, use.completion_tokens or 0
+        yield events.Called(use.room, use.round, agent, use.purpose, f"log:{number}", use.failure, *tokens, notes)
+
+
+def _acts(log: Log, numbers: dict[Key, int], turns: Turns) -> Iterator[events.Acted]:
+    """Yield the acts. An act whose post the log lacks has a reason and no target. Errors: UserError on an unknown act."""
+    for deed in log.deeds:
+        if deed.act not in ACTS:
+            known = ", ".join(ACTS)
+            raise UserError(f"{deed.act!r} is no act that Parley knows: a format translates acts to one of {known}")
+        written, target = turns.post(deed.room, deed.written), turns.post(deed.room, deed.target)
+        at = written if written is not None else turns.until(deed.room, deed.round)
+        reason = "the post is not in the log" if deed.target and target is None else None
+        yield events.Acted(deed.room, deed.round, at, numbers[deed.room, deed.name], deed.act, reason, target)
+
+
+def _ratings(log: Log, numbers: dict[Key, int], turns: Turns) -> Iterator[events.Rated]:
+    """Yield the ratings. Errors: UserError if someone answers a question twice in a round."""
+    seen = set()
+    for one in log.ratings:
+        if (key := (one.room, one.name, one.round, one.question)) in seen:
+            raise UserError(
+                f"{one.name} answers {one.question} twice in room {one.room}, round {one.round}: name the columns that tell "
+                "these answers apart, such as room or round (docs/logs.md)"
+            )
+        seen.add(key)
+        yield _rated(log, one, numbers[one.room, one.name], turns.until(one.room, one.round))
+
+
+def _rated(log: Log, one: Rating, agent: int, turn: int) -> events.Rated:
+    """Return a rating as an event. A number outside the scale is missing, with its reason; it stays in `raw`."""
+    scale, value, reason = log.scales.get(one.question), one.value, one.reason
+    if scale and value is not None and one.attitude is None and not scale.low <= value <= scale.high:
+        value, reason = None, OUTSIDE
+    attitude = scale.attitude(value) if scale and value is not None else None
+    attitude = attitude if one.attitude is None else one.attitude
+    raw = one.raw if one.raw is not None or one.value is None else f"{one.value:g}"
+    name = question_name(log, one.question)
+    return events.Rated(
+        one.room, one.round, turn, agent, name, value, attitude, one.expected, one.probabilities, reason, raw, "log", 1
+    )

@@ -1,0 +1,327 @@
+"""Logs of other frameworks as run folders: each format on a small synthetic file of its schema, and what a log lacks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import run
+from parley.analysis.logs.formats import FORMATS
+from parley.analysis.logs.log import Scale
+from parley.analysis.logs.mapping import read_map
+from parley.analysis.logs.record import record_events
+from parley.analysis.metrics import applies, metrics
+from parley.analysis.table_export import write_table
+from parley.analysis.tables import Tables, load, tables
+from parley.llm.errors import UserError
+
+MAP = """
+[columns]
+agent = "who"
+room = "room"
+round = "wave"
+rating = "opinion"
+party = "side"
+text = "post"
+[scale]
+low = 1
+high = 7
+"""
+LONG = "who,room,wave,opinion,side,post\nann,r1,0,4,left,\nann,r1,1,7,left,I agree\nbob,r1,0,9,right,\nbob,r1,1,,right,No\n"
+OWN = """
+society = "us"
+[columns]
+agent = "agent"
+""" + "\n".join(
+    f'{name} = "{column}"'
+    for name, column in {
+        **{
+            name: name
+            for name in ("room", "topic", "group", "party", "seat", "round", "rating", "attitude", "expected")
+        },
+        **{name: name for name in ("probabilities", "text", "form", "reason")},
+        "question": "probe",
+    }.items()
+)
+OASIS = """
+CREATE TABLE user (user_id INTEGER PRIMARY KEY, agent_id INTEGER, user_name TEXT, name TEXT, bio TEXT, created_at DATETIME);
+CREATE TABLE post (post_id INTEGER PRIMARY KEY, user_id INTEGER, original_post_id INTEGER, content TEXT DEFAULT '',
+    quote_content TEXT, created_at DATETIME, num_likes INTEGER DEFAULT 0);
+CREATE TABLE comment (comment_id INTEGER PRIMARY KEY, post_id INTEGER, user_id INTEGER, content TEXT, created_at DATETIME);
+CREATE TABLE like (like_id INTEGER PRIMARY KEY, user_id INTEGER, post_id INTEGER, created_at DATETIME);
+CREATE TABLE dislike (dislike_id INTEGER PRIMARY KEY, user_id INTEGER, post_id INTEGER, created_at DATETIME);
+CREATE TABLE follow (follow_id INTEGER PRIMARY KEY, follower_id INTEGER, followee_id INTEGER, created_at DATETIME);
+CREATE TABLE trace (user_id INTEGER, created_at DATETIME, action TEXT, info TEXT);
+INSERT INTO user (user_id) VALUES (1), (2), (3);
+INSERT INTO follow VALUES (1, 2, 1, 0);
+INSERT INTO post (post_id, user_id, original_post_id, content, quote_content, created_at) VALUES
+    (1, 1, NULL, 'hello', NULL, 1), (2, 2, 1, '', NULL, 2), (3, 3, 1, '', 'not so', 3);
+INSERT INTO comment VALUES (1, 1, 2, 'well', 2);
+INSERT INTO like VALUES (1, 3, 1, 2);
+INSERT INTO dislike VALUES (1, 2, 9, 3);
+"""
+
+
+def read(form: str, given: str, *files: Path) -> Tables:
+    """Read files with a map, without a folder."""
+    given_map = read_map(written(files[0].parent / "map.toml", given) if given else None)
+    return tables(record_events(FORMATS.find(form).read(files, given_map), files, form))
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusal(form: str, given: str, *files: Path) -> str:
+    """The one line with which a file is refused."""
+    with pytest.raises(UserError) as error:
+        read(form, given, *files)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_long_table(tmp_path: Path) -> None:
+    """A rating is put on the axis by its scale; one outside the scale and an empty one are missing, each with its reason."""
+    found = read("csv", MAP, written(tmp_path / "a.csv", LONG))
+    rows = found.attitudes.set_index(["name", "round"])
+    assert rows.loc[("ann", 0), "attitude"] == 5.0
+    assert rows.loc[("ann", 1), "attitude"] == 10.0
+    assert pd.isna(rows.loc[("bob", 0), "rating"])
+    assert rows.loc[("bob", 0), "reason"] == "outside the scale"
+    assert rows.loc[("bob", 0), "raw"] == "9"
+    assert rows.loc[("bob", 1), "reason"] == "empty in the log"
+    assert list(found.utterances["text"]) == ["I agree", "No"]
+    assert list(found.utterances["iteration"]) == [1, 2]
+    assert list(found.agents["party"]) == ["left", "right"]
+
+
+def test_wide_table(tmp_path: Path) -> None:
+    """A column per round gives the same ratings as a row per round; a turned scale turns the axis."""
+    given = (
+        '[columns]\nagent = "id"\n[wide.rating]\n0 = "pre"\n1 = "post"\n[scale]\nlow = 0\nhigh = 4\nreverse = true\n'
+    )
+    found = read("csv", given, written(tmp_path / "a.csv", "id,pre,post\na,0,4\nb,2,1\n"))
+    assert list(found.attitudes["attitude"]) == [10.0, 5.0, 0.0, 7.5]
+    assert list(found.attitudes["round"]) == [0, 0, 1, 1]
+
+
+def test_header_is_honest(tmp_path: Path) -> None:
+    """The header says who read the log, and what it does not know; topics and questions are not taken for Parley's."""
+    path = written(tmp_path / "a.csv", "who,opinion,topic\nann,4,racism\n")
+    given = MAP.replace('room = "room"\nround = "wave"\n', 'topic = "topic"\n')
+    header = read("csv", given, path).header
+    assert header.is_log
+    assert header.model["read_by"].startswith("parley")
+    assert header.scenario["topics"] == ["log: racism"]
+    assert header.scenario["probe"] == "log: opinion"
+    assert header.scenario["seed"].startswith("unknown")
+    assert header.scenario["llm"].startswith("unknown")
+    assert "temperature" not in header.scenario
+    assert "personas" not in header.scenario
+
+
+def test_round_trip(ran: Callable[..., Path], tmp_path: Path) -> None:
+    """A run written as CSV and read again has the same ratings, texts, and numbers in every metric of its report."""
+    own = load(ran("three_way", "--topic", "racism", "--repetitions", "5", "--rounds", "1"))
+    files = [tmp_path / "attitudes.csv", tmp_path / "utterances.csv"]
+    for frame, path in zip((own.attitudes, own.utterances), files, strict=True):
+        write_table(frame, path.with_suffix(""))
+    back = read("csv", OWN, *files)
+    keys = ["room", "round", "agent", "probe", "rating", "attitude", "expected", "reason"]
+    pd.testing.assert_frame_equal(own.attitudes[keys], back.attitudes[keys])
+    texts = [name for name in own.utterances if name not in ("name", "raw")]
+    pd.testing.assert_frame_equal(own.utterances[texts], back.utterances[texts])
+    measured = [name for name, metric in metrics().items() if applies(metric, own)]
+    assert len(measured) > 8
+    for name in measured:
+        computed = [metrics()[name].compute(one) for one in (own, back)]
+        pd.testing.assert_frame_equal(*computed, obj=name)
+
+
+def test_report_says_what_does_not_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of a log are shown as plain text, and sections without their data say what the log lacks."""
+    monkeypatch.chdir(tmp_path)
+    written(Path("a.csv"), "who,room,wave,post\nann,r1,1,<script>x</script> [y](http://z) | # z\nbob,r1,1,no\n")
+    written(Path("map.toml"), MAP)
+    assert run.main(["import-log", "a.csv", "--format", "csv", "--map", "map.toml", "--out", "log"]) == 0
+    summary, transcript = (Path("log", name).read_text() for name in ("summary.md", "transcript.md"))
+    assert "| Polarisation | does not apply: the log has no ratings that are attitudes |" in summary
+    assert "does not apply: the log has no debates of the conditions asked" in summary
+    assert "<script>" not in transcript
+    assert "&lt;script" in transcript
+    assert not Path("log/figures").exists()
+    assert run.main(["report", "log"]) == 0
+    assert "<script>x" not in Path("log/report.html").read_text()
+
+
+def test_one_room_has_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """A table without rooms is one room: its report has no interval and says why."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"p{who},{wave},{1 + (who + wave) % 7}\n" for who in range(9) for wave in (0, 1))
+    written(Path("a.csv"), f"who,wave,opinion\n{rows}")
+    written(Path("map.toml"), MAP)
+    assert run.main(["import-log", "a.csv", "--format", "csv", "--map", "map.toml", "--out", "log"]) == 0
+    assert "9 people, 18 ratings" in capsys.readouterr().out
+    assert "fewer than 5" in Path("log/summary.md").read_text()
+
+
+FAULTS = {
+    ("who,room,wave,opinion\n,r1,0,4\n", MAP): "row 1: who is empty: each row needs an agent",
+    ("who,room,wave,opinion\nann,r1,0,x\n", MAP): "row 1: opinion must be a number or empty, not 'x'",
+    ("who,room,wave,opinion\nann,r1,0,nan\n", MAP): "must be a number or empty",
+    ("who,room,wave,opinion\nann,r1,-1,4\n", MAP): "wave must be a whole number from 0",
+    ("who,room,wave\nann,r1,0\n", MAP): "has no column of ratings or texts",
+    ("who,room,opinion\nann,r1,4\n", MAP): "lacks the column wave, which",
+    ("room,wave,opinion\nr1,0,4\n", MAP): "lacks the column who",
+    ("who,room,wave,opinion\nann,r1,0,4\nann,r1,0,5\n", MAP): "ann answers opinion twice in room r1, round 0",
+    ("who,room,wave,opinion\nann,r1,0,4\n", f'main = "trust"\n{MAP}'): "main = 'trust' is no question of the log",
+    ("who,opinion\nann,4\n", ""): "needs --map MAP.toml",
+    ("who,opinion\nann,4\n", '[columns]\nagnt = "who"'): "agnt",
+    ("who,opinion\nann,4\n", f"{MAP}\n[scales.x]\nlow = 3"): "scales.x needs two numbers",
+    ("who,opinion\nann,4\n", MAP.replace("high = 7", "high = 1")): "low must be below",
+}
+
+
+def test_faults_of_tables(tmp_path: Path) -> None:
+    """Each fault of a table or a map is one line that names the place and what is missing."""
+    for (table, given), expected in FAULTS.items():
+        assert expected in refusal("csv", given, written(tmp_path / "a.csv", table))
+
+
+def test_oasis(tmp_path: Path) -> None:
+    """Posts, replies, reposts, quotes, votes and follows of an OASIS file become texts, acts and links; it has no ratings."""
+    path = tmp_path / "sim.db"
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript(OASIS)
+    found = read("oasis", "", path)
+    assert list(found.utterances["text"]) == ["hello", "well", "not so"]
+    acts = found.acts[["name", "act", "target"]].fillna(0).astype({"target": int}).to_numpy().tolist()
+    assert ["user 1", "post", 0] in acts
+    assert ["user 2", "repost", 1] in acts
+    assert ["user 2", "reply", 1] in acts
+    assert ["user 3", "quote", 1] in acts
+    assert ["user 3", "like", 1] in acts
+    lost = found.acts[found.acts["act"] == "dislike"].iloc[0]
+    assert pd.isna(lost["target"])
+    assert lost["reason"] == "the post is not in the log"
+    assert found.links[["source", "target"]].to_numpy().tolist() == [[2, 1]]
+    assert found.attitudes.empty
+    assert "no ratings" in found.header.model["lacks"]["attitudes"]
+
+
+def test_faults_of_oasis(tmp_path: Path) -> None:
+    """A file without a table or a column, and one that is no database, are refused in one line."""
+    for statement, expected in (("DROP TABLE follow", "lacks the table follow"), ("ALTER TABLE post DROP quote_content",
+                                "the table post lacks the column quote_content")):  # fmt: skip
+        path = tmp_path / f"{expected[:9]}.db"
+        with closing(sqlite3.connect(path)) as file:
+            file.executescript(OASIS)
+            file.execute(statement)
+        assert expected in refusal("oasis", "", path)
+    assert "cannot be read as an SQLite file" in refusal("oasis", "", written(tmp_path / "b.db", "no database" * 99))
+
+
+def test_edsl(tmp_path: Path) -> None:
+    """Options of a question are its scale, free answers are texts, unreadable ones are missing; JSON and CSV agree."""
+    answers = [("Ann", 5, "fine"), ("Bob", None, "bad"), ("Cy", "five", "")]
+    kinds = {"trust": ("linear_scale", [0, 5, 10]), "why": ("free_text", None)}
+    about = {name: {"question_type": kind, "question_options": options} for name, (kind, options) in kinds.items()}
+    data = [
+        {"agent": {"name": name, "traits": {"party": "left"}}, "scenario": {"topic": "tax"}, "model": {"model": "m"},
+         "iteration": 0, "answer": {"trust": trust, "why": why}, "question_to_attributes": about}
+        for name, trust, why in answers
+    ]  # fmt: skip
+    rows = [
+        {"agent.agent_name": name, "agent.party": "left", "scenario.topic": "tax", "model.model": "m", "answer.trust": trust,
+         "answer.why": why, "question_type.trust_question_type": "linear_scale", "question_type.why_question_type": "free_text",
+         "question_options.trust_question_options": "[0, 5, 10]"}
+        for name, trust, why in answers
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
+    both = [
+        read("edsl", "", tmp_path / "a.csv"),
+        read("edsl", "", written(tmp_path / "a.json", json.dumps({"data": data}))),
+    ]
+    for found in both:
+        assert found.attitudes["attitude"].fillna(-1).tolist() == [5.0, -1, -1]
+        assert found.attitudes["reason"].tolist() == [None, "no answer", "no number in the answer"]
+        assert found.utterances["text"].tolist() == ["fine", "bad", None]
+        assert set(found.agents["llm"]) == {"m"}
+        assert found.agents["group"].tolist() == ["topic=tax"] * 3
+        assert found.agents["room"].nunique() == 3
+    assert "lacks a column answer.QUESTION" in refusal("edsl", "", written(tmp_path / "b.csv", "a\n1\n"))
+    assert "it lacks 'data'" in refusal("edsl", "", written(tmp_path / "b.json", "{}"))
+
+
+def test_socsim(tmp_path: Path) -> None:
+    """Runs of a sweep are rooms, their condition is the group; the model is that of the manifest, the scale that of the map."""
+    for seed in (1, 2):
+        folder = tmp_path / f"study/sweeps/runs/open/seed_{seed}/run"
+        folder.mkdir(parents=True)
+        probe = {"event_type": "probe", "label": "Support"}
+        rows = [
+            {**probe, "episode": step, "source_user": who, "data": {"raw_response": "it is 7", "probe_return": answer}}
+            for step in (0, 1)
+            for who, answer in (("Ann", "7"), ("Bob", None))
+        ]
+        act = {"episode": 0, "event_type": "action", "source_user": "Ann", "label": "post", "data": {"post_text": "hi"}}
+        (folder / "probe_events.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+        written(folder / "action_events.jsonl", json.dumps(act))
+    rows = [{"condition_id": "open", "seed": seed, "model": "m"} for seed in (1, 2)]
+    written(tmp_path / "study/sweeps/manifest.jsonl", "\n".join(map(json.dumps, rows)))
+    found = read("socsim", "[scale]\nlow = 1\nhigh = 10\n", tmp_path / "study")
+    assert found.agents["room"].unique().tolist() == ["open/seed_1", "open/seed_2"]
+    assert set(found.agents["llm"]) == {"m"}
+    assert set(found.agents["group"]) == {"open"}
+    assert found.utterances["round"].tolist() == [1, 1]
+    known = found.attitudes.dropna(subset="attitude")
+    assert known["round"].tolist() == [0, 0, 1, 1]
+    assert known["attitude"].round(9).unique().tolist() == [round(20 / 3, 9)]
+    assert set(found.attitudes.loc[found.attitudes["rating"].isna(), "reason"]) == {"no answer"}
+    without = read("socsim", "", tmp_path / "study")
+    assert without.attitudes.empty
+    assert len(without.probes) == 8
+    assert "no scale" in without.header.model["lacks"]["attitudes"]
+    written(tmp_path / "study/sweeps/runs/open/seed_1/run/action_events.jsonl", '{"episode": 0}')
+    assert "line 1 lacks source_user" in refusal("socsim", "", tmp_path / "study")
+    (tmp_path / "none").mkdir()
+    assert "has no probe_events.jsonl" in refusal("socsim", "", tmp_path / "none")
+
+
+def test_own_format(tmp_path: Path) -> None:
+    """A format of the user is one file, named by its path."""
+    lines = (
+        "from parley.analysis.logs.log import Line, Log, Person",
+        "ABOUT = 'one line per text'",
+        "def read(paths, given):",
+        "    return Log('mine', [Person('r', 'ann')], lines=[Line('r', 'ann', 1, t) for t in paths[0].read_text().split()])",
+    )
+    mine = written(tmp_path / "mine.py", "\n".join(lines))
+    assert read(str(mine), "", written(tmp_path / "a.txt", "one two")).utterances["text"].tolist() == ["one", "two"]
+
+
+def test_folder_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """A folder that has files is not written to, and a missing log is named; both in one line, with exit code 2."""
+    monkeypatch.chdir(tmp_path)
+    written(Path("a.csv"), LONG), written(Path("map.toml"), MAP)
+    assert run.main(["import-log", "a.csv", "--format", "csv", "--map", "map.toml", "--out", "."]) == 2
+    assert "is not empty" in capsys.readouterr().err
+    assert run.main(["import-log", "none.csv", "--format", "csv", "--map", "map.toml", "--out", "log"]) == 2
+    assert "none.csv does not exist" in capsys.readouterr().err
+    assert run.main(["import-log", "a.csv", "--format", "cvs", "--out", "log"]) == 2
+    assert "format of a log" in capsys.readouterr().err
+
+
+def test_scale() -> None:
+    """The worked values of the docs page."""
+    assert Scale(1, 7).attitude(2.5) == 2.5
+    assert Scale(1, 7, True).attitude(7) == 0
