@@ -99,13 +99,18 @@ def _rounds(values: object, key: str, path: Path) -> dict[int, str]:
     return {int(number): column for number, column in values.items()}
 
 
-def _scale(values: object, key: str, path: Path) -> Scale:
+def _scale(values: Any, key: str, path: Path) -> Scale:
     if not isinstance(values, dict):
         raise UserError(f"{path}: {key} must be a table with low and high")
-    low, high, reverse = values.get("low"), values.get("high"), values.get("reverse", False)
-    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high))
-    if set(values) - {"low", "high", "reverse"} or not numbers or not isinstance(reverse, bool):
+    low, high, reverse = (values.get(name, False) for name in ("low", "high", "reverse"))
+    if set(values) - {"low", "high", "reverse"} or not (
+        _is_number(low) and _is_number(high) and isinstance(reverse, bool)
+    ):
         raise UserError(f"{path}: {key} needs two numbers, low and high (and reverse = true or false)")
     if not low < high:
         raise UserError(f"{path}: {key}.low must be below {key}.high; for a turned scale write reverse = true")
     return Scale(float(low), float(high), reverse)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value - value == 0

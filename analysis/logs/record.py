@@ -50,7 +50,9 @@ def record_events(log: Log, files: Sequence[Path], form: str) -> Iterator[Event]
     rooms: dict[str, list[Person]] = defaultdict(list)
     for person in log.people:
         rooms[person.room].append(person)
-    numbers = {(one.room, one.name): number for number, one in enumerate(log.people, 1)}
+    numbers = Numbers({(one.room, one.name): number for number, one in enumerate(log.people, 1)})
+    if len(numbers) < len(log.people):
+        raise UserError(f"{files[0]}: two people of one room have the same name; a format gives each a name of its own")
     seated = list(_seats(log, rooms, numbers, files[0].stem))
     yield _header(log, files, form, seated)
     yield from seated
@@ -58,6 +60,13 @@ def record_events(log: Log, files: Sequence[Path], form: str) -> Iterator[Event]
         if one.model and one.model != log.model:
             yield events.OwnModel(numbers[one.room, one.name], one.room, one.model)
     yield from _all_rounds(log, numbers)
+
+
+class Numbers(dict[Key, int]):
+    """The number of each person, by room and name. Errors: UserError for someone who is not among the people of the log."""
+
+    def __missing__(self, key: Key) -> int:
+        raise UserError(f"{key[1]} in room {key[0]} is not among the people of the log: a format lists all of them")
 
 
 def question_name(log: Log, question: str) -> str:
@@ -126,7 +135,7 @@ def _digest(files: Sequence[Path]) -> str:
     return digest(parts).hex()
 
 
-def _seats(log: Log, rooms: dict[str, list[Person]], numbers: dict[Key, int], stem: str) -> Iterator[events.Seated]:
+def _seats(log: Log, rooms: dict[str, list[Person]], numbers: Numbers, stem: str) -> Iterator[events.Seated]:
     """Yield the seat of each person: the one that the log names, or its party with a number, as in `labour 2`."""
     repetitions: Counter[Key] = Counter()
     for room, people in rooms.items():
@@ -144,7 +153,7 @@ def _seats(log: Log, rooms: dict[str, list[Person]], numbers: dict[Key, int], st
         repetitions[topic, group] += 1
 
 
-def _all_rounds(log: Log, numbers: dict[Key, int]) -> Iterator[Event]:
+def _all_rounds(log: Log, numbers: Numbers) -> Iterator[Event]:
     """Yield what happens, round by round; in a round first links, then calls, lines and acts, then ratings."""
     turns = Turns(log.lines)
     by_round: dict[int, list[Event]] = defaultdict(list)
@@ -184,13 +193,13 @@ class Turns:
         """Return the turn of a post; None if the log has no such post."""
         return self._posts.get((room, key))
 
-    def utterances(self, numbers: dict[Key, int]) -> Iterator[events.Utterance]:
+    def utterances(self, numbers: Numbers) -> Iterator[events.Utterance]:
         for line, turn in self._lines:
             agent = numbers[line.room, line.name]
             yield events.Utterance(line.room, line.round, turn, agent, line.text, line.reason, form=line.form)
 
 
-def _links(log: Log, numbers: dict[Key, int]) -> Iterator[events.Linked]:
+def _links(log: Log, numbers: Numbers) -> Iterator[events.Linked]:
     pairs: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for link in log.links:
         pairs[link.room, link.round].append((numbers[link.room, link.source], numbers[link.room, link.target]))
@@ -198,7 +207,7 @@ def _links(log: Log, numbers: dict[Key, int]) -> Iterator[events.Linked]:
         yield events.Linked(room, round_, tuple(linked))
 
 
-def _calls(log: Log, numbers: dict[Key, int]) -> Iterator[events.Called]:
+def _calls(log: Log, numbers: Numbers) -> Iterator[events.Called]:
     for number, use in enumerate(log.uses, 1):
         counted = use.prompt_tokens is not None and use.completion_tokens is not None
         agent, notes = numbers[use.room, use.name], {} if counted else {"uncounted": 1}
@@ -206,7 +215,7 @@ def _calls(log: Log, numbers: dict[Key, int]) -> Iterator[events.Called]:
         yield events.Called(use.room, use.round, agent, use.purpose, f"log:{number}", use.failure, *tokens, notes)
 
 
-def _acts(log: Log, numbers: dict[Key, int], turns: Turns) -> Iterator[events.Acted]:
+def _acts(log: Log, numbers: Numbers, turns: Turns) -> Iterator[events.Acted]:
     """Yield the acts. An act whose post the log lacks has a reason and no target. Errors: UserError on an unknown act."""
     for deed in log.deeds:
         if deed.act not in ACTS:
@@ -218,7 +227,7 @@ def _acts(log: Log, numbers: dict[Key, int], turns: Turns) -> Iterator[events.Ac
         yield events.Acted(deed.room, deed.round, at, numbers[deed.room, deed.name], deed.act, reason, target)
 
 
-def _ratings(log: Log, numbers: dict[Key, int], turns: Turns) -> Iterator[events.Rated]:
+def _ratings(log: Log, numbers: Numbers, turns: Turns) -> Iterator[events.Rated]:
     """Yield the ratings. Errors: UserError if someone answers a question twice in a round."""
     seen = set()
     for one in log.ratings:

@@ -131,7 +131,7 @@ def test_header_is_honest(tmp_path: Path) -> None:
 
 def test_round_trip(ran: Callable[..., Path], tmp_path: Path) -> None:
     """A run written as CSV and read again has the same ratings, texts, and numbers in every metric of its report."""
-    own = load(ran("three_way", "--topic", "racism", "--repetitions", "5", "--rounds", "1"))
+    own = load(ran("three_way", repetitions=5, rounds=1))
     files = [tmp_path / "attitudes.csv", tmp_path / "utterances.csv"]
     for frame, path in zip((own.attitudes, own.utterances), files, strict=True):
         write_table(frame, path.with_suffix(""))

@@ -28,7 +28,10 @@ Interview = dict[str, dict[str, Any]]
 def read(paths: Sequence[Path], given: LogMap) -> Log:
     """Return the results as a log. Errors: UserError of one line that names the column or key that a file lacks."""
     interviews = [one for path in paths for one in _interviews(path)]
-    people, ratings, lines, scales = [], [], [], {}
+    people: list[Person] = []
+    ratings: list[Rating] = []
+    lines: list[Line] = []
+    scales: dict[str, Scale] = {}
     for number, one in enumerate(interviews, 1):
         person = _person(one, number)
         people.append(person)

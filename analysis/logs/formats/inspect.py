@@ -24,6 +24,18 @@ SPEAKER, OURS = "model", "parley"
 
 def read(paths: Sequence[Path], given: LogMap) -> Log:
     """Return the logs as one. Errors: UserError if the package is missing, and for a file that it cannot read."""
+    try:
+        return _read(paths, given)
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:  # metadata that says parley, and is of another hand
+        raise UserError(f"{paths[0]} has metadata {OURS} that run.py export-eval does not write: {error!r}") from error
+
+
+def _read(paths: Sequence[Path], given: LogMap) -> Log:
     logs = [read_eval(path) for path in paths]
     ours = all(OURS in (log.eval.metadata or {}) for log in logs)
     people: dict[tuple[str, str], Person] = {}
@@ -101,6 +113,8 @@ def _lines(sample: Any, room: str) -> list[Line]:
         reason = about.get("reason") or (None if text else "the reply has no text")
         name, round_ = about.get("agent", SPEAKER), about.get("round", turn)
         lines.append(Line(room, str(name), int(round_), text, reason, str(about.get("form", "reply"))))
+    if sample.error and not lines:
+        lines = [Line(room, SPEAKER, 1, None, "the sample ended with an error")]
     return lines
 
 
@@ -112,10 +126,9 @@ def _ratings(sample: Any, room: str, last: int) -> Iterator[Rating]:
         values = score.value if isinstance(score.value, dict) else {"": score.value}
         for key, value in values.items():
             number = GRADES.get(value) if isinstance(value, str) else value
-            known = isinstance(number, int | float) and number - number == 0
-            reason = None if known else "no number in the score"
-            question = f"{name}.{key}" if key else name
-            yield Rating(room, SPEAKER, last, question, float(number) if known else None, reason, str(value))
+            rating = float(number) if isinstance(number, int | float) and number - number == 0 else None
+            reason = "no number in the score" if rating is None else None
+            yield Rating(room, SPEAKER, last, f"{name}.{key}" if key else name, rating, reason, str(value))
 
 
 def _kept(room: str, name: str, one: dict[str, Any]) -> Rating:
