@@ -388,6 +388,10 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Pa
 
 def scenario_from_dict(values: Mapping[str, Any]) -> Scenario:
     """Return the scenario with these fields, as in the header of a record. Errors: UserError if this version has other fields."""
+    if "scales" in values and not values["environment"]:  # of a log (analysis/logs)
+        raise UserError(
+            "the run was read from a log, so its scenario is unknown: nothing of it can be asked or checked again"
+        )
     if unknown := sorted(set(values) ^ set(FIELD_BLOCKS)):
         raise UserError(f"the run was made by another version of Parley, with other fields ({', '.join(unknown)})")
     head: dict[str, Any] = {key: str(values[key]) for key in ("name", "title", "source")}

@@ -112,6 +112,11 @@ RULES = (
     ),
     Rule(r"^python -m parley\.analysis\.schemas", why="writes files of the package", how="exists"),
     Rule(
+        r"^run\.py (import-log|export-eval) ",
+        why="needs a log, or Inspect; tests/analysis/test_logs.py and test_logs_inspect.py have some",
+        how="parse",
+    ),
+    Rule(
         r"^run\.py export-network ",
         why="needs a run of a network; tests/analysis/test_network_export.py has some",
         how="parse",

@@ -147,8 +147,8 @@ def test_round_trip(ran: Callable[..., Path], tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(*computed, obj=name)
 
 
-def test_report_says_what_does_not_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Texts of a log are shown as plain text, and sections without their data say what the log lacks."""
+def test_report_says_what_does_not_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Texts are shown as plain text, sections without data say what the log lacks, and what needs a scenario is refused."""
     monkeypatch.chdir(tmp_path)
     written(Path("a.csv"), "who,room,wave,post\nann,r1,1,<script>x</script> [y](http://z) | # z\nbob,r1,1,no\n")
     written(Path("map.toml"), MAP)
@@ -160,6 +160,9 @@ def test_report_says_what_does_not_apply(tmp_path: Path, monkeypatch: pytest.Mon
     assert "&lt;script" in transcript
     assert not Path("log/figures").exists()
     assert run.main(["report", "log"]) == 0
+    for words in (["show", "log", "--agent", "1"], ["control", "log"], ["judge", "log", "--llm", "oracle"]):
+        assert run.main(words) == 2
+        assert "the run was read from a log" in capsys.readouterr().err
     assert "<script>x" not in Path("log/report.html").read_text()
 
 
