@@ -95,7 +95,8 @@ DEBATING = [
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
-    "import-log", "export-eval", "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance", "sheet", "bundle", "verify",
+    "import-log", "export-eval",
+    "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance", "sheet", "bundle", "verify",
     "completion", "new", "check",
     "organisms",
     "representatives train", "representatives grid", "representatives ballots",
