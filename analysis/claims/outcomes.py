@@ -56,7 +56,7 @@ class Outcome:
     def measure(self, tables: Tables) -> pd.DataFrame:
         """Return a row per debating room with the columns ROOMS.
 
-        people: the personas of the room (`us/enhanced democrat 003+...`). value: after the last round, the mean over the rows of
+        people: the personas of the room (`us/enhanced second 003+...`). value: after the last round, the mean over the rows of
         the room (of a metric by party, over parties). It is NaN, with the reason, where one of these rows has no number: a mean
         of the rest would be of other agents.
         """
