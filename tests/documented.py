@@ -250,6 +250,7 @@ RULES = (
     Rule(r"^run\.py compare-waves", why="tests/analysis/test_waves.py compares waves", how="parse"),
     Rule(r"^run\.py validate", "--personas simple"),
     Rule(r"^run\.py representatives substitute", "--limit 2 --repetitions 1"),
+    Rule(r"^run\.py representatives study", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives ballots", why="tests/analysis/test_ballots.py runs it", how="parse"),
     Rule(
         r"^run\.py judge .*--notes",

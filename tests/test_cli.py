@@ -75,6 +75,7 @@ ASKING = {
     "case": "--topic racism --for Fairness. --against Merit. --refine Shorter. --refine Plainer. --refine Calmer.",
     "representatives episodes": "--laps 1",
     "representatives measure": "runs/groups",
+    "representatives study": "runs/groups",
     "representatives substitute": "runs/groups --repetitions 1",
 }
 """Every command that asks a model, with the least that it needs beside the shared options."""
@@ -102,9 +103,9 @@ SILENT = {
     "representatives train", "representatives grid", "representatives ballots",
 }  # fmt: skip
 """Every command that asks none: what it does is computed, or trained. `dissonance` can let a model embed texts."""
-NOT_TRIED = ("fine-tuned", "representatives measure", "branch")
+NOT_TRIED = ("fine-tuned", "representatives measure", "representatives study", "branch")
 """Commands whose budget is not tried here: they need an adapter, or journaled calls that would count as well."""
-LOCAL = ("train", "fine-tuned", "sweep-lora", "representatives measure")
+LOCAL = ("train", "fine-tuned", "sweep-lora", "representatives measure", "representatives study")
 """Commands that load a model to train it; their budget is tried where torch is."""
 SHARED = (
     "--llm openai:m --base-url http://h/v1 --max-calls 3 --max-tokens 9 --max-cost 1.5 --price 1,2 --prices mine.toml "

@@ -143,9 +143,9 @@ def _winners(contest: Contest, kind: str) -> dict[str, Any]:
     row: dict[str, Any] = {"session": contest.session}
     for name, winner in winners.items():
         row[f"{name} same"] = float(winner == winners[USUAL])
-        row[f"{name} mean"], row[f"{name} worst"] = points[:, winner].mean(), points[:, winner].min()
+        row[f"{name} mean"], row[f"{name} worst"] = points[:, winner].mean(), np.min(points[:, winner])
     row[f"{BY_LOT} same"] = 1 / contest.candidates
-    row[f"{BY_LOT} mean"], row[f"{BY_LOT} worst"] = points.mean(), points.min(axis=0).mean()
+    row[f"{BY_LOT} mean"], row[f"{BY_LOT} worst"] = points.mean(), np.min(points, axis=0).mean()
     row |= {f"{name} gain": row[f"{name} worst"] - row[f"{BY_LOT} worst"] for name in (*winners, BY_LOT)}
     return row
 

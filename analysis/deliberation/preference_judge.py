@@ -24,7 +24,7 @@ from parley.agents.representative import OTHERS
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
 from parley.analysis.deliberation.representation import RepresentationCase
-from parley.analysis.deliberation.substitution import REGIMES, TRUE, Resimulation, substituted
+from parley.analysis.deliberation.substitution import TRUE, Resimulation, in_order, substituted
 from parley.analysis.judging import PREFERRED, REJECTED, TIED, Item, Verdict, judge_item, load_rubric, missing, one_line
 from parley.llm.driver import Conversation
 
@@ -113,7 +113,7 @@ def win_rates(verdicts: pd.DataFrame) -> dict[str, ClusteredMean]:
     """Return by regime the wins plus half the ties of an episode, averaged over episodes, with intervals over groups."""
     points = verdicts.assign(points=verdicts["verdict"].map(POINTS).astype(float))
     rates = {}
-    for regime in REGIMES:
+    for regime in in_order(points["regime"]):
         part = points[points["regime"] == regime]
         if len(part):
             means = part.groupby(["episode", "session"], sort=False)["points"].mean().reset_index()

@@ -8,6 +8,10 @@ recorded revision). There is one profile for each kind of substitution (regime):
     one         one participant at a time is substituted by the own representative
     stranger    the same, by another participant's representative
     all         all participants are substituted
+    mute        one participant at a time has no critique (on request)
+    mute_all    no participant has a critique (on request)
+
+With several models that write, the regimes of the second and later ones carry the model: `one:SPEC`.
 
 The discrepancy (Eq 16 and 21) is the expected payoff in a profile minus that in the true one, averaged over the
 substituted participants, signed and absolute; expectations are means over repetitions. The absolute discrepancy is
@@ -24,7 +28,7 @@ it?
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,11 +45,38 @@ from parley.llm.seeding import derive
 
 TRUE, AGAIN, ONE, STRANGER, ALL = "true", "again", "one", "stranger", "all"
 OWN = "own"
-REGIMES = (AGAIN, ONE, STRANGER, ALL)
+MUTE, MUTE_ALL = "mute", "mute_all"
+REGIMES = (AGAIN, MUTE, MUTE_ALL, ONE, STRANGER, ALL)
+WITHOUT = (TRUE, AGAIN, MUTE, MUTE_ALL)
+"""Regimes in which no representative writes."""
 SILENT = "representative silent"
 """How the reason of a statement begins that no mediator was asked for."""
 Texts = Mapping[tuple[str, str, int], Critique]
-"""Critiques of representatives by case key, `own` or `stranger`, and repetition."""
+"""Critiques of representatives by case key, `own` or `stranger` (with the model: see `named`), and repetition."""
+
+
+def named(kind: str, writer: str) -> str:
+    """Return the name of a regime, or of whose representative writes, with the model that writes; "" for the first model.
+
+    >>> named("one", "pocket:a"), named("one", "")
+    ('one:pocket:a', 'one')
+    """
+    return f"{kind}:{writer}" if writer else kind
+
+
+def kind_of(regime: str) -> str:
+    """Return the kind of a regime, without the model.
+
+    >>> kind_of("one:pocket:a")
+    'one'
+    """
+    return regime.partition(":")[0]
+
+
+def in_order(regimes: Iterable[str]) -> list[str]:
+    """Return the regimes that there are, each once, without the true profile: first by kind, then as the models are given."""
+    there = [regime for regime in dict.fromkeys(regimes) if regime != TRUE]
+    return sorted(there, key=lambda regime: REGIMES.index(kind_of(regime)))
 
 
 class Profile(NamedTuple):
@@ -74,12 +105,20 @@ def represented(episode: Episode) -> tuple[str, ...]:
     return tuple(voice.participant for voice in wrote or able)
 
 
-def profiles(episode: Episode, repetitions: int) -> Iterator[Profile]:
-    """Yield all re-simulations of a group; a single represented participant has no stranger."""
+def profiles(
+    episode: Episode, repetitions: int, writers: Sequence[str] = ("",), mute: bool = False
+) -> Iterator[Profile]:
+    """Yield all re-simulations of a group; a single represented participant has no stranger.
+
+    writers: the models that write, "" for the first. mute: also without critiques.
+    """
     people = represented(episode)
+    each = (ONE, STRANGER) if len(people) > 1 else (ONE,)
+    alone = [*((MUTE,) if mute else ()), *(named(kind, writer) for writer in writers for kind in each)]
+    whole = [TRUE, AGAIN, *((MUTE_ALL,) if mute else ()), *(named(ALL, writer) for writer in writers)]
     for number in range(repetitions):
-        yield from (Profile(regime, "", number) for regime in (TRUE, AGAIN, ALL))
-        for regime in (ONE, STRANGER) if len(people) > 1 else (ONE,):
+        yield from (Profile(regime, "", number) for regime in whole)
+        for regime in alone:
             yield from (Profile(regime, who, number) for who in people)
 
 
@@ -97,6 +136,8 @@ def resimulated(
         return Statement(None, f"{SILENT}: {silent[0]}")
     texts = {voice.participant: voice.critique for voice in episode.voices}
     texts |= {who: critique.text for who, critique in critiques.items()}
+    if profile.regime in (MUTE, MUTE_ALL):
+        texts |= dict.fromkeys(substituted(episode, profile))
     members = tuple(
         ParticipantInput(voice.opinion, texts[voice.participant], voice.position) for voice in episode.voices
     )
@@ -106,9 +147,10 @@ def resimulated(
 
 def _representative_critiques(episode: Episode, profile: Profile, written: Texts) -> dict[str, Critique]:
     """Return what representatives say in a profile, by the participant that they represent."""
-    if profile.regime in (TRUE, AGAIN):
+    if profile.regime in WITHOUT:
         return {}
-    author = STRANGER if profile.regime == STRANGER else OWN
+    kind, _, writer = profile.regime.partition(":")
+    author = named(STRANGER if kind == STRANGER else OWN, writer)
     return {who: written[f"{episode.id} {who}", author, profile.number] for who in substituted(episode, profile)}
 
 
@@ -123,7 +165,7 @@ def discrepancies(payoffs: pd.DataFrame) -> pd.DataFrame:
     columns = ["episode", "session", "regime", "signed", "absolute", "people", "missing"]
     expected = payoffs.groupby([*keys, "regime"], sort=False)["value"].mean().unstack("regime")
     tables = []
-    for regime in REGIMES:
+    for regime in in_order(payoffs["regime"]):
         if {regime, TRUE} <= set(expected):
             people = payoffs.loc[payoffs["regime"] == regime, keys].drop_duplicates()
             gap = (
@@ -143,7 +185,7 @@ def summary(gaps: pd.DataFrame) -> dict[tuple[str, str], ClusteredMean]:
     """Return by regime and measure (signed, absolute) the mean over episodes, with its interval over groups (sessions)."""
     return {
         (regime, measure): clustered_mean(part[measure], part["session"])
-        for regime in REGIMES
+        for regime in in_order(gaps["regime"])
         for measure in ("signed", "absolute")
         if len(part := gaps[gaps["regime"] == regime])
     }

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -23,7 +23,19 @@ from parley.analysis.deliberation.episode import HUMAN, Episode, to_line
 from parley.analysis.deliberation.payoffs import open_payoff
 from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
 from parley.analysis.deliberation.preference_judge import statement_pairs
-from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, OWN, STRANGER, Calibration, Resimulation
+from parley.analysis.deliberation.substitution import (
+    AGAIN,
+    ALL,
+    MUTE,
+    MUTE_ALL,
+    ONE,
+    OWN,
+    STRANGER,
+    Calibration,
+    Resimulation,
+    in_order,
+    named,
+)
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import cell, count_phrase, count_table, format_estimate
 from parley.analysis.journaled_calls import CallDesk, check_manifest
@@ -46,6 +58,8 @@ TITLES = {
     ONE: "one, by the own representative",
     STRANGER: "one, by a stranger's",
     ALL: "all, by their own",
+    MUTE: "one, without a critique",
+    MUTE_ALL: "all, without critiques",
 }
 TWICE = "Two re-simulations of the same people differ too (first row): only what is beyond that is due to the representatives."
 PREFERRED = (
@@ -56,9 +70,21 @@ PREFERRED = (
 )
 
 
+class Writer(NamedTuple):
+    """A further model that writes: its name on the page, its spec, and the name of its adapter ("": none)."""
+
+    name: str
+    spec: str
+    adapter: str = ""
+
+
 @dataclass(frozen=True)
 class Substitution:
-    """Who writes, who mediates, who says what a statement is worth, how often each group is re-simulated."""
+    """Who writes, who mediates, who says what a statement is worth, how often each group is re-simulated.
+
+    others: further models that write. mute: whether groups are also simulated without critiques. name: of the first model on the
+    page, if there are others (default: its spec).
+    """
 
     llm: str = "pocket"
     adapter: str = ""
@@ -69,9 +95,18 @@ class Substitution:
     judge: str = "oracle"
     repetitions: int = 3
     seed: int = 0
+    others: tuple[Writer, ...] = ()
+    mute: bool = False
+    name: str = ""
+
+    @property
+    def writers(self) -> dict[str, representation.Author]:
+        """The models that write, by the name that their regimes carry: "" for the first."""
+        first = {"": representation.Author(self.llm, self.adapter, self.knows)}
+        return first | {one.name: representation.Author(one.spec, one.adapter, self.knows) for one in self.others}
 
     def __post_init__(self) -> None:
-        for spec in (self.llm, self.mediator_llm, self.judge):
+        for spec in (self.llm, *(one.spec for one in self.others), self.mediator_llm, self.judge):
             check_spec(spec)
         if self.repetitions < 1:
             raise UserError("--repetitions must be at least 1")
@@ -112,15 +147,18 @@ def run_substitution(episodes: Sequence[Episode], settings: Substitution, desk: 
     with_cases = {case.episode for case in cases.cases}
     groups = [episode for episode in episodes if episode.id in with_cases]
     _check_capacity(groups, settings)
-    author = representation.Author(settings.llm, settings.adapter, settings.knows)
-    backend = representation.open_authors(author)
+    opened = {
+        name: representation.open_authors(author) for name, author in settings.writers.items() if author.adapter
+    }  # refuses a model without the adapter before anything is asked
     desk.folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(desk.folder):
-        specs = {name: identity_spec(getattr(settings, name)) for name in ("llm", "mediator_llm", "judge")}
+        specs: dict[str, Any] = {
+            name: identity_spec(getattr(settings, name)) for name in ("llm", "mediator_llm", "judge")
+        }
+        specs["others"] = [[one.name, identity_spec(one.spec), one.adapter] for one in settings.others]
         manifest = {**asdict(settings), **specs, "episodes": digest(*map(to_line, episodes)).hex()}
         check_manifest(desk.folder / "substitute.json", manifest, "study of substitution")
-        written = _write_critiques(cases.cases, settings, author, backend, desk)
-        del backend  # a large model makes room for the mediator's
+        written = _write_critiques(cases.cases, settings, opened, desk)
         resimulations = _write_statements(groups, written, settings, desk)
         payoffs = _score_payoffs(groups, resimulations, settings, desk)
         verdicts = _judge_statements(resimulations, settings, desk)
@@ -156,7 +194,7 @@ def _representable_cases(episodes: Sequence[Episode]) -> representation.Cases:
 
 def _check_capacity(groups: Sequence[Episode], settings: Substitution) -> None:
     """Errors: UserError if a group gets more statements than the scorer takes at once, with how many repetitions fit."""
-    most, each = open_payoff(settings.payoff).MOST, max(len(list(substitution.profiles(one, 1))) for one in groups)
+    most, each = open_payoff(settings.payoff).MOST, max(len(list(_profiles(one, 1, settings))) for one in groups)
     if most is not None and each * settings.repetitions > most:
         advice = f"set --repetitions {most // each} or less" if each <= most else "choose another --payoff"
         raise UserError(
@@ -168,11 +206,14 @@ def _check_capacity(groups: Sequence[Episode], settings: Substitution) -> None:
 def _write_critiques(
     cases: Sequence[representation.RepresentationCase],
     settings: Substitution,
-    author: representation.Author,
-    backend: Backend,
+    opened: dict[str, Backend],
     desk: CallDesk,
 ) -> dict[tuple[str, str, int], Critique]:
-    """Return critiques by case key, own or stranger, and repetition."""
+    """Return critiques by case key, own or stranger (with the model), and repetition.
+
+    opened: models that are open already, by the name of the writer; each is let go after its critiques, so that the
+    mediator's has room.
+    """
     others = representation.strangers(cases, settings.seed)
     orders = {
         (case.key, who, number): representation.WritingOrder(case, subject, number)
@@ -181,8 +222,18 @@ def _write_critiques(
         for who, subject in ((OWN, case), (STRANGER, others.get(case.key)))
         if subject
     }
-    critiques = representation.write_texts(list(orders.values()), author, settings.seed, desk, backend)
-    return dict(zip(orders, critiques, strict=True))
+    written: dict[tuple[str, str, int], Critique] = {}
+    for writer, author in settings.writers.items():
+        critiques = representation.write_texts(
+            list(orders.values()), author, settings.seed, desk, opened.pop(writer, None)
+        )
+        keys = [(key, named(who, writer), number) for key, who, number in orders]
+        written |= dict(zip(keys, critiques, strict=True))
+    return written
+
+
+def _profiles(episode: Episode, repetitions: int, settings: Substitution) -> Iterator[substitution.Profile]:
+    return substitution.profiles(episode, repetitions, list(settings.writers), settings.mute)
 
 
 def _write_statements(
@@ -190,7 +241,7 @@ def _write_statements(
 ) -> list[Resimulation]:
     """Return what the mediator writes in each re-simulation."""
     mediator = open_mediator(settings.mediator)
-    plans = [(one, profile) for one in groups for profile in substitution.profiles(one, settings.repetitions)]
+    plans = [(one, profile) for one in groups for profile in _profiles(one, settings.repetitions, settings)]
     asking = [substitution.resimulated(*plan, written, mediator, settings.seed) for plan in plans]
     statements: list[Statement] = desk.ask(asking, settings.mediator_llm, "statements", _statement_failure)
     return [Resimulation(*plan, statement) for plan, statement in zip(plans, statements, strict=True)]
@@ -282,7 +333,7 @@ def _write_report(episodes: Sequence[Episode], result: SubstitutionResult, setti
     about = "The payoff in a profile minus that in the true profile, averaged over the substituted participants."
     report.section("Payoff discrepancy", f"{about} Brackets hold 95% intervals over groups.")
     points = [
-        {"substituted": TITLES[regime], "value": mean.value, "low": mean.low, "high": mean.high}
+        {"substituted": _title(regime, settings), "value": mean.value, "low": mean.low, "high": mean.high}
         for (regime, measure), mean in means.items()
         if measure == "signed" and not math.isnan(mean.value)
     ]
@@ -291,30 +342,40 @@ def _write_report(episodes: Sequence[Episode], result: SubstitutionResult, setti
         drawn = dot_plot(pd.DataFrame(points), ["substituted"], "value", title, caption)
         report.figure(drawn, path.stem, "Payoff discrepancy by who is substituted")
     parts = {
-        regime: part for regime in substitution.REGIMES if len(part := result.gaps[result.gaps["regime"] == regime])
+        regime: part
+        for regime in in_order(result.gaps["regime"])
+        if len(part := result.gaps[result.gaps["regime"] == regime])
     }
     rows = [
-        [TITLES[regime], _estimate(means[regime, "signed"]), _estimate(means[regime, "absolute"]), str(len(part)),
+        [_title(regime, settings), _estimate(means[regime, "signed"]), _estimate(means[regime, "absolute"]), str(len(part)),
          str(int(part["missing"].sum()))]
         for regime, part in parts.items()
     ]  # fmt: skip
     report.table(rows, ["substituted", "signed", "absolute", "episodes", "people without a payoff"])
     report.add(TWICE)
     report.section("What a judge prefers", PREFERRED.format(judge=settings.judge))
-    report.table(_win_rows(result.verdicts), ["substituted", "win rate", "wins", "ties", "losses", "missing"])
+    report.table(_win_rows(result.verdicts, settings), ["substituted", "win rate", "wins", "ties", "losses", "missing"])
     report.section("Missing", _missing_line(result))
     if result.calibration:
         _add_calibration(report, result.calibration)
     return report.write()
 
 
+def _title(regime: str, settings: Substitution) -> str:
+    """Return who is substituted by whom, in words; with the model that writes, if there are several."""
+    kind, _, writer = regime.partition(":")
+    named_ = (writer or settings.name or settings.llm) if settings.others and kind not in substitution.WITHOUT else ""
+    return TITLES[kind] + (f" ({named_})" if named_ else "")
+
+
 def _setting_line(episodes: Sequence[Episode], settings: Substitution) -> str:
     unit = open_payoff(settings.payoff).UNIT
     by = "as it was recorded" if settings.payoff == "own" else f"scored by {settings.judge}"
+    others = "".join(f", and {one.name}" for one in settings.others)
     groups, adapter = len({one.session for one in episodes}), f" ({settings.adapter})" if settings.adapter else ""
     return (
         f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. "
-        f"Representatives: {settings.llm}{adapter}, told {settings.knows or 'the base'}. "
+        f"Representatives: {settings.name or settings.llm}{adapter}{others}, told {settings.knows or 'the base'}. "
         f"Mediator: {settings.mediator} on {settings.mediator_llm}. "
         f"Payoff: {settings.payoff} ({unit}), {by}; it is not the study's payoff model. "
         f"Each profile is re-simulated {settings.repetitions} times."
@@ -344,12 +405,12 @@ def _limits(episodes: Sequence[Episode], result: SubstitutionResult, settings: S
         yield f"> {caution}"
 
 
-def _win_rows(verdicts: pd.DataFrame) -> Iterator[list[str]]:
+def _win_rows(verdicts: pd.DataFrame, settings: Substitution) -> Iterator[list[str]]:
     for regime, rate in preference_judge.win_rates(verdicts).items():
         part = verdicts[verdicts["regime"] == regime]
         counts, unread = part["verdict"].value_counts(), part.loc[part["verdict"] == "", "reason"]
         wins = [str(int(counts.get(kind, 0))) for kind in preference_judge.POINTS]
-        yield [TITLES[regime], _estimate(rate), *wins, count_table(unread) or "0"]
+        yield [_title(regime, settings), _estimate(rate), *wins, count_table(unread) or "0"]
 
 
 def _missing_line(result: SubstitutionResult) -> str:

@@ -35,12 +35,15 @@ from parley.analysis.deliberation.representation import (
 from parley.analysis.deliberation.substitution import (
     AGAIN,
     ALL,
+    MUTE,
+    MUTE_ALL,
     ONE,
     STRANGER,
     TRUE,
     Profile,
     calibrate_payoff,
     discrepancies,
+    in_order,
     profiles,
     rated_statements,
     represented,
@@ -48,7 +51,7 @@ from parley.analysis.deliberation.substitution import (
     substituted,
     summary,
 )
-from parley.analysis.deliberation.substitution_study import Substitution, run_substitution
+from parley.analysis.deliberation.substitution_study import Substitution, Writer, run_substitution
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Verdict, compose
 from parley.llm.backends.fake import Fake
@@ -95,6 +98,31 @@ def test_who_speaks_in_each_profile() -> None:
     assert heard(Profile(ONE, "s0p1", 1)) == [own[0], "own11", own[2]]
     assert heard(Profile(STRANGER, "s0p2", 0)) == [own[0], own[1], "stranger20"]
     assert heard(Profile(ALL, "", 0)) == ["own00", "own10", "own20"]
+
+
+def test_several_models_write_and_groups_can_be_without_critiques(tmp_path: Path) -> None:
+    """The oracle's representatives fit its people, `fake` is like no critique; the numbers of the first do not change."""
+    found = episodes(6, size=3, each=1)
+    alone, both = (
+        Substitution(llm="oracle", repetitions=1, others=others, mute=bool(others))
+        for others in ((), (Writer("fake", "fake"),))
+    )
+    tables = {}
+    for name, settings in (("alone", alone), ("both", both)):
+        run_substitution(found, settings, CallDesk(tmp_path / name, BAR, True))
+        tables[name] = pd.read_csv(tmp_path / name / "payoffs.csv")
+    regimes = [regime for regime in dict.fromkeys(tables["both"]["regime"]) if regime != TRUE]
+    assert in_order(regimes) == [
+        AGAIN, MUTE, MUTE_ALL, ONE, "one:fake", STRANGER, "stranger:fake", ALL, "all:fake",
+    ]  # fmt: skip
+    kept = tables["both"][tables["both"]["regime"].isin(set(tables["alone"]["regime"]))]
+    key = ["episode", "participant", "regime", "number"]
+    pd.testing.assert_frame_equal(
+        kept.sort_values(key).reset_index(drop=True), tables["alone"].sort_values(key).reset_index(drop=True)
+    )
+    page = (tmp_path / "both" / "substitute.md").read_text(encoding="utf-8")
+    assert "one, by the own representative (fake)" in page
+    assert "all, without critiques" in page
 
 
 def test_where_a_representative_is_silent_there_is_no_statement() -> None:

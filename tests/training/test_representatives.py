@@ -333,6 +333,32 @@ def test_the_commands_train_measure_and_compare(spec: str, tmp_path: Path, capsy
     ]
 
 
+@pytest.mark.thorough
+def test_the_whole_study_is_one_page_and_goes_on(spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two sizes, trained and untrained: critiques, consensus beside groups without critiques, the grid; again asks nothing."""
+    file = write_episodes(EPISODES, tmp_path / "e.jsonl")
+    small = ["--batch", "8", "--every", "5", "--patience", "1", "--epochs", "1", "--rate", "0.005", "--limit", "2"]
+    command = ["representatives", "study", str(file), "--llm", spec, *small, "--choices", "base", "--keep-going"]
+    assert run.main([*command, "--out", str(tmp_path / "study")]) == 0
+    page = (tmp_path / "study" / "study.md").read_text(encoding="utf-8")
+    for picture in ("critiques.png", "consensus/substitute.png", "grid.png"):
+        assert (f"({picture})" in page) == (tmp_path / "study" / picture).exists()
+    rows = pd.read_csv(tmp_path / "study" / "likelihoods.csv")
+    assert list(zip(rows["model"], rows["writer"], strict=True)) == [
+        (name, writer) for name in ("hf-llama", "hf-half-of-llama") for writer in (TRAINED, BASE)
+    ]
+    regimes = set(pd.read_csv(tmp_path / "study" / "consensus" / "payoffs.csv")["regime"])
+    kinds = [regime.partition(":")[0] for regime in regimes]
+    assert {kind: kinds.count(kind) for kind in set(kinds)} == {
+        "true": 1, "again": 1, "mute": 1, "mute_all": 1, "one": 4, "stranger": 4, "all": 4,
+    }  # fmt: skip
+    weights = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}
+    capsys.readouterr()
+    assert run.main([*command, "--out", str(tmp_path / "study")]) == 0
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")} == weights
+    assert (tmp_path / "study" / "study.md").read_text(encoding="utf-8") == page
+
+
 def test_names_of_models_are_parts_of_a_path() -> None:
     assert BaseModel("mistralai/Mistral-7B v0.1", "hf").path_name == "hf-Mistral-7B_v0_1"
     assert Lesson(knows="co", r=16).name == "OC-r16"

@@ -1,4 +1,4 @@
-"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute, ballots."""
+"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute, study, ballots."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.llm.errors import unknown_name
+from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import model_from_args, models_from_args, only_model, shared_budget
-from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.cli import Parser, add_option, amount, natural, positive
 from parley.model.progress import bar
 from parley.training.commands.tuning import add_numbers, from_args, out_folder
 
@@ -24,6 +24,7 @@ representatives train runs/known/episodes.jsonl --llm pocket --out runs/represen
 representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
 representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
 representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle
+representatives study runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/study
 representatives ballots runs/consensus"""
 SOURCES = (
     ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
@@ -41,6 +42,10 @@ LESSON: tuple[tuple[str, Any, str], ...] = (
     ("length", natural, "maximum tokens of a prompt with its critique (default: 2048)"),
 )
 LETTERS = "letters of D (demographics), O (opinions), C (critiques), P (positions)"
+CHOICES = (
+    "what each representative knows: base (nothing), letters such as D or OC, or all for all 16 combinations "
+    "(default: base,D,O,C,P,OC,DOCP)"
+)
 SUBSTITUTION = (
     ("--adapter", "NAME", "", "the adapter of --llm that writes critiques (default: none)"),
     (
@@ -150,28 +155,72 @@ def grid_parser() -> Parser:
         "With one --llm the second size is the same model with every other layer.",
         many=True,
     )
-    about = (
-        "what each representative knows: base (nothing), letters such as D or OC, or all for all 16 combinations "
-        "(default: base,D,O,C,P,OC,DOCP)"
-    )
-    add_option(parser, "--choices LETTERS[,LETTERS]", about)
+    add_option(parser, "--choices LETTERS[,LETTERS]", CHOICES)
     return parser
 
 
 def grid(options: argparse.Namespace) -> int:
     """Train and compare representatives by what they know and by model size."""
-    from parley.training.base_model import base_model, halve_layers
-    from parley.training.representatives import grid as study
+    from parley.training.representatives import grid as knowledge
 
-    specs, shown = models_from_args(options) or ["pocket"], "per_character"
-    choices = _choices(options.choices, study.PAPER, study.EVERY)
+    specs = models_from_args(options) or ["pocket"]
+    shown = "per_token" if len(specs) == 1 else "per_character"
+    choices = _choices(options.choices, knowledge.PAPER, knowledge.EVERY)
     builder = _dataset_builder(options)
-    if len(specs) == 1:
-        base = base_model(specs[0])
-        small = halve_layers(base, builder.folder / f"half-of-{Path(base.name).name}")
-        specs, shown = [*specs, f"{base.kind}:{small}"], "per_token"
-    rows = study.knowledge_grid(builder, specs, choices, _lesson(options))
-    print(f"report   {study.report(rows, builder.folder, specs, shown)}\nfigure   {builder.folder / 'grid.png'}")
+    specs = _two_sizes(specs, builder)
+    rows = knowledge.knowledge_grid(builder, specs, choices, _lesson(options))
+    print(f"report   {knowledge.report(rows, builder.folder, specs, shown)}\nfigure   {builder.folder / 'grid.png'}")
+    return 0
+
+
+def _two_sizes(specs: list[str], builder: DatasetBuilder) -> list[str]:
+    """Return the models; a single one with a second size, the same model with every other layer."""
+    from parley.training.base_model import base_model, halve_layers
+
+    if len(specs) > 1:
+        return specs
+    base = base_model(specs[0])
+    small = halve_layers(base, builder.folder / f"half-of-{Path(base.name).name}")
+    return [*specs, f"{base.kind}:{small}"]
+
+
+def study_parser() -> Parser:
+    """The options of `run.py representatives study`."""
+    parser = _lesson_parser(
+        "study",
+        "Run the whole study: train representatives of two model sizes, compare their critiques with those of untrained models, "
+        "strangers and the person, put them into groups, and vary what they know (docs/representatives_study.md).",
+        cli.budget(),
+        many=True,
+    )
+    for name, metavar, default, about in SUBSTITUTION:
+        if name != "--adapter":
+            add_option(parser, f"{name} {metavar}", about, default=default)
+    add_option(parser, "--choices LETTERS[,LETTERS]", CHOICES)
+    add_option(parser, "--repetitions N", "simulations of each group in each condition", positive, 1)
+    add_option(parser, "--limit N", "maximum number of critiques and episodes to test (default: all)", natural)
+    return parser
+
+
+def study(options: argparse.Namespace) -> int:
+    """Run the whole study and write one page."""
+    from parley.analysis.journaled_calls import CallDesk
+    from parley.training.representatives import grid as knowledge
+    from parley.training.representatives.study import StudyPlan, run_study
+
+    *specs, options.mediator_llm, options.judge = models_from_args(options, "mediator_llm", "judge")
+    choices = _choices(options.choices, knowledge.PAPER, knowledge.EVERY)
+    builder = _dataset_builder(options)
+    options.specs = tuple(_two_sizes(list(dict.fromkeys(specs)) or ["pocket"], builder))
+    options.choices, options.lesson = tuple(choices), _lesson(options)
+    plan: StudyPlan = from_args(StudyPlan, options)
+    spending = shared_budget(options, builder.folder, *plan.specs, plan.mediator_llm, plan.judge)
+
+    def desk_in(folder: Path) -> CallDesk:
+        folder.mkdir(parents=True, exist_ok=True)
+        return CallDesk(folder, bar, options.keep_going, spending)
+
+    print(f"report   {run_study(builder, plan, desk_in)}")
     return 0
 
 
@@ -193,11 +242,13 @@ def substitute_parser() -> Parser:
         "well the group's statement suits each participant.",
         "representatives substitute runs/known/episodes.jsonl --llm oracle",
         cli.repetitions("3"),
-        *cli.asking("runs/substitute-<time>", "the representatives' model", "pocket"),
+        *cli.asking("runs/substitute-<time>", "the representatives' model; give --llm twice to compare two", "pocket"),
     )
     add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
     for name, metavar, default, about in SUBSTITUTION:
         add_option(parser, f"{name} {metavar}", about, default=default)
+    about = "also simulate groups in which one participant, and all participants, write no critique"
+    add_option(parser, "--without-critiques", about, dest="mute", action="store_true")
     add_option(parser, "--limit N", "maximum number of episodes to simulate (default: all)", natural)
     return parser
 
@@ -205,14 +256,17 @@ def substitute_parser() -> Parser:
 def substitute(options: argparse.Namespace) -> int:
     """Simulate groups again with representatives, and compare."""
     from parley.analysis.deliberation.episode_readers import read_all
-    from parley.analysis.deliberation.substitution_study import Substitution, run_substitution
+    from parley.analysis.deliberation.substitution_study import Substitution, Writer, run_substitution
     from parley.analysis.journaled_calls import CallDesk
 
     *specs, options.mediator_llm, options.judge = models_from_args(options, "mediator_llm", "judge")
-    options.llm = only_model(specs, "pocket")
+    options.llm, *others = list(dict.fromkeys(specs)) or ["pocket"]
+    if others and options.adapter:
+        raise UserError("--adapter belongs to one --llm: write adapters=DIR into one --llm, or give a single --llm")
+    options.others = tuple([Writer(spec, spec) for spec in others])
     options.repetitions = 3 if options.repetitions is None else options.repetitions
     study, out = from_args(Substitution, options), out_folder(options, "substitute")
-    spending = shared_budget(options, out, study.llm, study.mediator_llm, study.judge)
+    spending = shared_budget(options, out, study.llm, *others, study.mediator_llm, study.judge)
     print(f"folder   {out}", flush=True)
     desk = CallDesk(out, bar, options.keep_going, spending)
     return _print_report(desk, run_substitution(read_all(options.episodes)[: options.limit], study, desk))
@@ -289,6 +343,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
     ),
     "measure": (measure, measure_parser, "measure it on people and questions that it has not seen"),
     "grid": (grid, grid_parser, "measure what each thing that a representative knows adds, by two model sizes"),
+    "study": (study, study_parser, "critiques, consensus and what it helps to know, for two model sizes, on one page"),
     "ballots": (
         ballots,
         ballots_parser,

@@ -91,7 +91,7 @@ def scored(cases: Sequence[RepresentationCase], knows: str, loaded: Loaded, seed
     )  # fmt: skip
 
 
-class _Test(NamedTuple):
+class RepresentativeTest(NamedTuple):
     """A trained representative, the spec of the untrained model, and the cases that both are tested on."""
 
     model: TrainedRepresentative
@@ -137,7 +137,7 @@ class _Test(NamedTuple):
 def measure(builder: DatasetBuilder, llm: str, lesson: Lesson, judge: str, limit: int | None, desk: CallDesk) -> Path:
     """Write measure.md with likelihood.csv, critiques.csv and verdicts.csv on the test side; return the path of measure.md."""
     cases = builder.tested(limit)
-    test = _Test(builder.model(llm, lesson), llm, lesson, cases, builder.seed)
+    test = RepresentativeTest(builder.model(llm, lesson), llm, lesson, cases, builder.seed)
     scores = test.likelihoods()
     _write_csv(scores, "model", builder.folder / "likelihood.csv")
     texts = {PERSON: test.own, **test.critiques(desk)}
@@ -175,7 +175,7 @@ def _add_likelihoods(report: Report, scores: Mapping[str, pd.DataFrame]) -> None
     report.table(rows, ["trained", "nats per critique"])
 
 
-def _add_distances(report: Report, test: _Test, texts: Mapping[str, Texts]) -> None:
+def _add_distances(report: Report, test: RepresentativeTest, texts: Mapping[str, Texts]) -> None:
     report.section("What it writes", "Distance in words from the person's critique: 0 the same, 1 no word in common.")
     means = distances(test.cases, {name: texts[name] for name in TITLES})
     rows = [[TITLES[name], _interval(mean), str(mean.n), str(len(test.cases) - mean.n)] for name, mean in means.items()]

@@ -1,0 +1,171 @@
+"""The whole study of representatives in one folder: critiques, consensus, and what it helps to know; one page.
+
+    critiques   each model, trained and untrained, own prompt and a stranger's: likelihood, and what a judge prefers
+    consensus   groups with representatives of each model, trained and untrained, beside none, strangers and the same again
+    grid        what each thing that a representative knows adds, by model
+
+The study has these as figures 2, 3 and 4 (Jarrett et al.). All steps keep what they did, so the same command continues. A
+training ends when the validation loss has not fallen for `patience` measurements, or after `epochs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parley.analysis.deliberation.likelihood import MEASURES, against
+from parley.analysis.deliberation.preference_judge import win_rate
+from parley.analysis.deliberation.representation import describe_split
+from parley.analysis.deliberation.substitution_study import Substitution, Writer, run_substitution
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_phrase, estimate
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.report import Report
+from parley.training.representatives import grid
+from parley.training.representatives.measures import (
+    BASE,
+    OWN,
+    PERSON,
+    STRANGER,
+    TRAINED,
+    RepresentativeTest,
+    load,
+    scored,
+    untrained,
+)
+from parley.training.representatives.pipeline import DatasetBuilder, Lesson
+
+CONSENSUS = "consensus"
+AGAINST = {STRANGER: "a stranger's representative", BASE: "the untrained model", PERSON: "the person's own critique"}
+READING = (
+    "Neither these people nor these questions are in the training data. The unit is the participant for critiques and the group "
+    "(session) for consensus. Brackets hold 95% intervals."
+)
+LIKELY = (
+    "Log-probability of the critique that the person wrote, in nats; higher is better. Gain: with the person's own prompt minus "
+    "with that of another participant of the group. 0 is the null: the model knows how people write, and nothing about the "
+    "person."
+)
+JUDGED = (
+    "How often a judge thinks that the person would rather have written the trained model's critique than another one, in both "
+    "orders, ties half. 0.5 is no preference. Against the person's own critique more than 0.5 cannot be expected."
+)
+LIKELY_COLUMNS: Mapping[str, Column] = {
+    "model": "model", "writer": "writer", "per token": estimate("per_token", 3), "per critique": estimate("per_critique"),
+    "gain over a stranger": estimate("gain"), "critiques": "critiques",
+}  # fmt: skip
+WIN_COLUMNS: Mapping[str, Column] = {
+    "model": "model", "against": "against", "win rate": estimate("value"), "verdicts": "verdicts", "not read": "unread",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """What is compared. specs: the models (two sizes). choices: what the representatives of the grid know, as letters.
+
+    judge, mediator, mediator_llm, payoff, repetitions: as in `Substitution`. limit: critiques and episodes that are tested.
+    """
+
+    specs: tuple[str, ...]
+    choices: tuple[str, ...]
+    lesson: Lesson
+    judge: str = "oracle"
+    mediator: str = "draft_revise"
+    mediator_llm: str = "oracle"
+    payoff: str = "judge"
+    repetitions: int = 1
+    limit: int | None = None
+
+
+def run_study(builder: DatasetBuilder, plan: StudyPlan, desk_in: Callable[[Path], CallDesk]) -> Path:
+    """Train, measure and simulate all of it; write study.md and return its path. desk_in: opens the desk of a folder."""
+    likely, wins = [], []
+    for spec in plan.specs:
+        cases = builder.tested(plan.limit)
+        test = RepresentativeTest(builder.model(spec, plan.lesson), spec, plan.lesson, cases, builder.seed)
+        likely += list(_likely_rows(builder, test))
+        folder = builder.folder / "critiques" / test.model.base.path_name
+        wins += list(_win_rows(test, plan.judge, desk_in(folder)))
+    consensus = run_substitution(
+        builder.sides["test"][: plan.limit], _substitution(builder, plan), desk_in(builder.folder / CONSENSUS)
+    )
+    rows = grid.knowledge_grid(builder, plan.specs, plan.choices, plan.lesson)
+    known = grid.report(rows, builder.folder, plan.specs)
+    return _write(builder, plan, pd.DataFrame(likely), pd.DataFrame(wins), consensus, known)
+
+
+def _likely_rows(builder: DatasetBuilder, test: RepresentativeTest) -> Iterator[dict[str, Any]]:
+    """Yield a row for the trained and for the untrained model: measures with low and high, and the gain over a stranger."""
+    models = {TRAINED: test.model, BASE: untrained(test.model.base, test.llm)}
+    for writer, model in models.items():
+        path = builder.folder / "critiques" / f"{test.model.base.path_name}-{test.lesson.name}-{writer}.csv"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_suffix(".part")
+            scored(test.cases, test.lesson.knows, load(model), test.seed).to_csv(part, index=False)
+            part.replace(path)
+        table = pd.read_csv(path)
+        own, other = (table[table["asked"] == asked] for asked in (OWN, STRANGER))
+        row: dict[str, Any] = {"model": test.model.base.path_name, "writer": writer, "critiques": len(own)}
+        for name, mean in {**{name: of(own) for name, of in MEASURES.items()}, "gain": against(own, other)}.items():
+            row |= {name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}
+        yield row
+
+
+def _win_rows(test: RepresentativeTest, judge: str, desk: CallDesk) -> Iterator[dict[str, Any]]:
+    """Yield a row for each text that the trained model's critiques are compared with."""
+    texts = {PERSON: test.own, **test.critiques(desk)}
+    for name, verdicts in test.verdicts(texts, judge, desk).items():
+        mean, unread = win_rate(verdicts), int((verdicts["verdict"] == "").sum())
+        row = {
+            "model": test.model.base.path_name,
+            "against": AGAINST[name],
+            "verdicts": len(verdicts),
+            "unread": unread,
+        }
+        yield {**row, "value": mean.value, "low": mean.low, "high": mean.high}
+
+
+def _substitution(builder: DatasetBuilder, plan: StudyPlan) -> Substitution:
+    """Return the study of consensus: representatives of every model, trained and untrained, and groups without critiques."""
+    writers = []
+    for spec in plan.specs:
+        model = builder.model(spec, plan.lesson)
+        writers.append(Writer(f"{model.base.path_name}, {TRAINED}", model.spec, model.adapter))
+        writers.append(Writer(f"{model.base.path_name}, {BASE}", spec))
+    first, *others = writers
+    how = (plan.mediator, plan.mediator_llm, plan.payoff, plan.judge, plan.repetitions, builder.seed)
+    return Substitution(first.spec, first.adapter, plan.lesson.knows, *how, tuple(others), True, first.name)
+
+
+def _write(
+    builder: DatasetBuilder, plan: StudyPlan, likely: pd.DataFrame, wins: pd.DataFrame, consensus: Path, known: Path
+) -> Path:
+    report = Report(builder.folder, "study", "Digital representatives: the whole study")
+    report.disclaim_models(*plan.specs, plan.judge, plan.mediator_llm)
+    models, cases = ", ".join(map(str, likely["model"].unique())), len(builder.tested(plan.limit))
+    report.add(
+        f"Models: {models}. What representatives know: {plan.lesson.knows or 'the base'}. "
+        f"{count_phrase(cases, 'critique')} tested. Split: {describe_split(builder.sides)}.",
+        READING,
+    )
+    report.section("Critiques", LIKELY)
+    shown = likely.rename(columns={"gain_low": "low", "gain_high": "high"})
+    title, note = "Gain over a stranger's representative", "Critiques of people not seen in training"
+    report.figure(dot_plot(shown, ["model", "writer"], "gain", "nats per critique", note, title), "critiques", title)
+    report.table(likely, LIKELY_COLUMNS)
+    report.add(JUDGED)
+    report.table(wins, WIN_COLUMNS)
+    report.section(
+        "Consensus", f"What groups get with representatives: [{consensus.stem}.md]({CONSENSUS}/{consensus.name})."
+    )
+    if (drawn := consensus.with_suffix(".png")).exists():
+        report.picture(drawn, "Payoff discrepancy by who is substituted")
+    report.section("What it helps to know", f"[{known.stem}.md]({known.name}) has the table.")
+    report.picture(builder.folder / "grid.png", "What it helps to know")
+    report.data(likelihoods=likely, wins=wins)
+    return report.write()
