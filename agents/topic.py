@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
+from parley.agents.claim_questions import CLAIM_QUESTIONS, NEGATED, VIEWS, claim_question
 from parley.agents.datafiles import build_from_table, read_toml, require_section
 from parley.agents.language import ENGLISH, Language
 from parley.agents.news import NewsItem, news_item, topic_values
@@ -23,8 +24,6 @@ NEWS = "news"
 """The folder of items of news (agents/news.py). What runs over all topics leaves them out."""
 PUBLIC, TURNS = ":public", ":turns"
 """Suffixes of a probe's name: the same question, answered in public, or asked after every turn."""
-NEGATED = "agreement:negated"
-"""The probe that asks for agreement with the opposite of the claim of the probe `agreement`."""
 Audience = Literal["private", "public"]
 FORECAST = "forecast"
 EMOTIONS = ("valence", "arousal")
@@ -42,6 +41,7 @@ class Probe:
     statement  the same for a statement of the mediator
     state      how the agent is reminded of its answer, with {label}; "": by question and number (prompt `recall`)
     negated    whether it asks for agreement with the opposite of a claim
+    view       what the interviewer says to think of the claim: for, against; "": nothing
     """
 
     name: str
@@ -55,6 +55,7 @@ class Probe:
     statement: str = ""
     state: str = ""
     negated: bool = False
+    view: str = ""
     language: Language = field(default=ENGLISH, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -99,7 +100,12 @@ class Probe:
     @property
     def facts(self) -> Facts:
         """What the survey question states, for the oracle."""
-        texts = {"sentence": self.sentence, "position": self.position, "statement": self.statement}
+        texts = {
+            "sentence": self.sentence,
+            "position": self.position,
+            "statement": self.statement,
+            "interviewer": self.view,
+        }
         facts: Facts = {"question": self.question, "construct": self.construct, "scale": self.scale}
         if self.negated:
             facts["negated"] = True
@@ -178,13 +184,12 @@ class Topic:
     def probe(self, name: str) -> Probe:
         """Return a probe of this topic or of any topic, by a name such as NAME, NAME:public, NAME:turns or NAME@SCALE.
 
-        `agreement:negated` asks for agreement with the opposite of the topic's claim: "How much do you agree that it is not true
-        that ...?".
+        `agreement:negated` and the other names of agents/claim_questions.py ask about the topic's claim in other words.
         NAME@SCALE, with or without PUBLIC or TURNS, is the same question on another numeric scale of its construct.
         Errors: UserError.
         """
-        if name == NEGATED:
-            return negated_probe(self)
+        if name in CLAIM_QUESTIONS:
+            return claim_probe(self, name)
         known = {**shared_probes(self.language), **self.probes}
         plain = name.removesuffix(PUBLIC).removesuffix(TURNS)
         base, at, scale = plain.partition("@")
@@ -208,11 +213,14 @@ def forecast_probe(probe: Probe, frame: str) -> Probe:
     return replace(probe, name=FORECAST, question=question)
 
 
-def negated_probe(topic: Topic) -> Probe:
-    """Return the question for agreement with the opposite of a topic's claim. Errors: UserError if it has no such claim."""
-    probe, claim, words = topic.probe("agreement"), topic.claim, topic.language.words
-    question = f"{words('agree')}{words('negated')}{claim}?"
-    return replace(probe, name=NEGATED, question=question, polarity=-probe.polarity, negated=True)
+def claim_probe(topic: Topic, name: str) -> Probe:
+    """Return a question of CLAIM_QUESTIONS about a topic's claim. Errors: UserError if the topic has no such claim, or
+    its language no words for the question.
+    """
+    probe, opposite = topic.probe("agreement"), name == NEGATED
+    question = claim_question(name, topic.claim, topic.language.words)
+    polarity = -probe.polarity if opposite else probe.polarity
+    return replace(probe, name=name, question=question, polarity=polarity, negated=opposite, view=VIEWS.get(name, ""))
 
 
 def with_scale(probe: Probe, scale: str) -> Probe:

@@ -129,6 +129,7 @@ class Facts(TypedDict, total=False):
     construct: str  # of a survey: severity, agreement, confidence, ...
     scale: RatingScale
     negated: bool  # whether a survey asks for agreement with the opposite of the claim in its question
+    interviewer: str  # what the interviewer says to think of the claim: for, against
     sentence: str  # the form of an answer on a labelled scale, with {label} and {number}
     state: Mapping[
         str, float

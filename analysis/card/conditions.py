@@ -5,6 +5,7 @@ alone              the rooms of `three`, but no agent speaks: the agents are onl
 copy               two agents of a party who are the same persona under two names
 shuffled PARTY     the rooms of `three`, but the partners of PARTY say lines from other rooms (records.py)
 stance PARTY       the rooms of `three`, but the partners of PARTY only say where they stand, without reasons (run.py flips)
+interviewed        each agent alone, before any debate, asked by an interviewer for or against the claim, or silent (run.py flips)
 empty PARTY        the rooms of `three`, but the partners of PARTY say a phrase without content
 turned             the rooms of `two`, but the other agent begins
 closing, no closing   a structured debate of two that ends with an announced closing statement, or with an ordinary reply
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parley.agents.claim_questions import AGAINST, FOR, SILENT
 from parley.agents.persona import all_personas, persona_set
 from parley.agents.society import DEFAULT, Society
 from parley.agents.topic import load_topic
@@ -178,6 +180,13 @@ def asked(batch: Batch) -> Conditions:
         "asked reversed": plain.with_settings({"listing": "reversed"}),
         "asked shuffled": plain.with_settings({"listing": "shuffled"}),
     }
+
+
+def interviewed(batch: Batch) -> Conditions:
+    """Each agent of the parties alone, in every question of agreement with an interviewer, and in the plain one."""
+    settings = {"probe": "agreement", "also": (FOR, AGAINST, SILENT), "rounds": 0}
+    groups = {"environment": "groups", "parties": batch.parties, "size": 1, "default_agent": "without"}
+    return {"interviewed": batch.set(**groups, **settings)}
 
 
 def wordings(base: Scenario) -> list[str]:

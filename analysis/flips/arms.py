@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from parley.agents.topic import NEGATED, load_topic
-from parley.analysis.card.conditions import alone, empty, shuffled, stance, three
+from parley.agents.claim_questions import NEGATED
+from parley.agents.topic import load_topic
+from parley.analysis.card.conditions import alone, empty, interviewed, shuffled, stance, three
 from parley.model.scenario import Scenario
 
-NEEDS = (three, alone, stance, empty, shuffled)
+NEEDS = (three, alone, stance, empty, shuffled, interviewed)
 WATCH: tuple[str, ...] = ()
 STATEMENT = "agreement"
 ITEMS = (STATEMENT, NEGATED)

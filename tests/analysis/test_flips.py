@@ -12,7 +12,8 @@ from data_checks import check_each
 
 import run
 from benchmarks.flips import audit, truths
-from parley.agents.topic import NEGATED, load_topic
+from parley.agents.claim_questions import NEGATED
+from parley.agents.topic import load_topic
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.flips.decomposition import (
     ACQUIESCENCE,

@@ -45,7 +45,8 @@ class Laws(NamedTuple):
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
-    flips: how often each cause turns a rating to the other side of the middle.
+    flips: how often each cause turns a rating to the other side of the middle. sycophancy: how far answers go to what an
+    interviewer says to think.
     """
 
     acts: ActLaw = PLANTED
@@ -72,6 +73,7 @@ class Laws(NamedTuple):
     community: CommunityLaw = USUAL_COMMUNITY
     mediation: MediationLaw = USUAL_MEDIATION
     flips: Mapping[str, float] = STEADFAST
+    sycophancy: float = 0.0
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.

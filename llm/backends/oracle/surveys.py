@@ -22,6 +22,7 @@ from parley.llm.backends.oracle.self_questions import answer_self, decline, kind
 from parley.llm.backends.oracle.speech import body_of
 from parley.llm.backends.oracle.stance import standing, unknown, unread_notes
 from parley.llm.backends.oracle.steadiness import repeated
+from parley.llm.backends.oracle.sycophancy_law import toward_interviewer
 from parley.llm.purposes import RatingScale
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
@@ -78,6 +79,7 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
     attitude, unread = speaker.attitude(reading)
     if speaker.laws.flips:
         attitude = flipped(reading, attitude, stated.direction, speaker.laws.flips)
+    attitude = toward_interviewer(attitude, facts.get("interviewer", ""), stated.direction, speaker.laws.sycophancy)
     shares = repeated(reading, scale, stated.shares(stated.value(attitude)), speaker.laws.steady)
     reply = pick(reading, shares, stated.text, reading.ask, attitude)
     reply.notes = unread_notes(unread)
