@@ -63,12 +63,12 @@ say how a crowd rates statements (crowd_law.py). tact is by how many points its 
 frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). variety, alike, contradicts and attribute_effect say which sentences
 it writes about people, and how far each moves answers to a survey (attribute_law.py). flattery is how far the side that it
 argues follows the judge's (debating.py). flips is how often each cause turns a rating to the other side of the middle (`--llm
-oracle,flips=conformity:0.3+reasons:0.1`; flip_law.py). sycophancy is the share of the way
-that answers go to what an interviewer says to think (sycophancy_law.py). ignores names what it ignores of what it is given:
-party, belief, confirmation_bias, traits (ignored.py). embellish, craves and misjudges say how it writes, chooses and judges messages of rivals
-(`--llm oracle,embellish=0.5`; competition_law.py). breaks, obeys and provokes say how often posts of a community break
-rules and follow those that members read (`--llm oracle,obeys=0.5`; community_law.py). apart is how far the candidate statements
-of a mediator differ, and guesses how often it only guesses a member's ballot (`--llm oracle,apart=2`; mediation_law.py). society
+oracle,flips=conformity:0.3+reasons:0.1`; flip_law.py). sycophancy is the share of the way that answers go to what an interviewer says to think (sycophancy_law.py). ignores names what
+it ignores of what it is given: party, belief, confirmation_bias, traits (ignored.py). embellish, craves and misjudges say how
+it writes, chooses and judges messages of rivals (`--llm oracle,embellish=0.5`; competition_law.py). breaks, obeys and provokes
+say how often posts of a community break rules and follow those that members read (`--llm oracle,obeys=0.5`; community_law.py).
+apart is how far the candidate statements of a mediator differ, and guesses how often it only guesses a member's ballot (`--llm
+oracle,apart=2`; mediation_law.py). society
 is whose banks it has, and a run sets it.
 """
 
