@@ -22,8 +22,8 @@ from parley.llm.seeding import stream
 TOPICS = SOCIETIES / US / "topics"
 NEWS = "news"
 """The folder of items of news (agents/news.py). What runs over all topics leaves them out."""
-PUBLIC, TURNS = ":public", ":turns"
-"""Suffixes of a probe's name: the same question, answered in public, or asked after every turn."""
+PUBLIC, TURNS, END = ":public", ":turns", ":end"
+"""Suffixes of a probe's name: the same question, answered in public, after every turn, or only once after the last survey."""
 Audience = Literal["private", "public"]
 FORECAST = "forecast"
 EMOTIONS = ("valence", "arousal")
@@ -41,6 +41,7 @@ class Probe:
     statement  the same for a statement of the mediator
     state      how the agent is reminded of its answer, with {label}; "": by question and number (prompt `recall`)
     negated    whether it asks for agreement with the opposite of a claim
+    options    whether the labels of its scale are options: listed without numbers, always in an order drawn by the seed
     view       what the interviewer says to think of the claim: for, against; "": nothing
     """
 
@@ -56,6 +57,7 @@ class Probe:
     state: str = ""
     negated: bool = False
     view: str = ""
+    options: bool = False
     language: Language = field(default=ENGLISH, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -79,8 +81,11 @@ class Probe:
             "high": self.scale.high,
             "anchors": self.scale.name_points(order or self.scale.points, *map(self.language.words, ("means", "and"))),
         }
-        kind = "labelled" if self.scale.kind == LABELLED else "numeric"
-        if kind == "labelled":
+        kind = "options" if self.options else "labelled" if self.scale.kind == LABELLED else "numeric"
+        if kind == "options":
+            labels = [self.scale.labels[point] for point in order or self.scale.points]
+            slots = {"frame": frame, "question": self.question, "anchors": ", ".join(labels)}
+        if self.scale.kind == LABELLED:
             label, number = (f"[{self.language.words(slot)}]" for slot in ("label", "number"))
             slots["sentence"] = self.sentence.replace("{label}", label).replace("{number}", number)
         return self.language.prompt(f"survey_{kind}{'_public' if self.audience == 'public' else ''}").fill(**slots)
@@ -182,27 +187,33 @@ class Topic:
         return question.removeprefix(begin).rstrip("?")
 
     def probe(self, name: str) -> Probe:
-        """Return a probe of this topic or of any topic, by a name such as NAME, NAME:public, NAME:turns or NAME@SCALE.
+        """Return a probe of this topic or of any topic, by a name such as NAME, NAME:public, NAME:turns, NAME:end or NAME@SCALE.
 
         `agreement:negated` and the other names of agents/claim_questions.py ask about the topic's claim in other words.
-        NAME@SCALE, with or without PUBLIC or TURNS, is the same question on another numeric scale of its construct.
+        {claim} in a question is the topic's claim.
+        NAME@SCALE, with or without PUBLIC, TURNS or END, is the same question on another numeric scale of its construct.
         Errors: UserError.
         """
         if name in CLAIM_QUESTIONS:
             return claim_probe(self, name)
         known = {**shared_probes(self.language), **self.probes}
-        plain = name.removesuffix(PUBLIC).removesuffix(TURNS)
+        plain = name.removesuffix(PUBLIC).removesuffix(TURNS).removesuffix(END)
         base, at, scale = plain.partition("@")
-        if base not in known or name not in (plain, f"{plain}{PUBLIC}", f"{plain}{TURNS}"):
+        if base not in known or name not in (plain, f"{plain}{PUBLIC}", f"{plain}{TURNS}", f"{plain}{END}"):
             raise unknown_name(f"probe of topic {self.slug}", name, known)
         probe = with_scale(known[base], scale) if at else known[base]
+        if "{claim}" in probe.question:
+            probe = replace(probe, question=probe.question.replace("{claim}", self.claim))
         return replace(probe, name=name, audience="public" if name.endswith(PUBLIC) else probe.audience)
 
 
 def answer_order(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
-    """Return the points of a scale as they are listed: `given` (from low to high), `reversed`, or `shuffled` by a seed."""
+    """Return the points of a scale as they are listed: `given` (from low to high), `reversed`, or `shuffled` by a seed.
+
+    Options are always shuffled.
+    """
     points = probe.scale.points
-    if order == "shuffled":
+    if order == "shuffled" or probe.options:
         return tuple(stream(seed, "listing").sample(points, len(points)))
     return points[::-1] if order == "reversed" else points
 

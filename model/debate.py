@@ -280,6 +280,9 @@ class DebateModel(SteppedModel):
         self._survey(self.debating_rooms)
         if self.round == self.setup.rounds and self.setup.surveys_after(self.round):
             self._close_deliberations()
+            last = {name: self.setup.surveys.end_probes(topic) for name, topic in self._topics().items()}
+            if any(last.values()):
+                self._run_conversations([run_surveys(room, last[room.topic]) for room in self.debating_rooms])
         if self.round == self.setup.rounds and (questions := self.setup.surveys.interview):
             self._run_conversations([run_interviews(room, questions) for room in self.debating_rooms])
 

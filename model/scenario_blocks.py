@@ -18,7 +18,7 @@ from parley.agents.question import Question, question_set, questions_by_id, topi
 from parley.agents.reasoning import open_ability
 from parley.agents.representative import parse_knowledge
 from parley.agents.society import US, VOTERS, load_society
-from parley.agents.topic import TURNS, Probe, Topic, load_topic
+from parley.agents.topic import END, TURNS, Probe, Topic, load_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
 from parley.llm.errors import UserError, unknown_name
@@ -175,7 +175,7 @@ class Surveys:
     probe: str = "attitude"  # the survey question, a probe of the topic
     also: tuple[
         str, ...
-    ] = ()  # further probes; NAME:public is answered in front of all agents, NAME:turns after every turn
+    ] = ()  # further probes; NAME:public is answered in front of all agents, NAME:turns after every turn, NAME:end at the end
     chain: tuple[
         str, ...
     ] = ()  # probes that are asked first, in this order, each with the answers before it; all answers are in every later prompt
@@ -199,7 +199,7 @@ class Surveys:
 
     def _check_chain(self) -> None:
         """Errors: UserError for a chain of questions that are not asked, or not in every survey."""
-        asked = [name for name in (self.probe, *self.also) if not name.endswith(TURNS)]
+        asked = [name for name in (self.probe, *self.also) if not name.endswith((TURNS, END))]
         if left := [name for name in self.chain if name not in asked]:
             raise UserError(f"chain names {left[0]}, which no survey asks: add it to also, as in also={left[0]}")
         if len(set(self.chain)) < len(self.chain):
@@ -210,11 +210,15 @@ class Surveys:
     def survey_probes(self, topic: Topic) -> list[Probe]:
         """Return the questions of a survey in the order in which they are asked: a chain, then the main one and the others."""
         names = dict.fromkeys((*self.chain, self.probe, *self.also))
-        return [topic.probe(name) for name in names if not name.endswith(TURNS)]
+        return [topic.probe(name) for name in names if not name.endswith((TURNS, END))]
 
     def turn_probes(self, topic: Topic) -> list[Probe]:
         """Return the questions that agents answer after every turn."""
         return [topic.probe(name) for name in self.also if name.endswith(TURNS)]
+
+    def end_probes(self, topic: Topic) -> list[Probe]:
+        """Return the questions that agents answer once, after the last survey."""
+        return [topic.probe(name) for name in self.also if name.endswith(END)]
 
 
 @dataclass(frozen=True)

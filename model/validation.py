@@ -9,7 +9,7 @@ from parley.agents.mediators import open_mediator
 from parley.agents.persona import load_personas, parties, party_of, set_name
 from parley.agents.recollection import interview_questions
 from parley.agents.representative import parse_knowledge
-from parley.agents.topic import PUBLIC, TURNS, Topic
+from parley.agents.topic import END, PUBLIC, TURNS, Topic
 from parley.environments.game import Game
 from parley.environments.herding import Herding
 from parley.environments.platform import Platform
@@ -64,7 +64,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
 def _probe_problems(scenario: Scenario, topic: Topic) -> Iterator[str]:
     name = scenario.surveys.probe
     main, *_ = [topic.probe(probe) for probe in (name, *scenario.surveys.also)]
-    if not main.on_axis or name.endswith((PUBLIC, TURNS)):
+    if not main.on_axis or name.endswith((PUBLIC, TURNS, END)):
         yield f"probe {name} cannot be the main probe: set probe to an attitude probe and add this one to also"
 
 

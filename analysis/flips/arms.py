@@ -11,14 +11,23 @@ from typing import Any
 
 from parley.agents.claim_questions import NEGATED
 from parley.agents.topic import load_topic
-from parley.analysis.card.conditions import alone, empty, interviewed, shuffled, stance, three
+from parley.analysis.card.conditions import Batch, Conditions, alone, empty, interviewed, shuffled, stance, three
 from parley.model.scenario import Scenario
 
-NEEDS = (three, alone, stance, empty, shuffled, interviewed)
-WATCH: tuple[str, ...] = ()
 STATEMENT = "agreement"
 ITEMS = (STATEMENT, NEGATED)
 """The two survey questions: agreement with the topic's claim, and with its opposite."""
+GUESSES = ("studied:end", "expected:end")
+"""What agents are asked in the debates in full, after the last survey: what is studied, and which change is expected."""
+
+
+def in_full(batch: Batch) -> Conditions:
+    """The debates of `three`, in which agents guess at the end what is studied."""
+    return {name: scenario.with_settings({"also": (NEGATED, *GUESSES)}) for name, scenario in three(batch).items()}
+
+
+NEEDS = (in_full, alone, stance, empty, shuffled, interviewed)
+WATCH: tuple[str, ...] = ()
 SETTINGS: Mapping[str, Any] = {"probe": STATEMENT, "also": (NEGATED,)}
 """The fields that every arm has."""
 

@@ -11,15 +11,15 @@ from parley.analysis import disclaimers
 from parley.analysis.card.card import rounded
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.figures import dot_plot
-from parley.analysis.flips import interviewer
+from parley.analysis.flips import guesses, interviewer
 from parley.analysis.flips.decomposition import MEASURES, PARTS, estimates, left_out, pairs, sentences, usable
 from parley.analysis.flips.opener import anchor, followers, sentence
-from parley.analysis.formatting import Column, estimate, format_estimate, format_p, format_span
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_p, format_span
 from parley.analysis.report import Report
 
 CAPTION = (
     "The same agents debate on equal seeds in five arms: alone (nothing is heard), empty talk, stance only (partners say where "
-    "they stand, without reasons), lines from other rooms, and in full. After and before, each agent says how much it agrees "
+    "they stand, without reasons), lines from other rooms, and in full. Before and after, each agent says how much it agrees "
     "with a statement and with its opposite. Each part is what one arm has more than the arm before; the six parts sum to the "
     "movement. Brackets are 95% intervals over groups of personas; Holm corrects p for the five parts that are differences."
 )
@@ -44,6 +44,17 @@ MOVES: Mapping[str, Column] = {
     "null": lambda row: format_span(row["null_low"], row["null_high"]), "p, corrected": lambda row: format_p(row["p_holm"]),
     "reason without interval": "reason",
 }  # fmt: skip
+GUESSED = (
+    "After the last survey of the debates in full each agent says, in private, what it thinks is studied (six options in an "
+    "order drawn for each agent), and which change of its agreement the researchers expect. The null of the share takes a drawn "
+    "option as the right one. Movement: how many points agents that guess right go toward the change that they expect, minus the "
+    "same of the others; the null deals the guesses anew among agents of the same topic and party."
+)
+GUESSES: Mapping[str, Column] = {
+    "quantity": "quantity", "groups": "units", "agents": "agents", "estimate": estimate("estimate", 2),
+    "null": lambda row: format_span(row["null_low"], row["null_high"]), "p": lambda row: format_p(row["p"]),
+    "reason without interval": "reason",
+}  # fmt: skip
 ROUNDED = "Some ratings have no probability for each answer, so whole ratings are used: a flip is then a step of a whole point."
 
 
@@ -53,12 +64,16 @@ def write(study: ConditionRecords, folder: Path) -> Path:
     found, opener = estimates(usable(frame)), anchor(followers(study))
     asked = interviewer.answers(study)
     swayed = interviewer.sycophancy(interviewer.moves(asked))
+    guessed = guesses.guesses(study)
+    suspected = guesses.estimates(guessed)
     report = Report(folder, "flips", "Every flip explained")
-    report.data(flips=found, pairs=frame, opener=pd.DataFrame([opener._asdict()]), interviewer=swayed)
+    report.data(
+        flips=found, pairs=frame, opener=pd.DataFrame([opener._asdict()]), interviewer=swayed, guesses=suspected
+    )
     report.add(CAPTION)
     report.disclaim(header)
     report.note(ROUNDED if rounded(study) else None)
-    said = [*sentences(found), sentence(opener), *interviewer.sentences(swayed)]
+    said = [*sentences(found), sentence(opener), *interviewer.sentences(swayed), *guesses.sentences(suspected)]
     report.section("In short", "\n".join(f"- {line}" for line in said))
     drawn = found[(found["measure"] == "flip") & found["estimate"].notna()]
     if len(drawn):
@@ -75,6 +90,10 @@ def write(study: ConditionRecords, folder: Path) -> Path:
     report.missing(
         lacking, len(asked), "agents lack an answer to the interviewer, and are left out", interviewer.reasons(study)
     )
+    report.section("What agents think is studied", GUESSED)
+    report.table(suspected, GUESSES)
+    unread = guessed.loc[guessed["chose"].isna(), "reason"]
+    report.missing(len(unread), len(guessed), "agents have no guess, and are left out", count_table(unread))
     gone = dict(left_out(frame))
     every = len(frame) // (len(PARTS) or 1)
     reasons = ", ".join(f"{reason} {count}" for reason, count in gone.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from parley.agents.topic import shared_probes
 from parley.analysis.metrics._rooms import seat_means
 from parley.analysis.tables import Tables
 
@@ -19,4 +20,6 @@ KEYS = ["probe", "topic", "group", "seat", "party", "round", "iteration"]
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return the columns probe, topic, group, seat, party, round, iteration, n (rooms rated), missing, mean, sd, se."""
-    return seat_means(tables.probes, KEYS, "rating").reset_index()[[*KEYS, "n", "missing", "mean", "sd", "se"]]
+    options = {name for name, probe in shared_probes(tables.society.language).items() if probe.options}
+    rated = tables.probes[~tables.probes["probe"].str.split(":").str[0].isin(options)]  # options have no mean
+    return seat_means(rated, KEYS, "rating").reset_index()[[*KEYS, "n", "missing", "mean", "sd", "se"]]

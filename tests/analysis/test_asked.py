@@ -1,20 +1,25 @@
-"""Sycophancy toward the interviewer: the measure by hand, planted shares, nothing where nothing is planted, few groups."""
+"""Sycophancy and guesses of what is studied: by hand, planted sizes, nothing where nothing is planted, few groups."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 from audit_coverage import driven
 from data_checks import check_each
 
-from benchmarks.asked import examine
+from benchmarks.asked import draw_guesses, examine, examine_guesses
 from parley.agents.claim_questions import AGAINST, FOR, SILENT
-from parley.agents.topic import load_topic
+from parley.agents.topic import answer_order, load_topic
 from parley.analysis.card.conditions import Batch, interviewed
+from parley.analysis.flips import arms
 from parley.analysis.flips.arms import STATEMENT
+from parley.analysis.flips.guesses import PLACES, estimates, guesses
+from parley.analysis.flips.guesses import sentences as guess_sentences
 from parley.analysis.flips.interviewer import MOVES, STATED, answers, moves, sentences, sycophancy
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
@@ -106,3 +111,69 @@ def test_both_sentences_are_about_different_rows() -> None:
     frame = sycophancy(moves(asked(6, BY_HAND)))
     assert frame["move"].tolist()[0] == STATED
     assert "move 0.00 points toward agreement after the same sentence without a view" in sentences(frame)[1]
+
+
+def guessed(units: int) -> pd.DataFrame:
+    """Two agents a group: one guesses right and goes 2 points toward what it expects, the other guesses wrong and 1 point."""
+    rows = draw_guesses(0, 0, units, np.random.default_rng(1))
+    first = (rows["party"] == "first").astype(float)
+    rows[PLACES] = np.where(first.to_numpy()[:, None] == 1, np.eye(6)[0], np.eye(6)[3])
+    return rows.assign(chose=first, way=1, toward=1 + first)
+
+
+def test_guesses_are_those_computed_by_hand() -> None:
+    """Half of the guesses are right in every group, and those agents go 1 point farther."""
+    share, difference = estimates(guessed(8)).to_dict("records")
+    assert (share["estimate"], share["units"], share["reason"]) == (0.5, 8, "no variation")
+    assert difference["estimate"] == pytest.approx(1.0)
+    frame = guessed(8)
+    frame.loc[0, [*PLACES, "chose", "toward"]] = None
+    assert estimates(frame)["agents"].tolist() == [15, 15]
+
+
+@check_each("units", [0, 1, 2, 4])
+def test_guesses_of_few_groups_give_no_verdict(units: int) -> None:
+    """Below five groups both sentences say that it is unknown, and why."""
+    said = guess_sentences(estimates(guessed(units)))
+    assert all(line.endswith("is unknown: fewer than 5 groups.") for line in said)
+
+
+def test_five_must_guess_right_and_five_wrong() -> None:
+    """Otherwise the difference would rest on a few agents."""
+    said = guess_sentences(estimates(guessed(8).assign(chose=1.0)))
+    assert said[1].endswith("is unknown: fewer than 5 agents guess right, or fewer than 5 guess wrong.")
+
+
+def test_planted_guesses_are_covered_and_none_are_claimed_where_none_are() -> None:
+    """10 drawn audits of 20 groups each; 300 are in docs/log.md."""
+    nothing, planted = examine_guesses(0, 0, 10, 20), examine_guesses(0.5, 1, 10, 20)
+    assert float(nothing["share claimed"].split()[0]) <= 0.2
+    assert float(planted["share claimed"].split()[0]) == 1
+    assert min(float(planted[name].split()[0]) for name in ("share covered", "movement covered")) >= 0.8
+
+
+@check_each("law, right", [("suspects=1,complies=2", 1.0), ("suspects=0", 1 / 6)])
+def test_planted_guesses_are_found_on_the_oracle(law: str, right: float, tmp_path: Path) -> None:
+    """All guess right and go where they expect, or all guess at random and do not; asked once, in an order drawn per agent."""
+    settings = {"topics": "racism", "repetitions": 6, "rounds": 1, "llm": f"oracle,kappa=0,mu=0,sigma=0,{law}"}
+    base = load_preset("three_way").with_settings({**settings, **arms.SETTINGS})
+    study = driven(Batch(base, tmp_path), {"flips": SimpleNamespace(NEEDS=(arms.in_full,), WATCH=())})
+    frame = guesses(study)
+    assert len(frame) == 12
+    assert frame["option 1"].mean() == pytest.approx(right)
+    toward = frame["toward"].dropna()
+    assert (toward.mean() > 0.5) if right == 1 else (toward.abs() < 1e-9).all()
+    assert set(study.records["three"][0].probes.query("probe == 'studied:end'")["round"]) == {1}
+
+
+def test_options_are_listed_without_numbers_in_a_drawn_order() -> None:
+    """The right option has no place or number of its own; the topic's claim is in the second question."""
+    topic = load_topic("racism")
+    probe = topic.probe("studied:end")
+    orders = {answer_order(probe, "given", seed) for seed in range(20)}
+    assert len(orders) > 10
+    asked = probe.ask("debate", (4, 1, 2, 3, 5, 6))
+    assert "political knowledge, opinion change, memory" in asked
+    assert not re.search(r"\d", asked)
+    assert "your agreement that systemic racism is widespread" in topic.probe("expected:end").question
+    assert probe.read("I think what is studied is opinion change.").value == 1

@@ -181,7 +181,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     ]
     assert run.main(words) == 0
     page = (tmp_path / "flips.md").read_text()
-    assert page.count("is unknown: fewer than 5 groups") == len(PARTS) + 3
+    assert page.count("is unknown: fewer than 5 groups") == len(PARTS) + 7
     assert (tmp_path / "flips.png").is_file()
     assert run.main(words) == 0
     assert (tmp_path / "flips.md").read_text() == page

@@ -28,6 +28,7 @@ people or about large language models.
     tact_law.py        the planted law by which public lines go toward the audience
     flip_law.py        the planted law by which causes turn ratings to the other side
     sycophancy_law.py  the planted law by which answers go to what an interviewer says to think
+    suspicion_law.py   the planted law of people who guess what a study is about
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
     community.py       writes and judges posts of an online community, by the law of community_law.py
@@ -63,12 +64,14 @@ say how a crowd rates statements (crowd_law.py). tact is by how many points its 
 frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). variety, alike, contradicts and attribute_effect say which sentences
 it writes about people, and how far each moves answers to a survey (attribute_law.py). flattery is how far the side that it
 argues follows the judge's (debating.py). flips is how often each cause turns a rating to the other side of the middle (`--llm
-oracle,flips=conformity:0.3+reasons:0.1`; flip_law.py). sycophancy is the share of the way that answers go to what an interviewer says to think (sycophancy_law.py). ignores names what
-it ignores of what it is given: party, belief, confirmation_bias, traits (ignored.py). embellish, craves and misjudges say how
-it writes, chooses and judges messages of rivals (`--llm oracle,embellish=0.5`; competition_law.py). breaks, obeys and provokes
-say how often posts of a community break rules and follow those that members read (`--llm oracle,obeys=0.5`; community_law.py).
-apart is how far the candidate statements of a mediator differ, and guesses how often it only guesses a member's ballot (`--llm
-oracle,apart=2`; mediation_law.py). society
+oracle,flips=conformity:0.3+reasons:0.1`; flip_law.py). sycophancy is the share of the way that answers go to what an
+interviewer says to think (sycophancy_law.py). suspects is the probability that a person guesses what a study is about, and
+complies the points by which it then goes where the study seems to want it (`--llm oracle,suspects=0.5,complies=2`;
+suspicion_law.py). ignores names what it ignores of what it is given: party, belief, confirmation_bias, traits (ignored.py).
+embellish, craves and misjudges say how it writes, chooses and judges messages of rivals (`--llm oracle,embellish=0.5`;
+competition_law.py). breaks, obeys and provokes say how often posts of a community break rules and follow those that members
+read (`--llm oracle,obeys=0.5`; community_law.py). apart is how far the candidate statements of a mediator differ, and guesses
+how often it only guesses a member's ballot (`--llm oracle,apart=2`; mediation_law.py). society
 is whose banks it has, and a run sets it.
 """
 
@@ -99,6 +102,7 @@ from parley.llm.backends.oracle.profile_law import ProfileLaw
 from parley.llm.backends.oracle.social_learning import Person
 from parley.llm.backends.oracle.story_law import DIMENSIONS, StoryLaw
 from parley.llm.backends.oracle.survey_law import SurveyLaw
+from parley.llm.backends.oracle.suspicion_law import UNSUSPECTING, SuspicionLaw
 from parley.llm.backends.oracle.sycophancy_law import check_sycophancy
 from parley.llm.backends.oracle.tact_law import check_tact
 from parley.llm.errors import UserError, unknown_name
@@ -172,6 +176,8 @@ def open_backend(
     flattery: float = 0.0,
     flips: str = "",
     sycophancy: float = 0.0,
+    suspects: float = UNSUSPECTING.suspects,
+    complies: float = UNSUSPECTING.complies,
     ignores: str = "",
     embellish: float = RIVALS.embellish,
     craves: float = RIVALS.craves,
@@ -221,6 +227,8 @@ def open_backend(
     turns = _shares("flips", flips)
     check_flips(turns)
     check_sycophancy(sycophancy)
+    suspicion = SuspicionLaw(suspects, complies)
+    suspicion.check()
     attributes = AttributeLaw(variety, alike, contradicts, attribute_effect)
     attributes.check()
     competition = CompetitionLaw(embellish, craves, misjudges)
@@ -257,6 +265,7 @@ def open_backend(
         mediation=mediation,
         flips=turns,
         sycophancy=sycophancy,
+        suspicion=suspicion,
     )
     return Oracle(planted, pull, society, laws)
 

@@ -26,6 +26,7 @@ from parley.llm.backends.oracle.profile_law import INDIFFERENT, ProfileLaw
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
 from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw
 from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY, SurveyLaw
+from parley.llm.backends.oracle.suspicion_law import UNSUSPECTING, SuspicionLaw
 from parley.llm.backends.oracle.tact_law import CANDID
 
 EVENTS = 2.0
@@ -46,7 +47,7 @@ class Laws(NamedTuple):
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
     flips: how often each cause turns a rating to the other side of the middle. sycophancy: how far answers go to what an
-    interviewer says to think.
+    interviewer says to think. suspicion: who guesses what a study is about, and goes where it seems to want them.
     """
 
     acts: ActLaw = PLANTED
@@ -74,6 +75,7 @@ class Laws(NamedTuple):
     mediation: MediationLaw = USUAL_MEDIATION
     flips: Mapping[str, float] = STEADFAST
     sycophancy: float = 0.0
+    suspicion: SuspicionLaw = UNSUSPECTING
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.

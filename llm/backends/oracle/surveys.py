@@ -22,6 +22,7 @@ from parley.llm.backends.oracle.self_questions import answer_self, decline, kind
 from parley.llm.backends.oracle.speech import body_of
 from parley.llm.backends.oracle.stance import standing, unknown, unread_notes
 from parley.llm.backends.oracle.steadiness import repeated
+from parley.llm.backends.oracle.suspicion_law import EXPECTED, STUDIED
 from parley.llm.backends.oracle.sycophancy_law import toward_interviewer
 from parley.llm.purposes import RatingScale
 from parley.llm.request import Reply
@@ -71,6 +72,12 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
         return _rate_confidence(reading, scale, speaker)
     if facts.get("construct") in FEELINGS:
         return _rate_feeling(reading, scale, speaker)
+    if facts.get("construct") in (STUDIED, EXPECTED):
+        guess, answer = (
+            speaker.laws.suspicion.shares(reading, scale),
+            DirectedScale(scale, 1, facts.get("sentence", "")),
+        )
+        return pick(reading, guess, answer.text, reading.ask, drawn=True)
     stated = topic and directed(reading.banks, scale, reading.question, topic, facts.get("sentence", ""))
     if not topic or not stated:
         return unknown(reading)
@@ -80,6 +87,7 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
     if speaker.laws.flips:
         attitude = flipped(reading, attitude, stated.direction, speaker.laws.flips)
     attitude = toward_interviewer(attitude, facts.get("interviewer", ""), stated.direction, speaker.laws.sycophancy)
+    attitude = speaker.laws.suspicion.comply(reading, attitude, stated.direction)
     shares = repeated(reading, scale, stated.shares(stated.value(attitude)), speaker.laws.steady)
     reply = pick(reading, shares, stated.text, reading.ask, attitude)
     reply.notes = unread_notes(unread)
