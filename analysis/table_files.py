@@ -23,7 +23,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
             records = _read_csv(path).to_dict("records")
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not {_form(path)}: {str(error).splitlines()[0]}") from error
     if not all(isinstance(record, dict) for record in records):
         raise UserError(f"{path}: each line must be a JSON object, such as {{...}}")

@@ -22,6 +22,7 @@ from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.tables import Tables, load, record_of
 from parley.llm.errors import UserError
 from parley.llm.journal import query
+from parley.model.files import file_errors
 from parley.model.run_folder import package_versions
 from parley.model.scenario_run import JOURNAL
 
@@ -41,7 +42,8 @@ def write_bundle(runs: Sequence[Path], out: Path, author: str = "", licence: str
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"two of the runs are in folders named {twice[0]}: rename one of them, and repeat the command")
     described = [describe_run(run) for run in runs]
-    out.parent.mkdir(parents=True, exist_ok=True)
+    with file_errors(f"cannot write {out}"):
+        out.parent.mkdir(parents=True, exist_ok=True)
     with archive_errors(runs[0]), TemporaryDirectory() as place:
         paths = [pair for run in runs for pair in bundled_files(run, Path(place) / run.resolve().name)]
         files = [CrateFile(name, path.stat().st_size, digest_file(path)) for path, name in paths]

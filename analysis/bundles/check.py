@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
+import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,9 +26,9 @@ from parley.analysis.bundles.bundle import (
     computed_seal,
     digest_file,
 )
-from parley.analysis.bundles.crate import METADATA, crate_fault, listed_files, run_folders
+from parley.analysis.bundles.crate import METADATA, SOFTWARE, crate_fault, listed_files, run_folders
 from parley.analysis.bundles.prompts import PROMPTS, write_prompts
-from parley.analysis.formatting import count_phrase
+from parley.analysis.formatting import count_phrase, strip_controls
 from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.tables import load, record_of
 from parley.llm.errors import UserError
@@ -37,8 +40,12 @@ from parley.model.scenario_run import JOURNAL
 DERIVED = ("tables/", "figures/", SUMMARY, "transcript.md", PROMPTS)
 """Beginnings of the names of files that come out of the record."""
 PICTURES = (".png", ".svg", ".pdf")
-BROKEN = (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError, KeyError)
+BROKEN = (OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError, EOFError, KeyError)
 """What Python raises for a zip whose bytes were changed."""
+CODE = re.compile(r"[^:,=]*\.py\b")
+"""A Python file in a setting, such as `./coin.py:Coin`."""
+LARGE, RATIO = 1 << 28, 200
+"""A zip that unpacks to more than LARGE bytes and to more than RATIO times its own size is not unpacked."""
 SAME, DIFFERS, UNKNOWN = "same", "differs", "unknown"
 
 
@@ -56,10 +63,13 @@ def open_bundle(path: Path, place: Path, expected: str = "") -> dict[str, Any]:
 
     expected: the seal that its author published ("": not checked). Errors: UserError, one line, for anything that was changed.
     """
+    if not path.is_file():
+        raise UserError(f"there is no file {path}")
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             _check_names(path, names)
+            _check_size(path, sum(one.file_size for one in archive.infolist()))
             archive.extractall(place)
     except BROKEN as error:
         raise UserError(f"{path} was changed or is no bundle: {error}") from error
@@ -72,15 +82,23 @@ def open_bundle(path: Path, place: Path, expected: str = "") -> dict[str, Any]:
 def _check_names(path: Path, names: list[str]) -> None:
     if METADATA not in names:
         raise UserError(f"{path} is no bundle: it has no {METADATA} (run.py bundle writes one)")
+    twice = {name for name, count in Counter(names).items() if count > 1}
     for name in names:
-        if name.startswith("/") or ".." in Path(name).parts or names.count(name) > 1:
+        odd = name.startswith("/") or name.endswith("/") or ".." in Path(name).parts or strip_controls(name) != name
+        if odd or name in twice:
             raise UserError(f"{path} has a file named {name!r}, which no bundle has: do not unpack it")
+
+
+def _check_size(path: Path, unpacked: int) -> None:
+    """Refuse a zip made to fill a disk."""
+    if unpacked > max(LARGE, RATIO * path.stat().st_size):
+        raise UserError(f"{path} unpacks to {unpacked:,} bytes, far more than a bundle of its size: do not unpack it")
 
 
 def _read_crate(path: Path, place: Path) -> dict[str, Any]:
     try:
         crate = json.loads((place / METADATA).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} was changed: {METADATA} cannot be read ({error})") from error
     if fault := crate_fault(crate):
         raise UserError(f"{path} was changed: {METADATA} is no RO-Crate of a run ({fault})")
@@ -119,8 +137,11 @@ def check_bundle(path: Path, expected: str = "") -> list[Finding]:
         runs = run_folders(crate)
         for name in runs:
             shutil.copytree(place / name, again / name, ignore=_ignore_derived(place / name))
-        for name in runs:
-            findings += check_run(place / name, again / name, _other_versions(crate))
+        try:
+            for name in runs:
+                findings += check_run(place / name, again / name, _other_versions(crate))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:  # a record of another hand
+            raise UserError(f"{path} has a record that Parley does not write: {name}, {error!r}") from error
         return findings
 
 
@@ -136,7 +157,7 @@ def _ignore_derived(run: Path) -> Any:
 
 def _other_versions(crate: dict[str, Any]) -> str:
     """Return the first package whose version differs from that of a bundle, as a phrase; "" if all are the same."""
-    (software,) = [one for one in crate["@graph"] if one["@id"] == "#parley"]
+    (software,) = [one for one in crate["@graph"] if one["@id"] == SOFTWARE]
     theirs = dict(str(one).rpartition(" ")[::2] for one in software["softwareRequirements"])
     ours = all_versions()
     differing = [
@@ -149,13 +170,31 @@ def _other_versions(crate: dict[str, Any]) -> str:
 
 def check_run(run: Path, again: Path, versions: str) -> Iterator[Finding]:
     """Yield what is found in an unpacked run. again: a copy without derived files; versions: what differs, as a phrase."""
-    yield _check_replies(run)
     tables = load(again)
-    options = argparse.Namespace(price=None, prices=None)
-    write_report(again, prices_from_args(options, recorded_scenario(tables.header, again)))
+    if code := named_code([tables.header.scenario, tables.header.model, tables.header.branch]):
+        why = f"the run uses {code}, code that Parley does not have, and verify runs no such code"
+        yield Finding(run.name, UNKNOWN, f"whether record, tables and figures come out again is unknown: {why}")
+        return
+    yield _check_replies(run)
+    if tables.header.is_log:
+        write_report(again)
+    else:
+        options = argparse.Namespace(price=None, prices=None)
+        write_report(again, prices_from_args(options, recorded_scenario(tables.header, again)))
     if (run / PROMPTS).exists() and can_derive_prompts(tables, again):
         write_prompts(again, again / PROMPTS)
     yield from compare_files(run, again, versions)
+
+
+def named_code(scenario: Any) -> str:
+    """Return the first Python file that settings name, such as `./coin.py`; "" if there is none."""
+    if isinstance(scenario, str):
+        found = CODE.search(scenario)
+        return strip_controls(found[0]).strip() if found else ""
+    parts: Iterable[Any] = scenario if isinstance(scenario, list) else ()
+    if isinstance(scenario, dict):
+        parts = [part for key, part in scenario.items() if key not in ("title", "source") for part in (key, part)]
+    return next(filter(None, map(named_code, parts)), "")
 
 
 def _check_replies(run: Path) -> Finding:
@@ -204,4 +243,9 @@ def _derived(run: Path) -> dict[str, Path]:
 
 def _same_table(one: Path, other: Path) -> bool:
     """Return whether two Parquet files of other bytes have the same numbers."""
-    return one.suffix == ".parquet" and pd.read_parquet(one).equals(pd.read_parquet(other))
+    if one.suffix != ".parquet":
+        return False
+    try:
+        return pd.read_parquet(one).equals(pd.read_parquet(other))
+    except (OSError, ValueError):  # no Parquet at all
+        return False

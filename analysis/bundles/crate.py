@@ -15,6 +15,7 @@ METADATA = "ro-crate-metadata.json"
 CRATE, PROCESS = "https://w3id.org/ro/crate/1.1", "https://w3id.org/ro/wfrun/process/0.5"
 CONTEXT = [f"{CRATE}/context", "https://w3id.org/ro/terms/workflow-run/context"]
 NOT_STATED = "not stated"
+SOFTWARE = "#parley"
 FORMATS = {
     ".csv": "text/csv",
     ".json": "application/json",
@@ -105,7 +106,7 @@ def _licences(licence: str) -> Iterator[dict[str, Any]]:
 
 def _software(versions: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "@id": "#parley",
+        "@id": SOFTWARE,
         "@type": "SoftwareApplication",
         "name": "Parley",
         "version": versions.get("parley-debates", "unknown"),
@@ -125,7 +126,7 @@ def _run(run: CrateRun, files: Sequence[CrateFile], author: str) -> dict[str, An
         "@type": "CreateAction",
         "name": run.title,
         "description": run.command or "No command repeats this run; its record has every setting.",
-        "instrument": {"@id": "#parley"},
+        "instrument": {"@id": SOFTWARE},
         **({"agent": {"@id": "#author"}} if author else {}),
         **({"object": {"@id": quote(settings[0])}} if settings else {}),
         "result": [{"@id": quote(name)} for name in own if name not in settings],
@@ -165,8 +166,16 @@ def _listed(value: Any) -> list[Any]:
 
 def crate_fault(crate: Any) -> str:
     """Return what is missing for an RO-Crate with a Process Run Crate, as a phrase; "" if nothing is."""
-    graph = crate.get("@graph") if isinstance(crate, dict) else None
-    if not isinstance(graph, list) or not all(isinstance(one, dict) and "@id" in one for one in graph):
+    try:
+        return _graph_fault(crate.get("@graph") if isinstance(crate, dict) else None) or _run_fault(crate)
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        return f"an entity has a value of the wrong kind: {error}"
+
+
+def _graph_fault(graph: Any) -> str:
+    if not isinstance(graph, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("@id"), str) for one in graph
+    ):
         return "@graph is no list of entities"
     by_id = {one["@id"]: one for one in graph}
     if len(by_id) < len(graph):
@@ -183,4 +192,23 @@ def crate_fault(crate: Any) -> str:
         used = [one for name in ("instrument", "object", "result", "agent") for one in _listed(action.get(name, []))]
         if lost := [one["@id"] for one in used if one["@id"] not in by_id]:
             return f"{action['@id']} names {lost[0]}, which is not there"
+    return ""
+
+
+def _run_fault(crate: Mapping[str, Any]) -> str:
+    """Return what is wrong with the runs of a crate: each file must be in the folder of a run, so that none stays unchecked."""
+    folders = run_folders(crate)
+    if not folders:
+        return "it names no run"
+    if wrong := [name for name in folders if name in ("", ".", "..") or set(name) & set("/\\\0")]:
+        return f"{wrong[0]!r} is no name of a folder"
+    files = listed_files(crate)
+    if lost := [name for name in folders if not any(file.startswith(f"{name}/record.") for file in files)]:
+        return f"the run {lost[0]!r} has no record"
+    if alone := [file for file in files if file.partition("/")[0] not in folders]:
+        return f"{alone[0]!r} is in the folder of no run"
+    (software,) = [one for one in crate["@graph"] if one["@id"] == SOFTWARE]
+    versions = software["softwareRequirements"]
+    if not isinstance(versions, list) or not all(isinstance(one, str) for one in versions):
+        return "the versions of packages are no list of texts"
     return ""

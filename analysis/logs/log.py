@@ -5,6 +5,7 @@ People are named by their room and their name. What a log does not say stays emp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -131,6 +132,21 @@ class Log:
     topics_of_parley: bool = False
 
 
+def finite_number(value: object) -> float | None:
+    """Return a number, or a text with one, as a float; None for anything else, and for one that is not finite.
+
+    >>> finite_number("4"), finite_number(True), finite_number(10**400)
+    (4.0, None, None)
+    """
+    if not isinstance(value, int | float | str) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
 def read_number(text: str, where: str) -> float | None:
     """Return a number; None for an empty text. Errors: UserError that names the place.
 
@@ -139,11 +155,7 @@ def read_number(text: str, where: str) -> float | None:
     """
     if not text.strip():
         return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
-    if number - number != 0:  # not a number, or infinite
+    if (number := finite_number(text)) is None:
         raise UserError(f"{where} must be a number or empty, not {text!r}")
     return number
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.datafiles import read_toml, require_section
-from parley.analysis.logs.log import Scale
+from parley.analysis.logs.log import Scale, finite_number
 from parley.llm.errors import UserError, unknown_name
 
 COLUMNS = (
@@ -33,6 +33,8 @@ COLUMNS = (
     "attitude", "expected", "probabilities", "form",
 )  # fmt: skip
 """What a column of a CSV may be."""
+LARGEST = 1e12
+"""The ends of a scale lie between -LARGEST and LARGEST."""
 KEYS = ("main", "society", "columns", "wide", "scale", "scales")
 PAGE = "docs/logs.md"
 
@@ -92,7 +94,7 @@ def _rounds(values: object, key: str, path: Path) -> dict[int, str]:
     if not isinstance(values, dict) or not values:
         raise UserError(f'{path}: {key} must be a table such as 0 = "before", 1 = "after"')
     for number, column in values.items():
-        if not (str(number).isdigit() and isinstance(column, str)):
+        if not (str(number).isdecimal() and isinstance(column, str)):
             raise UserError(
                 f'{path}: {key} must give a column for each round, such as 1 = "after", not {number} = {column!r}'
             )
@@ -113,4 +115,5 @@ def _scale(values: Any, key: str, path: Path) -> Scale:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value - value == 0
+    number = None if isinstance(value, str) else finite_number(value)
+    return number is not None and abs(number) <= LARGEST

@@ -25,6 +25,7 @@ from parley.model.scenario_run import RECORD
 
 Key = tuple[str, str]
 LONGEST = 80
+LAST = 1_000_000
 AGENT = "agent"
 """The party of people of whom a log says none."""
 OUTSIDE = "outside the scale"
@@ -53,6 +54,11 @@ def record_events(log: Log, files: Sequence[Path], form: str) -> Iterator[Event]
     numbers = Numbers({(one.room, one.name): number for number, one in enumerate(log.people, 1)})
     if len(numbers) < len(log.people):
         raise UserError(f"{files[0]}: two people of one room have the same name; a format gives each a name of its own")
+    last = max(
+        (one.round for rows in (log.ratings, log.lines, log.deeds, log.links, log.uses) for one in rows), default=0
+    )
+    if last > LAST:
+        raise UserError(f"{files[0]} has a round {last:.4g}, and Parley reads rounds up to {LAST:,}")
     seated = list(_seats(log, rooms, numbers, files[0].stem))
     yield _header(log, files, form, seated)
     yield from seated

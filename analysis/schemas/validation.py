@@ -22,7 +22,7 @@ def check_card(path: Path) -> str:
     """Return a sentence on a card.json that fits the schema. Errors: UserError, one line that names the first fault."""
     try:
         card = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"cannot read {path}: {error}") from error
     schema = read_schema(CARD)
     _refuse(path, Draft202012Validator(schema), card, schema["title"])

@@ -33,6 +33,10 @@ class SheetRun:
         if not folder.is_dir():
             raise UserError(f"{folder} is not the folder of a run")
         self.tables: Tables = load(folder)
+        if self.tables.header.is_log:
+            raise UserError(
+                f"{folder} was read from a log, which does not say how its runs were designed: there is no sheet"
+            )
 
     @property
     def scenario(self) -> dict[str, Any]:

@@ -54,8 +54,9 @@ def change(run: SheetRun) -> Fact:
     rows = drift.compute(run.tables)
     known = rows[rows["drift"].notna()] if len(rows) else rows
     if known.empty:
+        reasons = rows["reason"].dropna().replace("", None).dropna().unique() if len(rows) else ()
         return Fact(
-            "How far agents moved is unknown: no party has ratings from two surveys and a level to compare with.",
+            f"How far agents moved is unknown: {'; '.join(reasons) or 'there are no ratings to compare'}.",
             place,
             known=False,
         )
@@ -111,4 +112,7 @@ def human_data(run: SheetRun) -> Fact | None:
 @fact
 def stochastic(run: SheetRun) -> Fact:
     rooms = run.tables.agents.loc[run.tables.agents["group"] != REFERENCE, "room"].nunique()
-    return Fact(f"Intervals are over {count_phrase(rooms, 'room')}, not over agents.", "tables/drift.csv, rooms")
+    place, number = "tables/agents.csv, room", count_phrase(rooms, "room")
+    if run.tables.attitudes.empty or drift.compute(run.tables)["drift_low"].isna().all():
+        return Fact(f"The unit of analysis is the room; the run has {number} and no interval.", place)
+    return Fact(f"Intervals are over the rooms of a topic and group, not over agents; the run has {number}.", place)

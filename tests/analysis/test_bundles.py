@@ -167,3 +167,70 @@ def test_killed_empty_and_silent_runs(reported: Path, tmp_path: Path) -> None:
         write_bundle([tmp_path / "nothing"], tmp_path / "empty.zip")
     with pytest.raises(UserError, match="two of the runs are in folders named"):
         write_bundle([run, run], tmp_path / "twice.zip")
+
+
+def entity(files: dict[str, bytes], mark: str, **new: object) -> None:
+    """Change an entity of the metadata, and all references to its @id."""
+    text = files[METADATA].decode().replace(json.dumps(mark), json.dumps(new.pop("id", mark)))
+    crate = json.loads(text)
+    for one in crate["@graph"]:
+        if one["@id"] == mark:
+            one.update(new)
+    files[METADATA] = json.dumps(crate).encode()
+
+
+def test_metadata_of_another_hand_are_refused_in_one_line(bare: Path, tmp_path: Path) -> None:
+    """A run outside of the bundle, a run that is not there and values of the wrong kind are no traceback."""
+    for name in ("..", ".", "", "/etc", "../x", "nope", "a run/tables", "a\0"):
+        changed = repack(bare, tmp_path, lambda files, name=name: entity(files, "#run-a%20run", id=f"#run-{name}"))
+        with pytest.raises(UserError, match="was changed"):
+            check_bundle(changed)
+    for mark, new in (
+        ("#parley", {"softwareRequirements": 5}),
+        ("./", {"hasPart": 5}),
+        ("#run-a%20run", {"result": 5}),
+    ):
+        changed = repack(bare, tmp_path, lambda files, mark=mark, new=new: entity(files, mark, **new))
+        with pytest.raises(UserError, match="no RO-Crate of a run"):
+            check_bundle(changed)
+    for raw in (b"[" * 100_000, b'{"@graph": [{"@id": [1]}]}'):
+        with pytest.raises(UserError, match="was changed"):
+            check_bundle(repack(bare, tmp_path, lambda files, raw=raw: files.update({METADATA: raw})))
+
+
+def test_a_bundle_cannot_hide_its_run(bare: Path, tmp_path: Path) -> None:
+    """Metadata that name no run would leave tables that were made up unchecked."""
+    changed = repack(bare, tmp_path, lambda files: entity(files, "#run-a%20run", **{"@type": "Thing"}))
+    with pytest.raises(UserError, match="it names no run"):
+        check_bundle(changed)
+
+
+def test_verify_runs_no_code_that_a_bundle_names(bare: Path, tmp_path: Path) -> None:
+    """A record can name a Python file as environment or model; verify must not import it."""
+    mark = tmp_path / "ran"
+    for file in ("evil.py", "it's evil.py"):
+        (tmp_path / file).write_text(f"open({str(mark)!r}, 'w')\n")
+
+        def change(files: dict[str, bytes], file: str = file) -> None:
+            first, _, rest = files["a run/record.jsonl"].partition(b"\n")
+            header = json.loads(first)
+            header["scenario"]["environment"] = f"{tmp_path / file}:Evil"
+            files["a run/record.jsonl"] = json.dumps(header).encode() + b"\n" + rest
+            digest = hashlib.sha256(files["a run/record.jsonl"]).hexdigest()
+            entity(files, "a%20run/record.jsonl", sha256=digest)
+
+        findings = check_bundle(repack(bare, tmp_path, change))
+        assert [one.verdict for one in findings] == [SAME, UNKNOWN]
+        assert "runs no such code" in findings[1].sentence
+    assert not mark.exists()
+
+
+def test_a_zip_made_to_fill_a_disk_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small zip that unpacks to far more than a bundle is refused before it is unpacked."""
+    monkeypatch.setattr("parley.analysis.bundles.check.LARGE", 1 << 16)
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(METADATA, "{}")
+        archive.writestr("a/x", bytes(1 << 20))
+    with pytest.raises(UserError, match="do not unpack it"):
+        open_bundle(tmp_path / "bomb.zip", tmp_path / "place")
+    assert not (tmp_path / "place").exists()

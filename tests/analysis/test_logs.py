@@ -129,6 +129,7 @@ def test_header_is_honest(tmp_path: Path) -> None:
     assert "personas" not in header.scenario
 
 
+@pytest.mark.thorough
 def test_round_trip(ran: Callable[..., Path], tmp_path: Path) -> None:
     """A run written as CSV and read again has the same ratings, texts, and numbers in every metric of its report."""
     own = load(ran("three_way", repetitions=5, rounds=1))
@@ -166,6 +167,7 @@ def test_report_says_what_does_not_apply(tmp_path: Path, monkeypatch: pytest.Mon
     assert "<script>x" not in Path("log/report.html").read_text()
 
 
+@pytest.mark.thorough
 def test_one_room_has_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """A table without rooms is one room: its report has no interval and says why."""
     monkeypatch.chdir(tmp_path)
@@ -328,3 +330,65 @@ def test_scale() -> None:
     """The worked values of the docs page."""
     assert Scale(1, 7).attitude(2.5) == 2.5
     assert Scale(1, 7, True).attitude(7) == 0
+
+
+def test_numbers_that_no_one_can_mean_are_refused_or_missing(tmp_path: Path) -> None:
+    """A huge number, a list of shares that are none and an odd digit are one line, or a missing rating, never a traceback."""
+    huge = "1" + "0" * 400
+    probability = '[columns]\nagent="a"\nrating="r"\nprobabilities="p"\n'
+    tables = [(f'a,r,p\nx,4,"{text}"\n', probability) for text in ("[NaN]", f"[{huge}]", "[" * 50_000)]
+    tables += [("a,r\nx,99\n", '[columns]\nagent="a"\nattitude="r"\n')]
+    tables += [("a,r\nx,4\n", '[columns]\nagent="a"\n[wide.rating]\n"²"="r"\n')]
+    tables += [("a,r\nx,4\n", f'[columns]\nagent="a"\nrating="r"\n[scale]\nlow=1\nhigh={huge}\n')]
+    tables += [("a,r,w\nx,4,1e300\n", '[columns]\nagent="a"\nrating="r"\nround="w"\n')]
+    path, given = tmp_path / "x.csv", tmp_path / "map.toml"
+    for text, columns in tables:
+        path.write_text(text, encoding="utf-8")
+        given.write_text(columns, encoding="utf-8")
+        with pytest.raises(UserError):
+            list(record_events(FORMATS.find("csv").read([path], read_map(given)), [path], "csv"))
+
+
+def test_hostile_events_of_silisocs_are_missing_or_one_line(tmp_path: Path) -> None:
+    """A line separator in a text is part of the text, a huge answer is missing, and a damaged gzip is refused."""
+    event = {"source_user": "x", "label": "q", "episode": 0}
+    text = json.dumps({**event, "data": {"content": "a\u2028b\x85c"}}, ensure_ascii=False)
+    (tmp_path / "action_events.jsonl").write_text(text, encoding="utf-8")
+    (tmp_path / "probe_events.jsonl").write_text(json.dumps({**event, "data": {"probe_return": 10**400}}))
+    log = FORMATS.find("socsim").read([tmp_path], read_map(None))
+    assert log.lines[0].text == "a\u2028b\x85c"
+    assert (log.ratings[0].value, log.ratings[0].reason) == (None, "no number in the answer")
+    (tmp_path / "probe_events.jsonl").unlink()
+    damaged = gzip.compress(b"{}" * 1000)[:14] + b"z" * 16
+    (tmp_path / "probe_events.jsonl.gz").write_bytes(damaged)
+    with pytest.raises(UserError, match="cannot read"):
+        FORMATS.find("socsim").read([tmp_path], read_map(None))
+
+
+def test_odd_cells_of_oasis_are_texts(tmp_path: Path) -> None:
+    """SQLite does not check types: bytes or a number as a text, and an odd digit as a time, are read as text."""
+    with closing(sqlite3.connect(tmp_path / "a.db")) as file:
+        for line in OASIS.split(";"):
+            file.execute(line)
+        file.execute("DELETE FROM post")
+        for number, text in enumerate((b"hi\xff", 5), 1):
+            file.execute(
+                "INSERT INTO post (post_id, user_id, content, created_at) VALUES (?, 1, ?, '²')", (number, text)
+            )
+        file.commit()
+    log = FORMATS.find("oasis").read([tmp_path / "a.db"], read_map(None))
+    assert [line.text for line in log.lines] == ["hi\ufffd", "5"]
+
+
+@pytest.mark.thorough
+def test_a_log_is_bundled_and_has_no_sheet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bundle of a log verifies without replies, and a sheet of a log is refused in one line."""
+    (tmp_path / "map.toml").write_text(MAP)
+    (tmp_path / "a.csv").write_text(LONG)
+    words = ["import-log", str(tmp_path / "a.csv"), "--format", "csv", "--map", str(tmp_path / "map.toml")]
+    assert run.main([*words, "--out", str(tmp_path / "log")]) == 0
+    assert run.main(["bundle", str(tmp_path / "log"), "--out", str(tmp_path / "log.zip")]) == 0
+    assert run.main(["verify", str(tmp_path / "log.zip")]) == 0
+    assert "unknown: there is no journal" in capsys.readouterr().out
+    assert run.main(["sheet", str(tmp_path / "log")]) == 2
+    assert "was read from a log" in capsys.readouterr().err

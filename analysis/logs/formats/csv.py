@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from parley.analysis.logs.log import ONE_ROOM, Line, Log, Person, Rating, read_number, read_round
+from parley.analysis.logs.log import ONE_ROOM, Line, Log, Person, Rating, finite_number, read_number, read_round
 from parley.analysis.logs.mapping import PAGE, LogMap
 from parley.analysis.table_files import read_texts
 from parley.llm.errors import UserError
@@ -124,13 +124,24 @@ class _Table:
         yield round_, row.get(what, ""), self.columns.get(what, what)
 
     def _number(self, row: Mapping[Any, Any], what: str) -> float | None:
-        return read_number(row[what], self.where(row, self.columns[what])) if what in self.columns else None
+        """Return an attitude of the log itself. Errors: UserError outside of 0 to 10."""
+        if what not in self.columns:
+            return None
+        number = read_number(row[what], self.where(row, self.columns[what]))
+        if number is not None and not 0 <= number <= 10:
+            raise UserError(
+                f"{self.where(row, self.columns[what])} must be from 0 to 10, not {number:g}: name it as rating"
+            )
+        return number
 
     def _shares(self, row: Mapping[Any, Any]) -> tuple[float, ...] | None:
         if not (text := row.get("probabilities", "")):
             return None
         try:
-            return tuple(float(share) for share in json.loads(text))
-        except (ValueError, TypeError) as error:
+            shares = [finite_number(share) for share in json.loads(text)]
+            if None in shares:
+                raise ValueError("a share is no number")
+            return tuple(share for share in shares if share is not None)
+        except (ValueError, TypeError, RecursionError) as error:
             where = self.where(row, self.columns["probabilities"])
-            raise UserError(f"{where} must be a list of numbers such as [0.2, 0.8], not {text!r}") from error
+            raise UserError(f"{where} must be a list of numbers such as [0.2, 0.8], not {text[:80]!r}") from error

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from parley.analysis.logs.log import Line, Log, Person, Rating, Scale
+from parley.analysis.logs.log import Line, Log, Person, Rating, Scale, finite_number
 from parley.analysis.logs.mapping import LogMap
 from parley.analysis.table_files import read_records
 from parley.llm.errors import UserError
@@ -94,8 +94,10 @@ def _json_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not JSON: {error}") from error
-    except (KeyError, TypeError, AttributeError) as error:
+    except KeyError as error:
         raise UserError(f"{path} is no results of EDSL: it lacks {error}") from error
+    except (TypeError, AttributeError) as error:
+        raise UserError(f"{path} is no results of EDSL: give the JSON of results.to_dict() ({error})") from error
 
 
 def _person(one: Interview, number: int) -> Person:
@@ -110,11 +112,7 @@ def _person(one: Interview, number: int) -> Person:
 def _rating(person: Person, question: str, answer: Any) -> Rating:
     """Return an answer as a rating; one that is no number is missing, with the answer in `raw`."""
     raw = None if answer in (None, "") else str(answer)
-    try:
-        value = float(answer) if raw is not None else None
-    except (TypeError, ValueError):
-        value = None
-    value = None if value is not None and value - value != 0 else value
+    value = finite_number(answer)
     reason = None if value is not None else NUMBER if raw else "no answer"
     return Rating(person.room, person.name, 0, question, value, reason, raw)
 
@@ -129,5 +127,5 @@ def _scale(one: Mapping[str, Mapping[str, Any]], question: str) -> Scale | None:
             return None
     if not isinstance(options, list | tuple):
         return None
-    numbers = [float(option) for option in options if isinstance(option, int | float)]
+    numbers = [number for one in options if not isinstance(one, str) and (number := finite_number(one)) is not None]
     return Scale(min(numbers), max(numbers)) if len(set(numbers)) > 1 else None

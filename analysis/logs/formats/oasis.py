@@ -91,7 +91,7 @@ def _time(row: Row) -> tuple[int, Any]:
     if isinstance(time, int | float):
         return 0, float(time)
     text = str(time)
-    return (0, float(text)) if text.replace(".", "", 1).isdigit() else (1, text)
+    return (0, float(text)) if text.replace(".", "", 1).isdecimal() else (1, text)
 
 
 def _in_order(tables: dict[str, list[Row]], rounds: dict[tuple[int, Any], int]) -> Iterator[tuple[int, Row, str]]:
@@ -106,6 +106,7 @@ def _line(row: Row, kind: str, name: str, round_: int) -> Line | None:
         return None
     text = row["quote_content"] if _act(row, kind) == "quote" else row["content"]
     form = {"post": "post", "quote": "quote", "reply": "comment"}[_act(row, kind)]
+    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else "" if text is None else str(text)
     reason = None if text else "empty in the log"
     return Line(ONE_ROOM, name, round_, text or None, reason, form, f"{kind} {row[f'{kind}_id']}")
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from parley.analysis.logs.log import Line, Log, Person, Rating
+from parley.analysis.logs.log import Line, Log, Person, Rating, finite_number
 from parley.analysis.logs.mapping import LogMap
 from parley.llm.errors import UserError
 
@@ -95,12 +96,12 @@ def _rows(path: Path) -> Iterator[Event]:
     try:
         content = path.read_bytes()
         text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
-        for line in filter(str.strip, text.splitlines()):
+        for line in filter(str.strip, text.split("\n")):
             row = json.loads(line)
             if not isinstance(row, dict):
                 raise ValueError("a line is no JSON object")
             yield row
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"cannot read {path}: {error}") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not a file of JSON lines: {error}") from error
@@ -111,11 +112,7 @@ def _rating(room: str, event: Event) -> Rating:
     data, after = event["data"], event.get("anchor") in AFTER
     answer = data.get("probe_return")
     raw = data.get("raw_response", answer)
-    try:
-        value = float(answer) if answer is not None and not isinstance(answer, bool) else None
-    except (TypeError, ValueError):
-        value = None
-    value = None if value is not None and value - value != 0 else value
+    value = finite_number(answer)
     reason = None if value is not None else "no number in the answer" if answer is not None else "no answer"
     round_ = event["episode"] + (1 if after else 0)
     text = None if raw is None else str(raw)
