@@ -377,7 +377,7 @@ def test_odd_cells_of_oasis_are_texts(tmp_path: Path) -> None:
             )
         file.commit()
     log = FORMATS.find("oasis").read([tmp_path / "a.db"], read_map(None))
-    assert [line.text for line in log.lines] == ["hi\ufffd", "5"]
+    assert [line.text for line in log.lines if line.form == "post"] == ["hi\ufffd", "5"]
 
 
 @pytest.mark.thorough
