@@ -246,6 +246,6 @@ def _same_table(one: Path, other: Path) -> bool:
     if one.suffix != ".parquet":
         return False
     try:
-        return pd.read_parquet(one).equals(pd.read_parquet(other))
+        return bool(pd.read_parquet(one).equals(pd.read_parquet(other)))
     except (OSError, ValueError):  # no Parquet at all
         return False

@@ -60,6 +60,7 @@ def test_a_vote_without_sessions_is_unknown() -> None:
     assert vote_row(even)["reason"] == "no variation"
 
 
+@pytest.mark.thorough
 def test_members_rank_by_themselves_and_vote(tmp_path: Path) -> None:
     """One own ballot for each predicted one, and one vote a member; with own ballots nothing is predicted."""
     folder = deliberate(tmp_path / "both", "oracle,apart=3", "--repetitions", "1", "--set", "episodes=1")
