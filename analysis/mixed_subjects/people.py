@@ -2,6 +2,7 @@
 
 person     a name, once           outcome    a number; empty if the person was not asked
 condition  one of two (optional)  predicted  what a model says for the person in its condition, or predicted_CONDITION for each
+again_outcome, again_predicted, and more that begin so: repeated measurements of the same (optional)
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from parley.analysis.tables import load
 from parley.llm.errors import UserError, unknown_name
 
 PERSON, CONDITION, OUTCOME, PREDICTED = "person", "condition", "outcome", "predicted"
+AGAIN = "again_"
+"""How columns of repeated measurements begin."""
 NO_PREDICTION, NO_CONDITION = "no prediction", "no condition"
 
 
@@ -81,7 +84,7 @@ def _read(path: Path) -> pd.DataFrame:
 def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Return the table with numbers in the columns of outcomes and predictions (empty: NaN)."""
     table = table.copy()
-    for name in [name for name in table.columns if name == OUTCOME or name.startswith(PREDICTED)]:
+    for name in [name for name in table.columns if name == OUTCOME or name.startswith((PREDICTED, AGAIN))]:
         text = table[name].str.strip()
         numbers = pd.to_numeric(text.where(text != ""), errors="coerce").astype(float)
         if len(wrong := text[(text != "") & ~np.isfinite(numbers)]):

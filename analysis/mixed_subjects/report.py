@@ -13,6 +13,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate, format_estimate, format_number, number
 from parley.analysis.mixed_subjects.estimators import ESTIMATORS, PEOPLE_ALONE, Estimate
 from parley.analysis.mixed_subjects.estimators import estimate as estimate_sample
+from parley.analysis.mixed_subjects.measurement_error import corrected_lines
 from parley.analysis.mixed_subjects.people import People
 from parley.analysis.mixed_subjects.sample import Sample
 from parley.analysis.mixed_subjects.worth import (
@@ -63,6 +64,7 @@ def write_mixed(people: People, folder: Path, seed: int, prices: tuple[float, fl
             sum(people.lost.values()), len(people.table) + sum(people.lost.values()), "people left out", lost
         )
     lines = [*estimate_lines(people, sample, estimates), *worth_lines(worth, sample.fewest)]
+    lines += corrected_lines(people, seed)
     report.section("In short", "\n".join(f"- {line}" for line in lines))
     shown = estimates.dropna(subset=["low"])
     if len(shown):

@@ -26,6 +26,7 @@ from parley.analysis.mixed_subjects.sample import Arm, Sample
 from parley.analysis.mixed_subjects.worth import measure_worth
 from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages
 from parley.analysis.persuasion.rewritings import equal_length
+from parley.analysis.statistics.attenuation import correct_correlation
 from parley.analysis.studies import truthfulness
 from parley.analysis.survey_prediction.measures import auc_difference, measure
 
@@ -274,6 +275,14 @@ def _of_auc_difference(rng: np.random.Generator, people: int, kind: str) -> Outc
     return outside((found["difference_low"], found["difference_high"]), 0.0)
 
 
+def _of_corrected(rng: np.random.Generator, people: int, kind: str) -> Outcome:
+    """Two quantities whose true values correlate by .6 (`null`: 0), each measured twice with a reliability of .7."""
+    r = 0.0 if kind == "null" else 0.6
+    first, second = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], people).T
+    asked = [true[:, None] + np.sqrt(3 / 7) * rng.normal(0, 1, (people, 2)) for true in (first, second)]
+    return outside(correct_correlation(asked[0], asked[1], rng, 500).ends, r)
+
+
 ALIGNMENT, HUMAN, MIXED, CONJOINT = (
     "analysis.alignment.", "analysis.human.", "analysis.mixed_subjects.", "analysis.conjoint.effects.",
 )  # fmt: skip
@@ -313,6 +322,8 @@ ENTRIES = (
             sets=200, sizes=SMALL) for name in ESTIMATORS],
     Entry("worth of a model (r)", (MIXED + "worth.measure_worth",), _of_worth, ("normal", "skewed"), unit="person", sets=100,
           sizes=SMALL),
+    Entry("correlation without measurement error", ("analysis.statistics.attenuation.correct_correlation",), _of_corrected,
+          ("related", "null"), unit="person", sets=300, sizes=(3, 10, 40)),
     Entry("arena: score of a message", (PERSUASION + "bradley_terry.score_messages",), _of_scores, ("tastes",), unit="person",
           sets=120, sizes=SMALL),
     Entry("arena: which message is better", (PERSUASION + "bradley_terry.clear_difference",), _of_best, ("tastes",),

@@ -1,0 +1,186 @@
+"""Correlations of measured quantities, corrected for their measurement error by repeated measurements of the same units.
+
+Error makes a correlation smaller: r of the true values is r of the measured means divided by the root of the product of their
+reliabilities (Spearman 1904, American Journal of Psychology 15(1), 72-101). A reliability is the share of the variance of the
+means of units that is not error; the error comes from the differences between measurements of one unit. Intervals are expanded
+percentiles of a bootstrap over units (Hesterberg 2015).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from parley.analysis.bootstrap import DRAWS, NONE, Ends, Floats, correlation, correlation_interval, tail
+from parley.analysis.formatting import format_estimate, format_number
+
+FEWEST_UNITS, FEWEST_REPEATED = 20, 10
+"""Units that the correction needs, and units with two or more measurements that a reliability needs."""
+LEAST = 0.3
+"""A quantity of lower reliability is mostly error: the correction would multiply what is left of it by chance."""
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Reliability of the means of a quantity's measurements, with its interval; value 1 where it is taken as exact."""
+
+    value: float
+    ends: Ends = NONE
+    exact: bool = False
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """observed: r of the means of units; value: r corrected for error; both with intervals. reason: why the value is unknown."""
+
+    units: int
+    observed: float
+    observed_ends: Ends
+    reliabilities: tuple[Reliability, Reliability]
+    value: float = math.nan
+    ends: Ends = NONE
+    reason: str = ""
+
+
+def correct_correlation(first: Floats, second: Floats, rng: np.random.Generator, draws: int = DRAWS) -> Corrected:
+    """Return the correlation of two quantities, measured (units, asks) with NaN where a measurement is missing.
+
+    A quantity with one column is taken as exact: only the error of the other is removed. Units without a value of one of the
+    two are left out. The corrected value can be above 1.
+    """
+    known = np.isfinite(first).any(axis=1) & np.isfinite(second).any(axis=1)
+    first, second = first[known], second[known]
+    terms = _terms(first, second)
+    sums = np.column_stack([np.ones(len(terms)), terms[:, :5]])
+    r = float(correlation(sums.sum(axis=0))) if len(terms) > 1 else math.nan
+    blank = (Reliability(math.nan), Reliability(math.nan))
+    found = Corrected(len(terms), r, correlation_interval(sums), blank)
+    if reason := _why_unknown(first, second, r):
+        return Corrected(found.units, r, found.observed_ends, blank, reason=reason)
+    scale = len(terms) / (len(terms) - 1)
+    whole, drawn = (
+        _estimates(np.full((1, len(terms)), 1 / len(terms)), terms, scale)[0],
+        _bootstrap(terms, rng, draws, scale),
+    )
+    left = _without_each(terms)
+    low, high = np.array([_ends(whole[k], drawn[:, k], left[:, k], len(terms)) for k in range(3)]).T
+    both = tuple(
+        Reliability(1.0, exact=True) if part.shape[1] == 1 else Reliability(whole[place], (low[place], high[place]))
+        for place, part in enumerate((first, second))
+    )
+    reliabilities = (both[0], both[1])
+    reason = next((text for text in map(_doubt, reliabilities) if text), "")
+    value, ends = (math.nan, NONE) if reason else (float(whole[2]), (float(low[2]), float(high[2])))
+    return Corrected(found.units, r, found.observed_ends, reliabilities, value, ends, reason)
+
+
+def _terms(first: Floats, second: Floats) -> Floats:
+    """Return per unit the means x and y, xx, yy, xy, and the error variances of the means of x and y, (units, 7)."""
+    (x, x_error), (y, y_error) = _means(first), _means(second)
+    return np.column_stack([x, y, x * x, y * y, x * y, x_error, y_error])
+
+
+def _means(asks: Floats) -> tuple[Floats, Floats]:
+    """Return means of units and their error variances, from one variance within units that all units share."""
+    counts = np.isfinite(asks).sum(axis=1)
+    means = np.where(np.isfinite(asks), asks, 0.0).sum(axis=1) / np.maximum(counts, 1)
+    within = np.where(np.isfinite(asks), (asks - means[:, None]) ** 2, 0.0).sum(axis=1)
+    repeated = counts > 1
+    if not repeated.any():
+        return means, np.zeros(len(means))
+    common = within.sum() / (counts[repeated] - 1).sum()
+    own = np.where(repeated, within / np.maximum(counts - 1, 1), common)
+    return means, own / np.maximum(counts, 1)
+
+
+def _estimates(weights: Floats, terms: Floats, scale: float) -> Floats:
+    """Return the two reliabilities and the corrected r of each row of weights (draws, units) that sum to 1, (draws, 3).
+
+    scale: the factor that makes a variance of units unbiased; a draw of a bootstrap needs it twice.
+    """
+    x, y, xx, yy, xy, x_error, y_error = (weights @ terms).T
+    wide, tall, shared = scale * (xx - x * x), scale * (yy - y * y), scale * (xy - x * y)
+    true_wide, true_tall = wide - x_error, tall - y_error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        product = true_wide * true_tall
+        known = (true_wide > 0) & (true_tall > 0)
+        value = np.where(known, shared / np.sqrt(np.where(known, product, 1.0)), np.sign(shared) * np.inf)
+        return np.column_stack(
+            [np.where(wide > 0, true_wide / wide, 0), np.where(tall > 0, true_tall / tall, 0), value]
+        )
+
+
+def _bootstrap(terms: Floats, rng: np.random.Generator, draws: int, scale: float) -> Floats:
+    units = len(terms)
+    return _estimates(rng.multinomial(units, np.full(units, 1 / units), draws) / units, terms, scale**2)
+
+
+def _without_each(terms: Floats) -> Floats:
+    """Return the estimates without each of the units, (units, 3)."""
+    units = len(terms)
+    return _estimates((1 - np.eye(units)) / (units - 1), terms, (units - 1) / (units - 2))
+
+
+def _ends(whole: float, drawn: Floats, left: Floats, units: int) -> Ends:
+    """Return the ends of the bias-corrected and accelerated interval (Efron 1987, JASA 82), with expanded tails.
+
+    The acceleration is 0 where an estimate without a unit has no limit.
+    """
+    middle = float(ndtri(np.clip((drawn < whole).mean(), 1 / len(drawn), 1 - 1 / len(drawn))))
+    gaps = left.mean() - left if np.isfinite(left).all() else np.zeros(1)
+    squares = float((gaps**2).sum())
+    lean = float((gaps**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
+    cut = float(ndtri(tail(units)))
+    places = [float(ndtr(middle + (middle + z) / (1 - lean * (middle + z)))) for z in (cut, -cut)]
+    low, high = np.quantile(drawn, places, method="inverted_cdf")
+    return float(low), float(high)
+
+
+def _why_unknown(first: Floats, second: Floats, r: float) -> str:
+    if len(first) < FEWEST_UNITS:
+        return f"fewer than {FEWEST_UNITS} units have both"
+    if math.isnan(r):
+        return "one of the two does not vary"
+    if first.shape[1] == second.shape[1] == 1:
+        return "nothing was measured twice"
+    repeated = [(np.isfinite(part).sum(axis=1) > 1).sum() for part in (first, second) if part.shape[1] > 1]
+    return f"fewer than {FEWEST_REPEATED} units were measured twice" if min(repeated) < FEWEST_REPEATED else ""
+
+
+def _doubt(one: Reliability) -> str:
+    if one.exact:
+        return ""
+    shown = format_estimate(one.value, *one.ends)
+    if one.value < LEAST:
+        return f"a reliability is {shown}, below {LEAST}"
+    return f"the interval of a reliability, {shown}, reaches 0" if one.ends[0] <= 0 else ""
+
+
+def correction_sentence(subject: str, names: tuple[str, str], found: Corrected) -> str:
+    """Return the corrected correlation as a sentence. subject: what correlates, as "outcomes and predictions".
+
+    >>> nothing = Corrected(3, 0.5, NONE, (Reliability(math.nan), Reliability(math.nan)), reason="fewer than 20 units have both")
+    >>> correction_sentence("outcomes and predictions", ("outcomes", "predictions"), nothing)
+    'The correlation of outcomes and predictions without measurement error is unknown: fewer than 20 units have both.'
+    """
+    subject = f"correlation of {subject} without measurement error"
+    if found.reason:
+        return f"The {subject} is unknown: {found.reason}."
+    parts = [
+        f"{name} {'taken as exact' if one.exact else format_estimate(one.value, *one.ends)}"
+        for name, one in zip(names, found.reliabilities, strict=True)
+    ]
+    above = ""
+    if abs(found.value) > 1:
+        above = (
+            " A correlation cannot be beyond 1: the reliabilities are too low by chance, or the errors of "
+            f"{' and '.join(names)} are related."
+        )
+    measured = format_estimate(found.observed, *found.observed_ends)
+    return (
+        f"The {subject} is {format_estimate(found.value, *found.ends)}; measured, it is {measured} "
+        f"(reliability: {', '.join(parts)}; {format_number(found.units, 0)} units).{above}"
+    )
