@@ -244,6 +244,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "claim": ("analysis.commands.claim", "check a claim over many settings that mean the same"),
         "control": ("analysis.commands.control", "check that a run shows what its scenario fixes"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
+        "raters": (
+            "analysis.commands.raters",
+            "measure and correct the errors of raters who scored or coded the same items",
+        ),
         "mixed": (
             "analysis.commands.mixed",
             "estimate from a few people and the predictions of a model",

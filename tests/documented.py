@@ -140,6 +140,7 @@ RULES = (
     Rule(r"^run\.py (predict|elicit) ", "--people 20"),
     Rule(r"^run\.py truthfulness statements\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py mixed people\.csv", why=HERE, how="parse"),
+    Rule(r"^run\.py raters codes\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py claim ", why="runs 128 debates; tests/analysis/test_claim.py runs a small one", how="parse"),
     Rule(r"^run\.py conjoint design\.toml", why=HERE, how="parse"),
     Rule(r"^run\.py conjoint ", "--respondents 6"),

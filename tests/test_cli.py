@@ -96,7 +96,7 @@ DEBATING = [
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
-    "import-log", "export-eval",
+    "import-log", "export-eval", "raters",
     "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance", "sheet", "bundle", "verify",
     "completion", "new", "check",
     "organisms",

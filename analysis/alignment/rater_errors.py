@@ -64,7 +64,7 @@ def _share(column: pd.Series, verdict: str) -> float:
 
 def _why_unknown(rows: pd.DataFrame, rated: pd.DataFrame, words: list[str], verdict: str) -> str:
     if (rows["items"] >= FEWEST_ITEMS).sum() < FEWEST_RATERS:
-        return f"it needs {FEWEST_RATERS} raters (the judge is one) of {FEWEST_ITEMS} or more answers"
+        return f"it needs {FEWEST_RATERS} raters (a judge counts as one) of {FEWEST_ITEMS} or more answers"
     if len(words) < 2 or verdict not in words:
         return "only one verdict was ever given"
     return ""

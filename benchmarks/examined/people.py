@@ -27,6 +27,7 @@ from parley.analysis.mixed_subjects.worth import measure_worth
 from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages
 from parley.analysis.persuasion.rewritings import equal_length
 from parley.analysis.statistics.attenuation import correct_correlation
+from parley.analysis.statistics.crossed_ratings import fit_ratings, why_no_fit
 from parley.analysis.studies import truthfulness
 from parley.analysis.survey_prediction.measures import auc_difference, measure
 
@@ -283,6 +284,22 @@ def _of_corrected(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     return outside(correct_correlation(asked[0], asked[1], rng, 500).ends, r)
 
 
+def _of_raters(place: int, truth: float) -> Draw:
+    """Scores of four raters with severities from -.6 to .6 and errors of SD .5 to 1; `missing`: without 30% of them."""
+
+    def draw(rng: np.random.Generator, items: int, kind: str) -> Outcome:
+        errors = np.linspace(0.5, 1, 4) * rng.normal(0, 1, (items, 4))
+        scores = 4 + rng.normal(0, 1, (items, 1)) + np.linspace(-0.6, 0.6, 4) + errors
+        if kind == "missing":
+            scores[rng.random(scores.shape) < 0.3] = np.nan
+        scores = scores[np.isfinite(scores).any(axis=1)]
+        return None if why_no_fit(scores) else outside(fit_ratings(scores).ends[place], truth)
+
+    return draw
+
+
+RATERS = {"corrected mean": (0, 4.0), "severity": (1, -0.6), "error": (8, 1.0), "reliability": (12, 0.5)}
+"""By what is estimated: its place among the ends of a fit, and its planted value (of the first or of the last rater)."""
 ALIGNMENT, HUMAN, MIXED, CONJOINT = (
     "analysis.alignment.", "analysis.human.", "analysis.mixed_subjects.", "analysis.conjoint.effects.",
 )  # fmt: skip
@@ -324,6 +341,9 @@ ENTRIES = (
           sizes=SMALL),
     Entry("correlation without measurement error", ("analysis.statistics.attenuation.correct_correlation",), _of_corrected,
           ("related", "null"), unit="person", sets=300, sizes=(3, 10, 40)),
+    *[Entry(f"raters: {name}", ("analysis.statistics.crossed_ratings.fit_ratings",), _of_raters(*planted),
+            ("complete", "missing"),
+            unit="item", sets=200, sizes=(3, 10, 40)) for name, planted in RATERS.items()],
     Entry("arena: score of a message", (PERSUASION + "bradley_terry.score_messages",), _of_scores, ("tastes",), unit="person",
           sets=120, sizes=SMALL),
     Entry("arena: which message is better", (PERSUASION + "bradley_terry.clear_difference",), _of_best, ("tastes",),

@@ -1,0 +1,120 @@
+"""The report of `run.py raters`: scores and categories that several raters gave to the same items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.alignment.rater_errors import rater_errors
+from parley.analysis.bootstrap import FEWEST, mean_interval
+from parley.analysis.formatting import Column, estimate, format_estimate, format_number
+from parley.analysis.report import Report
+from parley.analysis.statistics.crossed_ratings import CrossedRatings, fit_ratings, why_no_fit
+from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.table_files import read_texts
+from parley.llm.errors import UserError
+
+ITEM, RATER, SCORE, CATEGORY = "item", "rater", "score", "category"
+PAGE = "docs/raters.md"
+READING = (
+    "A score is the true value of its item, plus the severity of its rater, plus an error whose size is the rater's own. "
+    "Severities are differences from the average rater. Reliability is the share of the variance of a rater's scores that is not "
+    "error. Brackets are 95% intervals over items; the raters are those of the file."
+)
+COLUMNS: Mapping[str, Column] = {
+    "rater": "rater", "items": "items", "mean score": lambda row: format_number(row["mean"]), "severity": estimate("severity"),
+    "error, SD": estimate("error"), "reliability": estimate("reliability"),
+}  # fmt: skip
+ERRORS: Mapping[str, Column] = {"rater": "rater", "items": "items", "another than the true category": estimate("wrong")}
+
+
+def read_ratings(path: Path) -> pd.DataFrame:
+    """Return the rows: item, rater, and score (NaN: none), category ("": none), or both. Errors: UserError."""
+    table = read_texts(path, (ITEM, RATER), PAGE).map(str.strip)
+    if not {SCORE, CATEGORY} & set(table.columns):
+        raise UserError(f"{path} needs a column score (numbers) or category (names) ({PAGE})")
+    if (table[[ITEM, RATER]] == "").any(axis=None):
+        raise UserError(f"{path}: a row lacks its item or its rater; give both in each row")
+    if (twice := table[[ITEM, RATER]].duplicated()).any():
+        item, rater = table.loc[twice, [ITEM, RATER]].iloc[0]
+        raise UserError(f"{path}: rater {rater} has two rows for item {item}; give one row for each item and rater")
+    if SCORE in table.columns:
+        numbers = pd.to_numeric(table[SCORE].where(table[SCORE] != ""), errors="coerce").astype(float)
+        if len(wrong := table.loc[(table[SCORE] != "") & ~np.isfinite(numbers), SCORE]):
+            raise UserError(f"{path}: score must be a number, or empty if there is none, not {wrong.iloc[0]!r}")
+        table[SCORE] = numbers
+    return table
+
+
+def write_raters(table: pd.DataFrame, folder: Path) -> Path:
+    """Write raters.md and its tables (raters, items, errors); return the path of the page."""
+    report = Report(folder, "raters", "Raters of the same items")
+    report.add(f"{table[ITEM].nunique():,} items, {table[RATER].nunique():,} raters, {len(table):,} rows.")
+    if SCORE in table.columns:
+        _add_scores(report, table)
+    if CATEGORY in table.columns:
+        _add_categories(report, table)
+    return report.write()
+
+
+def _add_scores(report: Report, table: pd.DataFrame) -> None:
+    known = table.dropna(subset=[SCORE])
+    report.section("Scores", READING)
+    report.missing(len(table) - len(known), len(table), "rows have no score", "")
+    wide = known.pivot(index=ITEM, columns=RATER, values=SCORE)
+    scores = wide.to_numpy(dtype=float)
+    reason = why_no_fit(scores)
+    fit = None if reason else fit_ratings(scores)
+    rows = rater_rows(wide, fit)
+    report.data(raters=rows)
+    report.lines(f"- {line}" for line in score_lines(scores, fit, reason))
+    report.table(rows, COLUMNS)
+    if fit:
+        report.data(items=pd.DataFrame({ITEM: wide.index, "scores": np.isfinite(scores).sum(axis=1),
+                                        "mean": np.nanmean(scores, axis=1), "corrected": fit.items}))  # fmt: skip
+
+
+def rater_rows(wide: pd.DataFrame, fit: CrossedRatings | None) -> pd.DataFrame:
+    """Return a row per rater: rater, items, mean, and severity, error, reliability with intervals (NaN without a fit)."""
+    rows = pd.DataFrame({RATER: wide.columns, "items": wide.notna().sum().to_numpy(), "mean": wide.mean().to_numpy()})
+    raters = len(rows)
+    for place, name in enumerate(("severity", "error", "reliability")):
+        ends = np.array(fit.ends[1 + place * raters :][:raters]) if fit else np.full((raters, 2), np.nan)
+        rows[name] = getattr(fit, name) if fit else np.nan
+        rows[f"{name}_low"], rows[f"{name}_high"] = ends.T
+    return rows
+
+
+def score_lines(scores: np.ndarray, fit: CrossedRatings | None, reason: str) -> list[str]:
+    """Return in sentences the corrected mean, beside the mean of all scores, and whether the scores may be used."""
+    if fit is None:
+        return [f"The corrected mean, and the error of each rater, is unknown: {reason}."]
+    means = np.nanmean(scores, axis=1)
+    plain = format_estimate(float(means.mean()), *(mean_interval(means) if len(means) >= FEWEST else (np.nan, np.nan)))
+    one, many = fit.ends[-2:]
+    return [
+        f"The mean of the items is {format_estimate(fit.mean, *fit.ends[0])} by the average rater; uncorrected, it is {plain}.",
+        gate_sentence("the score of one rater", "the intraclass correlation", fit.agreement, *one),
+        gate_sentence("the mean of all raters", "the intraclass correlation", fit.agreement_of_means, *many),
+    ]
+
+
+def _add_categories(report: Report, table: pd.DataFrame) -> None:
+    wide = table.pivot(index=ITEM, columns=RATER, values=CATEGORY).fillna("")
+    names = sorted(set(table[CATEGORY]) - {""})
+    about = (
+        "Dawid and Skene's model: each item has one true category, and each rater errs independently of the others. If raters "
+        "share a mistake, the model takes it for the truth. Brackets are 95% intervals."
+    )
+    report.section("Categories", about)
+    report.missing(int((table[CATEGORY] == "").sum()), len(table), "rows have no category", "")
+    found = [rater_errors(wide, name) for name in names]
+    if not found:
+        report.add("The shares of categories are unknown: no row has a category.")
+        return
+    report.data(errors=found[0][0].drop(columns="gave"))
+    report.lines(f"- {said}" for _, said in found)
+    report.table(found[0][0], ERRORS)

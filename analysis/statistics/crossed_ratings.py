@@ -1,0 +1,127 @@
+"""Scores of items by several raters, with missing cells: severity and error of each rater, and the mean corrected for both.
+
+A score is the true value of the item, plus the severity of the rater, plus an error whose size is the rater's own. Items are a
+sample (a normal random effect); the raters are those of the file, so their severities are fixed and sum to 0. EM finds the most
+likely values (Dempster, Laird and Rubin 1977), with the mean of the items moved freely in each step (Liu, Rubin and Wu 1998).
+Intervals are a jackknife over items, in at most `GROUPS` groups, so they also hold for values that are not normal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.special import expit, logit
+
+from parley.analysis.bootstrap import NONE, Ends, Floats, mean_interval
+
+FEWEST_ITEMS, FEWEST_SHARED = 30, 10
+"""Items with two scores that the model needs, and such items that each rater needs."""
+GROUPS, STEPS, CLOSE, LEAST = 40, 500, 1e-6, 1e-4
+
+
+@dataclass(frozen=True)
+class CrossedRatings:
+    """mean: of the items by the average rater; severity, error (SD), reliability: (raters,); items: corrected scores (n,).
+
+    agreement: the ICC of one score (absolute agreement); agreement_of_means: of the mean of all raters. ends: 95% intervals of
+    mean, severities, errors, reliabilities, agreement, agreement_of_means, in this order.
+    """
+
+    mean: float
+    severity: Floats
+    error: Floats
+    reliability: Floats
+    agreement: float
+    agreement_of_means: float
+    items: Floats
+    ends: list[Ends]
+
+
+def fit_ratings(scores: Floats) -> CrossedRatings:
+    """Return the fit to scores (items, raters), NaN where a rater gave none; `why_no_fit` says when there is none."""
+    raters, items = scores.shape[1], len(scores)
+    start = _start(scores)
+    state, values = _climb(scores, np.ones((1, items)), start)
+    groups = min(items, GROUPS)
+    without = (np.arange(items) % groups != np.arange(groups)[:, None]).astype(float)
+    left, _ = _climb(scores, without, [np.repeat(one, groups, axis=0) for one in state])
+    whole, parts = _summary(state)[0], _summary(left)
+    ends = [_ends(whole[k], parts[:, k], k, raters) for k in range(len(whole))]
+    severity, error, reliability = (whole[1 + k * raters : 1 + (k + 1) * raters] for k in range(3))
+    mean = float(whole[0])
+    return CrossedRatings(
+        mean, severity, error, reliability, float(whole[-2]), float(whole[-1]), mean + values[0], ends
+    )
+
+
+def why_no_fit(scores: Floats) -> str:
+    """Return why the model cannot be fitted to scores (items, raters), or nothing."""
+    known = np.isfinite(scores)
+    shared = known[known.sum(axis=1) > 1]
+    if scores.shape[1] < 2:
+        return "it needs two raters"
+    if len(shared) < FEWEST_ITEMS:
+        return f"fewer than {FEWEST_ITEMS} items have scores of two raters"
+    if shared.sum(axis=0).min() < FEWEST_SHARED:
+        return f"a rater shares fewer than {FEWEST_SHARED} items with others"
+    if min(np.ptp(column[np.isfinite(column)]) for column in scores.T) == 0:
+        return "a rater gave all items one score"
+    together = csr_matrix(shared.T.astype(int) @ shared.astype(int))
+    return "raters fall into groups that share no item" if connected_components(together)[0] > 1 else ""
+
+
+def _start(scores: Floats) -> list[Floats]:
+    spread = np.nanvar(scores, axis=0)
+    return [np.nanmean(scores, axis=0)[None], spread[None] / 2, np.array([[spread.mean() / 2]])]
+
+
+def _climb(scores: Floats, weights: Floats, state: list[Floats]) -> tuple[list[Floats], Floats]:
+    """Return levels (draws, raters), error variances (draws, raters), the items' variance (draws, 1); and the items' values."""
+    known = np.isfinite(scores).astype(float)
+    y = np.where(known > 0, scores, 0.0)
+    floor = LEAST * float(np.nanvar(scores))
+    counts, sums, squares, total = weights @ known, weights @ y, weights @ (y * y), weights.sum(axis=1, keepdims=True)
+    level, noise, spread = state
+    for _ in range(STEPS):
+        precision = 1 / spread + (1 / noise) @ known.T
+        values = ((1 / noise) @ y.T - (level / noise) @ known.T) / precision
+        weighted = weights * values
+        second = (weights * (values**2 + 1 / precision)) @ known
+        new = (sums - weighted @ known) / counts
+        residual = squares - 2 * new * sums + new**2 * counts - 2 * weighted @ y + 2 * new * (weighted @ known) + second
+        centre = weighted.sum(axis=1, keepdims=True) / total
+        next_spread = (weights * ((values - centre) ** 2 + 1 / precision)).sum(axis=1, keepdims=True) / total
+        moved = max(float(np.abs(new + centre - level).max()), float(np.abs(next_spread - spread).max()))
+        level, noise, spread = new + centre, np.maximum(residual / counts, floor), np.maximum(next_spread, floor)
+        if moved < CLOSE * max(1.0, float(np.abs(level).max())):
+            break
+    return [level, noise, spread], values - centre
+
+
+def _summary(state: list[Floats]) -> Floats:
+    """Return mean, severities, errors, reliabilities and both agreements of each draw, (draws, 3 raters + 3)."""
+    level, noise, spread = state
+    mean = level.mean(axis=1, keepdims=True)
+    apart = level.var(axis=1, ddof=1, keepdims=True)
+    other = apart + noise.mean(axis=1, keepdims=True)
+    both = [spread / (spread + other), spread / (spread + other / level.shape[1])]
+    return np.hstack([mean, level - mean, np.sqrt(noise), spread / (spread + noise), *both])
+
+
+def _ends(whole: float, parts: Floats, place: int, raters: int) -> Ends:
+    """Return the interval of one number of the summary: errors on the scale of logarithms, shares on that of log odds."""
+    if place <= raters:
+        return _jackknife(whole, parts)
+    if place <= 2 * raters:
+        low, high = _jackknife(float(np.log(whole)), np.log(parts))
+        return float(np.exp(low)), float(np.exp(high))
+    low, high = _jackknife(float(logit(whole)), logit(parts))
+    return float(expit(low)), float(expit(high))
+
+
+def _jackknife(whole: float, parts: Floats) -> Ends:
+    pseudo = len(parts) * whole - (len(parts) - 1) * parts
+    return mean_interval(pseudo) if np.isfinite(pseudo).all() else NONE
