@@ -417,3 +417,17 @@ def test_what_is_missing_of_the_core_is_seen(tmp_path: Path) -> None:
     assert not keeps_people(held, first)
     held.add("alone", in_memory(alone(first)["alone"]))
     assert keeps_people(held, first)
+
+
+def test_the_card_says_whether_its_judge_may_be_used() -> None:
+    """By the interval: at .7 or above it may, an interval that holds .7 or is not there leaves it unknown, and a judge with a
+    fault has its warning instead."""
+    sure, unsure = (CardEstimate("judge_rank", "racism", value, value - 0.1, value + 0.1) for value in (0.85, 0.75))
+    bare = CardEstimate("judge_rank", "abortion", 0.9, reason="fewer than 5 rooms")
+    assert texts.judge_gate([sure], "the judge").startswith("What the judge says may be used")
+    assert "is unknown: its rank correlation" in texts.judge_gate([unsure, sure], "the judge")
+    assert "is unknown: fewer than 5 rooms" in texts.judge_gate([sure, bare], "the judge")
+    assert texts.judge_gate([CardEstimate("judge_rank", reason=texts.UNKNOWN)], "the judge") == ""
+    assert (
+        texts.judge_gate([sure, CardEstimate("agreement", "racism", reason=f"{texts.MISREAD}: x")], "the judge") == ""
+    )

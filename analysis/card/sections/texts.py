@@ -20,6 +20,7 @@ from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import toward
 from parley.analysis.card.sections.null_conditions import directions
 from parley.analysis.formatting import format_number
+from parley.analysis.statistics.gate import gate_sentence
 from parley.model.scenario import Scenario
 
 ORDER = 6
@@ -142,7 +143,27 @@ def warnings(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
 
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:
-    """The first sentence of the section."""
+    """The first sentences of the section: what was found, and whether the judge may be used."""
+    return " ".join(part for part in (_found(claims, first), judge_gate(claims, judge(first))) if part)
+
+
+def judge_gate(claims: Sequence[CardEstimate], name: str) -> str:
+    """Return whether a judge may be used: on the topic where the lower end of its rank correlation with known grades is lowest.
+
+    Nothing is returned if the judge is unchecked, or not to be used on a topic: other sentences say so.
+    """
+    if any(claim.reason.startswith(MISREAD) for claim in claims):
+        return ""
+    ranks = [claim for claim in claims if claim.quantity == "judge_rank" and np.isfinite(claim.estimate)]
+    if not ranks:
+        return ""
+    least = min(ranks, key=lambda claim: claim.low if np.isfinite(claim.low) else -np.inf)
+    where = f" (on {load_topic(least.topic).title}, the least sure topic)" if len(ranks) > 1 else ""
+    figure = f"its rank correlation with known grades{where}"
+    return gate_sentence(f"what {name} says", figure, least.estimate, least.low, least.high, least.reason)
+
+
+def _found(claims: Sequence[CardEstimate], first: Batch) -> str:
     against = find_estimate(claims, "contradicts")
     if against is not None:
         return (
