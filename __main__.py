@@ -242,6 +242,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "judge": ("analysis.commands.judge", "let a model score every statement of a run"),
         "analyse": ("analysis.commands.analyse", "compare conditions in a table of scores"),
         "claim": ("analysis.commands.claim", "check a claim over many settings that mean the same"),
+        "register": ("analysis.commands.register", "freeze a plan for the test of a claim before any result is seen"),
+        "confirm": ("analysis.commands.register", "run a registered plan and nothing else, and test its claim"),
         "control": ("analysis.commands.control", "check that a run shows what its scenario fixes"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
         "raters": (

@@ -142,6 +142,11 @@ RULES = (
     Rule(r"^run\.py mixed people\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py raters codes\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py claim ", why="runs 128 debates; tests/analysis/test_claim.py runs a small one", how="parse"),
+    Rule(
+        r"^run\.py (register|confirm) ",
+        why="needs a claim; tests/analysis/test_preregistration.py runs a small one",
+        how="parse",
+    ),
     Rule(r"^run\.py conjoint design\.toml", why=HERE, how="parse"),
     Rule(r"^run\.py conjoint ", "--respondents 6"),
     Rule(r"^run\.py prior-beliefs .*--train", why=TORCH, how="parse"),

@@ -52,6 +52,7 @@ ASKING = {
     "truthfulness": "runs/statements.csv --crowd 4",
     "conjoint": "candidates --respondents 6",
     "claim": "runs/claim.toml --workers 1",
+    "confirm": "runs/plan.json --workers 1",
     "choose-side": "--topic racism --respondents 6",
     "correct": "--judge oracle",
     "distributions": "planted --questions 2",
@@ -100,7 +101,7 @@ SILENT = {
     "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance", "sheet", "bundle", "verify",
     "completion", "new", "check",
     "organisms",
-    "representatives train", "representatives grid", "representatives ballots",
+    "representatives train", "representatives grid", "representatives ballots", "register",
 }  # fmt: skip
 """Every command that asks none: what it does is computed, or trained. `dissonance` can let a model embed texts."""
 NOT_TRIED = ("fine-tuned", "representatives measure", "representatives study", "branch")
@@ -251,6 +252,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "claim.toml").write_text(CLAIM, encoding="utf-8")
     small = "--llm oracle --repetitions 1"
     for line in (
+        f"register {folder}/claim.toml --units 6 --out {folder}/plan.json",
         f"--scenario two_way {small} --topic racism --rounds 2 --out {folder}/talk",
         f"--scenario news_evolution {small} --rounds 2 --out {folder}/news",
         f"--scenario days {small} --rounds 2 --out {folder}/days",

@@ -1,0 +1,121 @@
+"""A registered plan: one file in canonical form, with a hash over all of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from parley.analysis.claims.claim import Claim, build_claim
+from parley.analysis.claims.curve import ALPHA, FEWEST_UNITS
+from parley.analysis.preregistration.frozen import first_difference, freeze
+from parley.llm.errors import UserError
+
+FORM = "parley-registration-1"
+UNIT = "seed: people and chance are drawn again; the mean over topics"
+KEYS = ("claim", "exclusions", "form", "frozen", "registered", "seed", "stopping", "unit")
+CASTS = ("circle", "fresh", "drawn")
+"""Rules of casting that draw people again under each seed."""
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A plan. looks: the number of units at each look, the last one is n. level: of the test at each look, for each model.
+
+    missing: a unit is left out if more than this share of its topics has no number. registered: date and time (UTC).
+    """
+
+    claim: Claim
+    looks: tuple[int, ...]
+    level: float
+    missing: float
+    seed: int
+    registered: datetime
+    frozen: Mapping[str, Any]
+    code: str
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The eligible models."""
+        return self.claim.population.models
+
+
+def corrected_level(looks: int, models: int) -> float:
+    """Return the level of each test, so that all looks and models together are wrong in 5% at most (Bonferroni).
+
+    >>> corrected_level(2, 1)
+    0.025
+    """
+    return ALPHA / (looks * models)
+
+
+def register(claim: Claim, looks: tuple[int, ...], missing: float, seed: int, registered: datetime) -> str:
+    """Return the text of a registration. Errors: UserError for a plan that cannot be tested."""
+    if looks[0] < FEWEST_UNITS or list(looks) != sorted(set(looks)):
+        raise UserError(f"--units {','.join(map(str, looks))}: give {FEWEST_UNITS} or more, in increasing order: 10,20")
+    for key in ("personas", "societies"):
+        if len(getattr(claim.population, key)) > 1:
+            raise UserError(f"a registered test has one design: name one of the {key} in [population]")
+    for arm in claim.arms(claim.base_settings()):
+        if arm.people.cast not in CASTS:
+            raise UserError(f"cast={arm.people.cast} seats the same people under every seed: use {', '.join(CASTS)}")
+    plan = {
+        "claim": asdict(claim),
+        "exclusions": {"missing_topics": missing},
+        "form": FORM,
+        "frozen": freeze(claim, claim.population.models),
+        "registered": registered.isoformat(timespec="seconds"),
+        "seed": seed,
+        "stopping": {"level": corrected_level(len(looks), len(claim.population.models)), "looks": list(looks)},
+        "unit": UNIT,
+    }
+    return canonical({**plan, "hash": hash_plan(plan)})
+
+
+def canonical(plan: Mapping[str, Any]) -> str:
+    """Return the one text that a plan has: JSON with sorted keys."""
+    return json.dumps(plan, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def hash_plan(plan: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a plan without its hash."""
+    return hashlib.sha256(canonical({key: plan[key] for key in plan if key != "hash"}).encode()).hexdigest()
+
+
+def read_registration(path: Path) -> Registration:
+    """Read a registration and check that it is as it was registered, and that all it froze is the same now.
+
+    Errors: UserError, one line that names what differs.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        plan = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from error
+    if not isinstance(plan, dict) or plan.get("form") != FORM:
+        raise UserError(f"{path} is no registration: write one with python run.py register CLAIM --units N")
+    if set(plan) != {*KEYS, "hash"}:
+        raise UserError(f"{path} was changed: its keys differ ({', '.join(sorted(set(plan) ^ {*KEYS, 'hash'}))})")
+    if hash_plan(plan) != plan["hash"] or canonical(plan) != text:
+        raise UserError(f"{path} was changed after it was registered: its hash or its form differs")
+    registration = _build(plan, path.name)
+    if where := first_difference(plan["frozen"], freeze(registration.claim, registration.models)):
+        raise UserError(f"{path.name}: {where} is not as registered: restore it, or register a new plan")
+    return registration
+
+
+def _build(plan: Mapping[str, Any], where: str) -> Registration:
+    """Errors: UserError for values that no registration has."""
+    try:
+        looks, level = tuple(map(int, plan["stopping"]["looks"])), float(plan["stopping"]["level"])
+        date, missing = datetime.fromisoformat(plan["registered"]), float(plan["exclusions"]["missing_topics"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{where} was changed: {error} in stopping, registered or exclusions") from error
+    claim = build_claim(plan["claim"], where)
+    if plan["unit"] != UNIT or not looks or level != corrected_level(len(looks), len(claim.population.models)):
+        raise UserError(f"{where} was changed: unit, looks and level do not fit together")
+    return Registration(claim, looks, level, missing, int(plan["seed"]), date, plan["frozen"], str(plan["hash"]))
