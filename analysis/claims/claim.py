@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -132,8 +133,11 @@ def _check(claim: Claim, where: str) -> None:
         if taken := sorted(set(parse_settings(pairs)) & set(RESERVED)):
             raise UserError(f"{key} in {where} sets {taken[0]}: name it in [population], or leave it to the command")
     try:
-        claim.measure  # noqa: B018  an unknown outcome is refused here
         arms = claim.arms(claim.base_settings())
+        for personas, society in product(claim.population.personas, claim.population.societies):
+            claim.arms({**claim.base_settings(), "personas": personas, "society": society})
+        for arm in arms:
+            claim.measure.check(arm)
         for spec in claim.population.models:
             check_spec(spec)
             check_topics(spec, topics_to_know(arms[0]))

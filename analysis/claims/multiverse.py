@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from parley.analysis.claims.design import factorial_design, largest_correlation
 from parley.analysis.claims.differences import pair_rooms
 from parley.analysis.claims.dimensions import Dimension, claim_dimensions, refusal
 from parley.analysis.claims.outcomes import Outcome
+from parley.analysis.formatting import count_phrase
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
+from parley.model.casting import seat_rooms
 from parley.model.sweep.design import SweepCell
 
 ARMS = ("first", "second")
@@ -84,13 +87,29 @@ class Multiverse:
         }
         return pd.DataFrame(columns, index=pd.RangeIndex(1, len(self.design) + 1, name=SPECIFICATION))
 
+    @cached_property
+    def people(self) -> int:
+        """How many different groups of people the first specification of each set of personas seats.
+
+        In a small set the same people sit again in later repetitions.
+        """
+        own = {**self.claim.base_settings(), **self._cast, "seed": SEEDS * self.seed, "repetitions": self.repetitions}
+        groups = set()
+        for personas, society in product(self.claim.population.personas, self.claim.population.societies):
+            seated: dict[int, set[str]] = {}
+            for arm in self.claim.arms({**own, "personas": personas, "society": society}):
+                for room in seat_rooms(arm):
+                    seated.setdefault(room.repetition, set()).update(one.persona.id for one in room.places)
+            groups |= {(personas, society, frozenset(ids)) for ids in seated.values()}
+        return len(groups)
+
     def check_size(self) -> None:
         """Errors: UserError where there are too few specifications for the dimensions."""
         needed = 1 + sum(len(one.levels) - 1 for one in self.dimensions) + SPARE
         full = int(np.prod([len(one.levels) for one in self.dimensions]))
         if self.size < min(needed, full):
             raise UserError(
-                f"{self.size} specifications are too few for {len(self.dimensions)} dimensions: "
+                f"too few --specifications ({self.size}) for {count_phrase(len(self.dimensions), 'setting')} that are varied: "
                 f"give --specifications {needed} or more"
             )
 

@@ -15,6 +15,7 @@ from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError, unknown_name
+from parley.model.scenario import Scenario
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "attitudes": ("attitude",),
@@ -52,6 +53,29 @@ class Outcome:
     def label(self) -> str:
         """Its name with the column."""
         return f"{self.source}.{self.column}"
+
+    @property
+    def about(self) -> str:
+        """Of what it is, in words."""
+        if self.source in ALL_ROUNDS:
+            return "the mean over all rounds of a room"
+        if self.source in COLUMNS:
+            return "the mean answer of the agents of a room after the last round"
+        module = metrics()[self.source]
+        label = module.LABELS[self.column]
+        return f"the {label} of a room after the last round, of the metric {module.TITLE}"
+
+    def check(self, scenario: Scenario) -> None:
+        """Errors: UserError where a run of this scenario cannot have the outcome."""
+        if self.source in ALL_ROUNDS and scenario.environment_spec.name != "game":
+            raise UserError(
+                f"outcome {self.label} is of games, and one arm has environment={scenario.environment_spec.name}"
+            )
+        asked = {name for probe in scenario.surveys.also for name in (probe, probe.rpartition(":")[0])}
+        if self.source == "probes" and self.column not in asked:
+            raise UserError(
+                f"outcome {self.label} is asked in no survey of one arm: add also={self.column} to settings"
+            )
 
     def measure(self, tables: Tables) -> pd.DataFrame:
         """Return a row per debating room with the columns ROOMS.

@@ -8,6 +8,7 @@ from typing import Any
 
 from parley.analysis.claims.audit import Audit
 from parley.analysis.claims.figure import curve_figure
+from parley.analysis.claims.multiverse import SEEDS
 from parley.analysis.claims.verdict import generality, verdict
 from parley.analysis.formatting import (
     Column,
@@ -24,14 +25,22 @@ from parley.analysis.report import Report
 
 NAME = "claim"
 CURVE = (
-    "The effect is the first arm minus the second, on equal seeds. The unit is a group of people. p says how often the median "
-    "over all specifications is as large if the two arms are swapped for a random half of the groups, on all topics and in all "
-    "specifications at once. p is for these topics and models."
+    "A specification is one choice of every setting under “What was varied”. Its effect is the mean of its differences. The unit "
+    "of the test is a group of people, because two debates of the same people are not independent. "
+)
+SWAPPED = (
+    "The test swaps the two arms for a random half of the groups, in all specifications at once, 1,999 times. p is the share of "
+    "these swaps whose median effect is as large as the real one. p is for these topics and models."
+)
+ALIKE = (
+    "p is that of an equivalence test (two one-sided t-tests over the mean effects of groups) of an average effect within the "
+    "bound. p is for these topics and models."
 )
 SETTINGS = (
-    "Each setting is meant to leave the meaning as it is. Its share is that of its main effect in the variance between single "
-    "differences. It is tested against the variance between specifications that no main effect explains, and p is corrected for "
-    "the number of settings (Holm). The interval of a share begins at 0 where p (before that correction) is .05 or more. Two "
+    "Each setting is meant to leave the meaning as it is. A share of 0.25 means that the main effect of the setting is a quarter "
+    "of the variance between single differences (one topic, one group of people, one specification; chance is in it). "
+    "It is tested against the variance between specifications that no main effect explains, and p is corrected for the number of "
+    "settings (Holm). The interval of a share begins at 0 where p (before that correction) is .05 or more. Two "
     "settings that matter only together are not found here: they are in the row `specification` of the next table."
 )
 PARTS_NOTE = (
@@ -40,8 +49,8 @@ PARTS_NOTE = (
     "`specification` is what is common to all differences of a specification and no single setting explains."
 )
 TOPICS = (
-    "Pooled: the effect of each topic in the hierarchical model, drawn toward the average as far as the differences between "
-    "topics look like chance, with its 95% interval."
+    "Mean effect: over all differences of the topic. Pooled (with two topics or more): the effect of each topic in the "
+    "hierarchical model, drawn toward the average as far as the differences between topics look like chance, with its 95% interval."
 )
 LIMITS = (
     "The audit covers the settings, topics, people and models named here, and no others. It does not ask whether agents behave "
@@ -78,8 +87,9 @@ def write_claim(audit: Audit, folder: Path, *notes: str) -> Path:
     report.lines(f"- {line}" for line in generality(claim, audit.differences))
     report.add(*notes)
     report.disclaim_models(*claim.population.models)
+    _add_compared(report, audit)
     _add_missing(report, audit)
-    report.section("The specification curve", CURVE)
+    report.section("The specification curve", CURVE + (ALIKE if claim.expected == "equivalent" else SWAPPED))
     if len(curve.effects):
         report.figure(curve_figure(audit), NAME, "Effect of each specification, and its settings")
     report.section("Settings that mean the same", SETTINGS)
@@ -93,6 +103,31 @@ def write_claim(audit: Audit, folder: Path, *notes: str) -> Path:
 
 def _means_text(means: Mapping[str, float]) -> str:
     return "; ".join(f"{level}: {value:.4f}" for level, value in means.items())
+
+
+def _add_compared(report: Report, audit: Audit) -> None:
+    """Add what was compared: arms, outcome, people, topics, models, and how many differences there are."""
+    multiverse, claim, size = audit.multiverse, audit.multiverse.claim, len(audit.multiverse.design)
+    people, groups = claim.population, len(audit.curve.units)
+    arms = [", ".join(pairs) or "as the scenario" for pairs in (claim.contrast.first, claim.contrast.second)]
+    first = SEEDS * multiverse.seed
+    swapped = claim.expected != "equivalent" and 0 < groups < 10
+    smallest = f"; with {groups} groups p cannot be below {format_number(0.5**groups, 3)}" if swapped else ""
+    report.section("What was compared")
+    lines = (
+        f"Arms: {arms[0]} (first) and {arms[1]} (second), both in the scenario {claim.scenario} "
+        f"with {', '.join(claim.settings) or 'its own settings'}. Both arms of a specification have the same seed.",
+        f"Outcome: {claim.measure.label}, {claim.measure.about}. The effect is the first arm minus the second. "
+        f"Expected: {claim.expected}. Smallest effect of interest: {format_number(claim.smallest)}.",
+        f"Models: {', '.join(people.models)}. Topics: {', '.join(people.topics)}. "
+        f"Sets of personas: {', '.join(people.personas)}. Societies: {', '.join(people.societies)}.",
+        f"Units: {count_phrase(groups, 'different group')} of people ({count_phrase(multiverse.repetitions, 'repetition')} in "
+        f"each set of personas; in a small set the same people sit again){smallest}.",
+        f"Differences: {len(audit.differences):,}, one for each specification ({size}), topic ({len(people.topics)}) and "
+        f"repetition ({multiverse.repetitions}). Missing: {int(audit.differences['difference'].isna().sum()):,}. "
+        f"Each specification has one set of personas and one seed, {first} to {first + size - 1}.",
+    )
+    report.lines(f"- {escape_markdown(line)}" for line in lines)
 
 
 def _add_missing(report: Report, audit: Audit) -> None:
@@ -110,19 +145,21 @@ def _add_variance(report: Report, audit: Audit) -> None:
     report.section("Topics", TOPICS)
     report.table(audit.topics, TOPIC_COLUMNS)
     middle, low, high = map(format_number, audit.average)
+    topics = "for topics like these" if "topic" in set(audit.parts["source"]) else "for this topic"
     report.add(
-        f"The average effect in the hierarchical model, for topics and people like these, is {middle} ({low} to {high})."
+        f"The average effect in the hierarchical model, {topics} and with these people and specifications, is {middle} ({low} to "
+        f"{high})."
     )
 
 
 def _add_design(report: Report, audit: Audit) -> None:
     """Add what was varied, what was left out, and how the specifications were chosen."""
     multiverse = audit.multiverse
-    counts = count_phrase(len(multiverse.design), "specification"), count_phrase(multiverse.repetitions, "group")
+    size = count_phrase(len(multiverse.design), "specification")
     report.section(
         "What was varied",
-        f"{counts[0]} with both arms, and {counts[1]} of people for each topic. Every specification has a seed of its own: "
-        "chance is in the row `residual`. Each level comes equally often (within one). The largest correlation between two "
+        f"{size} with both arms. Every specification has a seed of its own: chance is in the row `residual`. Each "
+        "level comes equally often (within one). The largest correlation between two "
         f"settings is {format_number(multiverse.confounding, 3)}.",
     )
     report.table(
@@ -131,10 +168,3 @@ def _add_design(report: Report, audit: Audit) -> None:
     if multiverse.left_out:
         report.add("Left out:")
         report.lines(f"- {escape_markdown(name)}: {escape_markdown(why)}" for name, why in multiverse.left_out.items())
-    claim = multiverse.claim
-    arms = [", ".join(pairs) or "as the scenario" for pairs in (claim.contrast.first, claim.contrast.second)]
-    report.plain(
-        f"Scenario {claim.scenario} ({', '.join(claim.settings) or 'no settings'}); first arm: {arms[0]}; second arm: {arms[1]}; "
-        f"outcome: {claim.measure.label}; expected: {claim.expected}; smallest effect of interest: "
-        f"{format_number(claim.smallest)}."
-    )

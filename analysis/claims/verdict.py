@@ -34,12 +34,18 @@ def unknown_reason(claim: Claim, curve: Curve) -> str:
     """Return why nothing can be said of a claim; empty if something can."""
     measured = int(curve.effects["debates"].sum()) if len(curve.effects) else 0
     if len(curve.units) < FEWEST_UNITS:
-        return f"{count_phrase(len(curve.units), 'group')} of people, and {FEWEST_UNITS} are needed: give more --repetitions"
+        return few_people(len(curve.units))
     if curve.missing > MOST_MISSING * (measured + curve.missing):
         return f"{curve.missing} of {measured + curve.missing} differences are missing"
     if np.ptp(curve.effects["effect"]) == 0 and curve.median == 0:
         return "both arms are equal in every specification"
     return ""
+
+
+def few_people(groups: int) -> str:
+    """Return that there are too few groups of people, and what to do."""
+    more = "give more --repetitions, or name more or larger sets of personas if the same people sit again"
+    return f"{count_phrase(groups, 'different group')} of people, and {FEWEST_UNITS} are needed: {more}"
 
 
 def whether(claim: Claim, curve: Curve) -> str:
@@ -51,7 +57,8 @@ def whether(claim: Claim, curve: Curve) -> str:
         return _whether_equivalent(claim, curve, count, size)
     numbers = f"{_median(curve)} {SIGNS[claim.expected]} in {count} of {size} specifications"
     sizeable = int(_at_least(claim, curve.effects["effect"].to_numpy(dtype=float)).sum())
-    enough = f"in {sizeable} it is at least {format_number(claim.smallest)}, the smallest of interest"
+    bound, side = (-claim.smallest, "less") if claim.expected == "less" else (claim.smallest, "more")
+    enough = f"in {sizeable} it is {format_number(bound)} or {side}, the smallest effect of interest"
     if curve.p < ALPHA:
         return f"The claim holds here: {numbers} (p {format_p(curve.p)}, swapped arms); {enough}."
     if curve.p_other < ALPHA:
@@ -85,17 +92,17 @@ def depends(table: pd.DataFrame, together: Share) -> str:
     """Return on which settings a claim depends, and the share of all of them."""
     settings = count_phrase(len(table), "setting")
     if together.reason and together.reason != "all differences are equal":
-        return f"On which of the {settings} that mean the same it depends is unknown: {together.reason}."
+        return f"On which of the {settings} that mean the same the effect depends is unknown: {together.reason}."
     span = f"{_percent(together.low)} to {_percent(together.high)}"
     share = f"{_percent(together.share)} ({span}) of the variance between single differences"
     found = table[table["p_holm"] < ALPHA]
     if len(found):
         named = join_phrases([f"{row['setting']} ({_means(row['means'])})" for row in found.to_dict("records")])
-        return f"Its size depends on {named}; all {settings} that mean the same account for {share}."
+        return f"The effect depends on {named}; all {settings} that mean the same account for {share}."
     if together.reason:
-        return f"It does not depend on the {settings} that mean the same: all differences are equal."
+        return f"The effect does not depend on the {settings} that mean the same: all differences are equal."
     if together.p < ALPHA:
-        return f"Its size depends on the {settings} that mean the same, which account for {share}; on which of them is unknown."
+        return f"The effect depends on the {settings} that mean the same, which account for {share}; on which of them is unknown."
     return f"No dependence on the {settings} that mean the same was found: they account for {share}."
 
 

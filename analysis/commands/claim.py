@@ -66,6 +66,7 @@ def claim(words: Sequence[str]) -> int:
         return 0
     folder = results_folder(options, "claim")
     print_paths(folder=folder)
+    _warn_of_few(multiverse)
     with lock_folder(folder):
         check_sweep_manifest(folder, cells)
         measure = RoomMeasure(asked.measure)
@@ -80,8 +81,17 @@ def claim(words: Sequence[str]) -> int:
 
 def _with_models(asked: Claim, options: argparse.Namespace) -> Claim:
     """Return the claim with the models of --llm, if there are some."""
-    models = tuple(models_from_args(options)) or asked.population.models
+    models = tuple(dict.fromkeys(models_from_args(options))) or asked.population.models
     return replace(asked, population=replace(asked.population, models=models))
+
+
+def _warn_of_few(multiverse: Multiverse) -> None:
+    """Print before anything is asked that the people are too few for a verdict."""
+    from parley.analysis.claims.curve import FEWEST_UNITS
+    from parley.analysis.claims.verdict import few_people
+
+    if multiverse.people < FEWEST_UNITS:
+        print(f"Whether the claim holds will be unknown: {few_people(multiverse.people)}.", flush=True)
 
 
 def _print_plan(multiverse: Multiverse, options: argparse.Namespace) -> None:
@@ -96,6 +106,7 @@ def _print_plan(multiverse: Multiverse, options: argparse.Namespace) -> None:
         print(f"left out: {name}: {why}")
     total = sum(plan.calls for plan in plans)
     print(f"{len(multiverse.design)} specifications, {len(scenarios)} runs, {total:,} calls")
+    _warn_of_few(multiverse)
     prices = [prices_from_args(options, scenario) for scenario in scenarios]
     print("\n".join(estimate_cost([(plan, 1) for plan in plans], prices)))
     print(estimate_time(scenarios, total))

@@ -71,6 +71,9 @@ FAULTS = {
     ('"racism", "gun_violence"', '"racism", "racism"'): "topics",
     ("[contrast]", "[contrasts]"): "[contrast]",
     ('"rounds=1"', '"round=1"'): "rounds",
+    ('"enhanced", "simple"', '"enhanced", "nobody"'): "nobody",
+    ("polarisation.variance", "probes.trust"): "also=trust",
+    ("polarisation.variance", "moves.value"): "of games",
 }
 
 
@@ -202,6 +205,7 @@ def test_what_is_said_of_a_claim() -> None:
     for name in ("nothing", "few", "one"):
         assert said[name].startswith("Whether the claim holds is unknown: "), said[name]
     assert "6 are needed" in said["few"]
+    assert "it is 0.50 or more" in said["holds"]
 
 
 def test_what_is_said_without_variation_and_without_replies() -> None:
@@ -239,6 +243,38 @@ def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str
     again = capsys.readouterr().out
     assert "0 calls asked" in again
     assert (tmp_path / "out" / "claim.md").read_text(encoding="utf-8") == page
+
+
+ACQUIESCENT = """
+claim = "Agents who talked for one round rate the topic higher than agents who did not."
+scenario = "two_way"
+settings = ["memory=whole", "survey=ends", "temperature=1", "listing=given", "reminder=false"]
+outcome = "attitudes.attitude"
+expected = "greater"
+smallest = 0.5
+[contrast]
+first = ["rounds=1"]
+second = ["rounds=0"]
+[population]
+personas = ["enhanced"]
+topics = ["racism"]
+models = ["oracle,flips=acquiescence:1"]
+"""
+
+
+@pytest.mark.thorough
+def test_a_speaker_who_agrees_with_any_statement_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its ratings turn with the scale after lines heard, so the effect depends on the scale, and on no other setting."""
+    path, out = tmp_path / "claim.toml", tmp_path / "out"
+    path.write_text(ACQUIESCENT, encoding="utf-8")
+    command = ["claim", str(path), "--specifications", "16", "--repetitions", "3", "--workers", "1", "--out", str(out)]
+    assert run.main(command) == 0
+    said = capsys.readouterr().out
+    assert "The effect depends on scale (" in said
+    assert "Whether the claim holds will be unknown: 3 different groups of people" in said
+    settings = pd.read_csv(out / "settings.csv").set_index("setting")
+    assert settings.loc["scale", "low"] > 0.5
+    assert (settings.drop(index="scale")["p_holm"] >= 0.05).all()
 
 
 def test_the_printed_claim_is_one(tmp_path: Path) -> None:
