@@ -50,7 +50,7 @@ PARTS_NOTE = (
 )
 TOPICS = (
     "Mean effect: over all differences of the topic. Pooled (with two topics or more): the effect of each topic in the "
-    "hierarchical model, drawn toward the average as far as the differences between topics look like chance, with its 95% interval."
+    "hierarchical model, drawn toward the average as far as the differences between topics look like chance, with 95% interval."
 )
 LIMITS = (
     "The audit covers the settings, topics, people and models named here, and no others. It does not ask whether agents behave "
