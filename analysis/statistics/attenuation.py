@@ -91,7 +91,7 @@ def _means(asks: Floats) -> tuple[Floats, Floats]:
     repeated = counts > 1
     if not repeated.any():
         return means, np.zeros(len(means))
-    common = within.sum() / (counts[repeated] - 1).sum()
+    common = float(within.sum()) / float(np.sum(counts[repeated] - 1))
     own = np.where(repeated, within / np.maximum(counts - 1, 1), common)
     return means, own / np.maximum(counts, 1)
 
