@@ -231,6 +231,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Analyse runs": {
         "report": ("analysis.commands.report", "write an HTML page about one or several runs"),
+        "opinion-groups": (
+            "analysis.commands.opinion_groups",
+            "find groups of people who vote alike, and check whether a slate of statements represents them",
+        ),
         "sheet": ("analysis.commands.sheet", "fill in PIMMUR, TRAILS, ODD and RAT-RS from the folder of a run"),
         "bundle": ("analysis.commands.bundle", "write runs as one sealed file with prompts and raw replies"),
         "verify": ("analysis.commands.bundle", "check a bundle, a card.json or the tables of a run"),

@@ -97,7 +97,7 @@ DEBATING = [
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
-    "import-log", "export-eval", "raters",
+    "import-log", "export-eval", "raters", "opinion-groups",
     "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance", "sheet", "bundle", "verify",
     "completion", "new", "check",
     "organisms",

@@ -1,0 +1,55 @@
+"""The command `run.py opinion-groups`: groups of opinion in a table of votes, and the audit of slates of statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.analysis.commands.runs import print_paths, results_folder
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.cli import Parser, add_option, positive
+
+EXAMPLES = """opinion-groups planted
+opinion-groups votes.csv --slate "More trains,Cheaper rents" """
+DRAWS = 99
+
+
+def opinion_groups_parser() -> Parser:
+    """Return the options of `run.py opinion-groups`."""
+    parser = Parser(
+        "opinion-groups",
+        "Find groups of people who vote alike on statements, what each group wants and what unites them, and check whether a "
+        "slate of statements represents them (docs/opinion_groups.md). No model is called.",
+        EXAMPLES.strip(),
+        cli.seed(),
+        cli.out("runs/opinion-groups-<time>"),
+    )
+    about = "a CSV: person, statement, vote (agree, disagree, pass); or planted, an invented society of three groups"
+    add_option(parser, "FILE", about)
+    add_option(parser, "--slate A[,B]", "the statements of a slate to audit", default="")
+    add_option(parser, "--size N", "number of statements of a slate, if --slate is left out", positive, 3)
+    add_option(parser, "--draws N", "number of worlds without groups, of each kind, to compare with", positive, DRAWS)
+    return parser
+
+
+def opinion_groups(words: Sequence[str]) -> int:
+    """Run `run.py opinion-groups FILE`."""
+    options = opinion_groups_parser().parse_args(words)
+    import numpy as np
+
+    from parley.analysis.commands.runs import split_names
+    from parley.analysis.opinion_groups.planted import PLANTED, planted_votes
+    from parley.analysis.opinion_groups.report import NAME, write_groups
+    from parley.analysis.opinion_groups.votes import read_votes
+
+    planted = options.file == PLANTED
+    votes = planted_votes(np.random.default_rng(options.seed), 3)[0] if planted else read_votes(Path(options.file))
+    slate = split_names(options.slate)
+    if unknown := [name for name in slate if name not in votes]:
+        raise UserError(f"--slate: there are no votes on {unknown[0]!r}; name statements of the file")
+    folder = results_folder(options, "opinion-groups")
+    page = write_groups(votes, slate, options.size, options.seed, options.draws, folder)
+    figure = folder / f"{NAME}.png"
+    print_paths(report=page, **({"figure": figure} if figure.exists() else {}))
+    return 0

@@ -1,0 +1,156 @@
+"""Finds groups of opinion as Polis does, beside two worlds without groups.
+
+Polis (Small et al. 2021): missing votes become the statement's mean, people are projected on two principal components, positions
+are stretched for people with few votes, and k-means takes the number of groups (2 to 5) with the best mean silhouette. k-means
+always finds groups. The same silhouette is therefore computed where there are none: for votes that are dealt anew within each
+statement, and for a spectrum without gaps: two normal attitudes that are cut into votes, with the shares of votes of each
+statement and, about, the correlations between statements (tetrachoric).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.cluster.vq import ClusterError, kmeans2
+from scipy.spatial.distance import cdist
+
+from parley.analysis.opinion_groups.votes import people_to_group
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+FEWEST_PEOPLE, FEWEST_STATEMENTS = 20, 5
+MOST_GROUPS, STARTS, STEPS = 5, 4, 12
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """People with their positions and groups (from 1), the silhouette, and its p in worlds without groups.
+
+    people: columns x, y, group. p_dealt, p_spectrum: share of worlds with a silhouette at least as large. reason: why nothing is
+    claimed of groups; empty if there are groups.
+    """
+
+    people: pd.DataFrame
+    silhouette: float
+    p_dealt: float
+    p_spectrum: float
+    reason: str
+
+
+def find_groups(votes: pd.DataFrame, rng: np.random.Generator, draws: int = 99) -> Grouping:
+    """Return the groups of opinion in votes (people × statements, NaN for no vote). The unit is the person."""
+    kept = people_to_group(votes)
+    if kept.shape[0] < FEWEST_PEOPLE or kept.shape[1] < FEWEST_STATEMENTS:
+        return _unknown(
+            f"needs {FEWEST_PEOPLE} people with enough votes and {FEWEST_STATEMENTS} statements, has "
+            f"{kept.shape[0]} and {kept.shape[1]}"
+        )
+    table = kept.to_numpy()
+    positions = project_people(table)
+    if len(np.unique(positions.round(9), axis=0)) <= MOST_GROUPS:
+        return _unknown(f"people have fewer than {MOST_GROUPS + 1} different positions")
+    labels, score = best_split(positions, rng)
+    dealt = [best_split(project_people(_deal(table, rng)), rng)[1] for _ in range(draws)]
+    loadings = _attitudes(table)
+    spectrum = [best_split(project_people(_cut(table, loadings, rng)), rng)[1] for _ in range(draws)]
+    p_dealt, p_spectrum = ((1 + sum(value >= score for value in null)) / (1 + draws) for null in (dealt, spectrum))
+    people = pd.DataFrame(positions, kept.index, ["x", "y"]).assign(group=_by_size(labels))
+    return Grouping(people, score, p_dealt, p_spectrum, _why_none(p_dealt, p_spectrum))
+
+
+def _why_none(p_dealt: float, p_spectrum: float) -> str:
+    if p_dealt > LEVEL:
+        return "votes on different statements hang together no more than by chance"
+    return "people are as on a spectrum without gaps" if p_spectrum > LEVEL else ""
+
+
+def _unknown(reason: str) -> Grouping:
+    return Grouping(pd.DataFrame({"x": [], "y": [], "group": []}), np.nan, np.nan, np.nan, reason)
+
+
+def project_people(table: Floats) -> Floats:
+    """Return positions of people (people × 2): principal components, stretched by the root of statements per vote."""
+    seen = ~np.isnan(table)
+    means = np.nanmean(table, axis=0)
+    centred = np.where(seen, table, means) - means
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    stretch = np.sqrt(table.shape[1] / np.maximum(1, seen.sum(axis=1)))
+    return np.asarray(left[:, :2] * sizes[:2] * stretch[:, None])
+
+
+def best_split(points: Floats, rng: np.random.Generator) -> tuple[Labels, float]:
+    """Return the groups (from 0) of the k-means solution with the best silhouette, 2 to 5 groups, and that silhouette."""
+    distances = cdist(points, points)
+    splits = [(mean_silhouette(distances, labels), labels) for labels in _splits(points, rng)]
+    score, labels = max(splits, key=lambda split: split[0], default=(np.nan, np.zeros(len(points), int)))
+    return labels, float(score)
+
+
+def _splits(points: Floats, rng: np.random.Generator) -> Iterator[Labels]:
+    """Yield the best of several k-means solutions for each number of groups; a start that loses a group does not count."""
+    for number in range(2, MOST_GROUPS + 1):
+        tries = []
+        for _ in range(STARTS):
+            try:
+                centres, labels = kmeans2(points, number, minit="++", missing="raise", iter=STEPS, rng=rng)
+            except ClusterError:
+                continue
+            tries.append((float(((points - centres[labels]) ** 2).sum()), labels))
+        if tries:
+            yield min(tries, key=lambda found: found[0])[1]
+
+
+def mean_silhouette(distances: Floats, labels: Labels) -> float:
+    """Return the mean silhouette (Rousseeuw 1987); it is 0 for a person who is alone in a group."""
+    member = np.eye(int(np.max(labels)) + 1)[labels]
+    sizes, rows = member.sum(axis=0), np.arange(len(labels))
+    sums = distances @ member
+    own = sums[rows, labels] / np.maximum(1, sizes[labels] - 1)
+    means = sums / np.maximum(1, sizes)
+    means[rows, labels] = np.inf
+    nearest = means.min(axis=1)
+    wider = np.maximum(own, nearest)
+    values = np.divide(nearest - own, wider, out=np.zeros_like(own), where=(wider > 0) & (sizes[labels] > 1))
+    return float(values.mean())
+
+
+def _deal(table: Floats, rng: np.random.Generator) -> Floats:
+    """Return the table with the votes of each statement dealt anew to the people who voted on it."""
+    dealt = table.copy()
+    for column in dealt.T:
+        seen = ~np.isnan(column)
+        column[seen] = rng.permutation(column[seen])
+    return dealt
+
+
+def _attitudes(table: Floats) -> Floats:
+    """Return the loadings (statements × 2) of votes on two normal attitudes: factors of Pearson's tetrachoric correlations."""
+    yes, no = ((table == 1).astype(float), (table <= 0).astype(float))
+    alike, apart = (yes.T @ yes + 0.5) * (no.T @ no + 0.5), (yes.T @ no + 0.5) * (no.T @ yes + 0.5)
+    correlations = np.cos(np.pi / (1 + np.sqrt(alike / apart)))
+    np.fill_diagonal(correlations, 1)
+    values, vectors = np.linalg.eigh(correlations)
+    loadings = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
+    return np.asarray(loadings / np.maximum(1, np.linalg.norm(loadings, axis=1, keepdims=True)))
+
+
+def _cut(table: Floats, loadings: Floats, rng: np.random.Generator) -> Floats:
+    """Return votes of people with normal attitudes: each statement keeps its shares of votes, each person what is missing."""
+    own = np.sqrt(np.maximum(0, 1 - (loadings**2).sum(axis=1)))
+    attitudes = rng.normal(size=(len(table), 2)) @ loadings.T + rng.normal(size=table.shape) * own
+    votes = table.copy()
+    for column, attitude in zip(votes.T, attitudes.T, strict=True):
+        seen = ~np.isnan(column)
+        column[seen] = np.sort(column[seen])[np.argsort(np.argsort(attitude[seen]))]
+    return votes
+
+
+def _by_size(labels: Labels) -> Labels:
+    """Return groups numbered from 1, the largest first."""
+    order = np.argsort(-np.bincount(labels), kind="stable")
+    return np.asarray(np.argsort(order)[labels] + 1)

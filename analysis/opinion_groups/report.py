@@ -1,0 +1,121 @@
+"""The report of `run.py opinion-groups`: groups, what each wants, common ground, and the audit of slates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.figures import PaperFigure, add_legend, new_figure, styles_by_party
+from parley.analysis.formatting import Column, count_phrase, escape_markdown, format_number, format_p, number
+from parley.analysis.opinion_groups.clusters import Grouping, find_groups
+from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
+from parley.analysis.opinion_groups.slates import audit_slate, greedy_slate
+from parley.analysis.report import Report, disk_errors
+
+NAME = "opinion_groups"
+READING = (
+    "The unit is the person. Groups are found as Polis finds them. k-means always finds groups, so they count only if their "
+    "silhouette is larger than in 95% of two worlds without groups: votes dealt anew within each statement, and a spectrum of "
+    "opinions without gaps."
+)
+WANTS = (
+    "Statements that a group accepts (or rejects) clearly and clearly more than others do, by the rule of Polis. Groups were "
+    "formed from the same votes, so this is a choice of statements, not a test."
+)
+GROUND = "Group-aware consensus is the product of the shares of agreement of all groups: it is high only if each group agrees."
+SLATES = (
+    "JR: as many people as deserve a statement (people divided by statements) never agree with a common statement and with none "
+    "of the slate. EJR: the same for larger groups and more statements. A vote that is not there is no agreement."
+)
+WANTED: Mapping[str, Column] = {
+    "group": "group", "statement": "statement", "direction": "direction", "share": number("share"), "votes": "votes",
+}  # fmt: skip
+
+
+def write_groups(votes: pd.DataFrame, given: Sequence[str], size: int, seed: int, draws: int, folder: Path) -> Path:
+    """Write the report on votes (people × statements) with its tables and its figure; return the path of the page.
+
+    given: statements of a slate to audit (may be empty). size: statements of the slates that are audited beside it.
+    draws: worlds of each kind.
+    """
+    found = find_groups(votes, np.random.default_rng(seed), draws)
+    groups = None if found.reason else found.people["group"]
+    rows = group_votes(votes, groups if groups is not None else pd.Series(1, votes.index))
+    ground, wanted = common_ground(rows), representative_votes(rows)
+    slates = pd.DataFrame(_audits(votes, ground, given, len(given) or min(size, votes.shape[1]), groups))
+    report = Report(folder, NAME, "Groups of opinion")
+    with disk_errors(folder, "the file with the votes is not changed"):
+        report.add(READING)
+        report.missing(int(votes.isna().sum().sum()), votes.size, "votes are not there", "not asked, or empty")
+        report.section("In short", "\n".join(f"- {line}" for line in sentences(found, len(votes), slates)))
+        if groups is not None:
+            report.figure(draw_map(found.people, seed), NAME, "Map of people by their votes")
+            report.section("What each group wants", WANTS)
+            report.table(wanted, WANTED)
+            report.section("Common ground", GROUND)
+            top = ground.head(5).rename("value").reset_index()
+            report.table(top, {"statement": "statement", "group-aware consensus": number("value")})
+        report.section("Slates", SLATES)
+        shares: dict[str, Column] = {name: number(name) for name in slates if str(name).startswith("group ")}
+        report.table(
+            slates,
+            {"slate": "slate", "statements": "statements", "JR": "jr", "EJR": "ejr", "covered": number("covered")}
+            | shares,
+        )
+        report.data(people=found.people.reset_index(), group_votes=rows, slates=slates)
+        return report.write()
+
+
+def _audits(
+    votes: pd.DataFrame, ground: pd.Series, given: Sequence[str], size: int, groups: pd.Series | None
+) -> Iterator[dict[str, object]]:
+    """Yield the audit of the slate that was given, and of three others of the same size."""
+    if given:
+        yield {"slate": "given", **audit_slate(votes, given, groups)}
+    most = (votes == 1).sum().sort_values(ascending=False, kind="stable").index[:size]
+    yield {"slate": "most agreement", **audit_slate(votes, list(most), groups)}
+    if groups is not None:
+        yield {"slate": "group-aware consensus", **audit_slate(votes, list(ground.index[:size]), groups)}
+    greedy = votes.columns[greedy_slate((votes == 1).to_numpy(), size)]
+    yield {"slate": "greedy", **audit_slate(votes, list(greedy), groups)}
+
+
+def sentences(found: Grouping, people: int, slates: pd.DataFrame) -> Iterator[str]:
+    """Yield what is known of groups and of each slate."""
+    if np.isnan(found.silhouette):
+        yield f"Whether there are groups of opinion is unknown: {found.reason}."
+    else:
+        shown = (
+            f"silhouette {format_number(found.silhouette)}, {format_p(found.p_dealt)} with dealt votes, "
+            f"{format_p(found.p_spectrum)} on a spectrum"
+        )
+        sizes = found.people["group"].value_counts().sort_index()
+        yield (
+            f"No groups of opinion are found: {found.reason} ({shown})."
+            if found.reason
+            else f"{len(sizes)} groups of opinion, of {', '.join(map(str, sizes))} people ({shown})."
+        )
+        if left := people - len(found.people):
+            yield f"{count_phrase(left, 'person')} with too few votes left out of the groups."
+    for row in slates.to_dict("records"):
+        listed = escape_markdown(str(row["statements"]))
+        said = f"JR {row['jr']}, EJR {row['ejr']}; {100 * row['covered']:.0f}% agree with at least one statement of it"
+        yield f"Slate *{row['slate']}* ({listed}): {said}."
+
+
+def draw_map(people: pd.DataFrame, seed: int) -> PaperFigure:
+    """Return the map of people: a colour and a marker per group."""
+    looks = styles_by_party([f"group {group}" for group in sorted(people["group"].unique())])
+    note = f"A point is a person. Axes are the first two principal components of the votes; seed {seed}"
+    with new_figure(5, 3.6, note, title="People who vote alike are close") as figure:
+        axis = figure.subplots()
+        for group, rows in people.groupby("group"):
+            look = looks[f"group {group}"]
+            label = f"group {group} ({len(rows)})"
+            axis.plot(rows["x"], rows["y"], look["markers"][0], color=look["color"], label=label, markersize=4)
+        axis.set(xlabel="first component", ylabel="second component")
+        add_legend(figure, [axis])
+    return figure

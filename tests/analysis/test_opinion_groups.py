@@ -1,0 +1,150 @@
+"""Groups of opinion and slates: planted groups are found, none where none are, Polis' numbers, and justified representation."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from parley.__main__ import main
+from parley.analysis.opinion_groups.clusters import find_groups, mean_silhouette, project_people
+from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
+from parley.analysis.opinion_groups.planted import planted_votes, rand_index, spectrum_votes
+from parley.analysis.opinion_groups.slates import (
+    greedy_slate,
+    is_extended,
+    is_extended_plus,
+    is_justified,
+    tries_all_sets,
+)
+from parley.analysis.opinion_groups.votes import read_votes
+from parley.llm.errors import UserError
+
+
+def test_planted_groups_are_found() -> None:
+    """Three groups with a fifth of noise and 30% of votes missing are recovered: adjusted Rand index of at least .95."""
+    votes, truth = planted_votes(np.random.default_rng(1), 3)
+    found = find_groups(votes, np.random.default_rng(2), draws=19)
+    assert not found.reason
+    assert rand_index(truth, found.people["group"].tolist()) >= 0.95
+
+
+def test_nothing_is_claimed_where_there_are_no_groups() -> None:
+    """Independent votes and a spectrum without gaps have no groups; below 20 people or 5 statements nothing is known."""
+    alone = find_groups(planted_votes(np.random.default_rng(3), 1)[0], np.random.default_rng(4), draws=19)
+    assert "by chance" in alone.reason
+    line = find_groups(spectrum_votes(np.random.default_rng(5)), np.random.default_rng(6), draws=19)
+    assert "spectrum" in line.reason
+    for people, statements in ((2, 20), (19, 20), (100, 4)):
+        few = planted_votes(np.random.default_rng(7), 2, people, statements, missing=0.0)[0]
+        assert "needs 20 people" in find_groups(few, np.random.default_rng(8)).reason
+    same = pd.DataFrame(np.ones((30, 8)))
+    assert "different positions" in find_groups(same, np.random.default_rng(9)).reason
+
+
+def test_silhouette_and_rand_index_by_hand() -> None:
+    """Points 0, 1 and 10: s = 1 - 1/10, 1 - 1/9, and 0 for the person alone. Labels that are renamed are the same groups."""
+    points = np.array([0.0, 1.0, 10.0])
+    value = mean_silhouette(np.abs(points[:, None] - points), np.array([0, 0, 1]))
+    assert value == pytest.approx((0.9 + 8 / 9) / 3)
+    assert rand_index([0, 0, 1, 1], [1, 1, 0, 0]) == 1.0
+    assert rand_index([0, 0, 1, 1], [0, 1, 0, 1]) == pytest.approx(-0.5)
+
+
+def test_shares_of_groups_by_hand() -> None:
+    """Group 1 agrees 3 of 3, group 2 agrees 0 of 2: p = 4/5 and 1/4, r = 3.2, consensus .2; both z are Polis' formulas."""
+    votes = pd.DataFrame({"a": [1.0, 1, 1, -1, -1, np.nan]})
+    rows = group_votes(votes, pd.Series([1, 1, 1, 2, 2, 2]))
+    assert rows["votes"].tolist() == [3, 2]
+    assert rows["p_agree"].tolist() == pytest.approx([0.8, 0.25])
+    assert rows["r_agree"][0] == pytest.approx(3.2)
+    assert rows["z_agree"][0] == pytest.approx(2.0)
+    assert rows["z_gap_agree"][0] == pytest.approx((1 - 1 / 3) / np.sqrt(5 / 7 * 2 / 7 * (1 / 4 + 1 / 3)))
+    assert common_ground(rows)["a"] == pytest.approx(0.2)
+    assert representative_votes(rows)[["group", "direction"]].to_numpy().tolist() == [[1, "agree"], [2, "disagree"]]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_are_those_of_red_dwarf() -> None:
+    """Positions (but for sign), groups, shares, tests and consensus equal the package's, where it is installed."""
+    polis = pytest.importorskip("reddwarf.implementations.polis")
+    votes, _ = planted_votes(np.random.default_rng(1), 3)
+    votes.index, votes.columns = pd.RangeIndex(len(votes)), pd.RangeIndex(votes.shape[1])
+    cast = votes.stack().dropna().astype(int)
+    listed = [
+        {"participant_id": person, "statement_id": statement, "vote": vote, "modified": 0}
+        for (person, statement), vote in cast.items()
+    ]
+    theirs = polis.run_pipeline(votes=listed, random_state=1)
+    mine = find_groups(votes, np.random.default_rng(2), draws=1)
+    people = theirs.participants_df.loc[mine.people.index]
+    np.testing.assert_allclose(np.abs(project_people(votes.to_numpy())), np.abs(theirs.participants_df[["x", "y"]]))
+    assert rand_index(people["cluster_id"].astype(int).tolist(), mine.people["group"].tolist()) == 1.0
+    rows = group_votes(votes, people["cluster_id"].astype(int))
+    stats = theirs.group_comment_stats
+    for own, name in {"p_agree": "pa", "r_disagree": "rd", "z_agree": "pat", "z_gap_disagree": "rdt"}.items():
+        np.testing.assert_allclose(rows[own], stats[name], err_msg=own)
+    ground = common_ground(rows).sort_index()
+    np.testing.assert_allclose(ground, [theirs.group_aware_consensus["agree"][name] for name in ground.index])
+
+
+def test_justified_representation_against_brute_force() -> None:
+    """JR by its definition on all groups of people; EJR by all sets of people; EJR+ never holds where EJR does not."""
+    rng, seen = np.random.default_rng(10), set()
+    for _ in range(80):
+        table = rng.random((6, 6)) < 0.5
+        slate = sorted(rng.choice(6, 3, replace=False).tolist())
+        assert is_justified(table, slate) == _represents(table, slate, 1)
+        exact = all(_represents(table, slate, level) for level in (1, 2, 3))
+        assert is_extended(table, slate) == tries_all_sets(table, slate) == exact
+        assert exact or not is_extended_plus(table, slate)
+        assert is_justified(table, greedy_slate(table, 3))
+        seen.add((is_justified(table, slate), exact))
+    assert seen == {(True, True), (False, False)}
+    shared = np.array([[True, True, False]] * 4)
+    assert is_justified(shared, [0, 2])  # each of four has one of two statements
+    assert is_extended(shared, [0, 2]) is False  # and all four share two
+
+
+def _represents(table: np.ndarray, slate: list[int], level: int) -> bool:
+    """Return whether no level·n/k people share that many statements, each with fewer than that on the slate (sets of people)."""
+    people, size = len(table), len(slate)
+    return not any(
+        table[list(group)].all(axis=0).sum() >= level and (table[np.ix_(group, slate)].sum(axis=1) < level).all()
+        for number in range(1, people + 1)
+        if number * size >= level * people
+        for group in combinations(range(people), number)
+    )
+
+
+def test_the_command_writes_a_report(tmp_path: Path) -> None:
+    """Planted groups: three groups, a map, a slate that was given; a file of two people says what is unknown."""
+    assert (
+        main(["opinion-groups", "planted", "--slate", "s000,s001", "--draws", "19", "--out", str(tmp_path / "a")]) == 0
+    )
+    page = (tmp_path / "a/opinion_groups.md").read_text(encoding="utf-8")
+    assert "3 groups of opinion" in page
+    assert "Slate *given* (s000, s001)" in page
+    assert (tmp_path / "a/opinion_groups.png").exists()
+    few = tmp_path / "few.csv"
+    few.write_text("person,statement,vote\na,x,agree\nb,x,pass\na,y,disagree\n", encoding="utf-8")
+    assert main(["opinion-groups", str(few), "--out", str(tmp_path / "b")]) == 0
+    page = (tmp_path / "b/opinion_groups.md").read_text(encoding="utf-8")
+    assert "is unknown: needs 20 people" in page
+    assert "What each group wants" not in page
+
+
+def test_files_that_are_wrong_are_refused_in_a_line(tmp_path: Path) -> None:
+    """A missing column, another word, a second vote: each error names the place."""
+    path = tmp_path / "votes.csv"
+    for text, said in {
+        "person,vote\na,agree": "lacks the column statement",
+        "person,statement,vote\na,x,yes": "line 2: the vote must be",
+        "person,statement,vote\na,x,agree\na,x,pass": "line 3: 'a' votes twice",
+    }.items():
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(UserError, match=said):
+            read_votes(path)
