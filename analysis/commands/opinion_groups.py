@@ -12,7 +12,7 @@ from parley.model.cli import Parser, add_option, positive
 
 EXAMPLES = """opinion-groups planted
 opinion-groups votes.csv --slate "More trains,Cheaper rents" """
-DRAWS = 99
+FEWEST_DRAWS, DRAWS = 19, 99
 
 
 def opinion_groups_parser() -> Parser:
@@ -43,6 +43,8 @@ def opinion_groups(words: Sequence[str]) -> int:
     from parley.analysis.opinion_groups.report import NAME, write_groups
     from parley.analysis.opinion_groups.votes import read_votes
 
+    if options.draws < FEWEST_DRAWS:
+        raise UserError(f"--draws must be at least {FEWEST_DRAWS}: with fewer worlds no p can be .05")
     planted = options.file == PLANTED
     votes = planted_votes(np.random.default_rng(options.seed), 3)[0] if planted else read_votes(Path(options.file))
     slate = split_names(options.slate)

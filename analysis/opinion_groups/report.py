@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.figures import PaperFigure, add_legend, new_figure, styles_by_party
-from parley.analysis.formatting import Column, count_phrase, escape_markdown, format_number, format_p, number
+from parley.analysis.formatting import Column, escape_markdown, format_number, format_p, number
 from parley.analysis.opinion_groups.clusters import Grouping, find_groups
 from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
 from parley.analysis.opinion_groups.slates import audit_slate, greedy_slate
@@ -89,8 +89,8 @@ def sentences(found: Grouping, people: int, slates: pd.DataFrame) -> Iterator[st
         yield f"Whether there are groups of opinion is unknown: {found.reason}."
     else:
         shown = (
-            f"silhouette {format_number(found.silhouette)}, {format_p(found.p_dealt)} with dealt votes, "
-            f"{format_p(found.p_spectrum)} on a spectrum"
+            f"silhouette {format_number(found.silhouette)}, p {format_p(found.p_dealt)} with dealt votes, "
+            f"p {format_p(found.p_spectrum)} on a spectrum"
         )
         sizes = found.people["group"].value_counts().sort_index()
         yield (
@@ -99,7 +99,7 @@ def sentences(found: Grouping, people: int, slates: pd.DataFrame) -> Iterator[st
             else f"{len(sizes)} groups of opinion, of {', '.join(map(str, sizes))} people ({shown})."
         )
         if left := people - len(found.people):
-            yield f"{count_phrase(left, 'person')} with too few votes left out of the groups."
+            yield f"{left:,} of {people:,} people have too few votes and are in no group."
     for row in slates.to_dict("records"):
         listed = escape_markdown(str(row["statements"]))
         said = f"JR {row['jr']}, EJR {row['ejr']}; {100 * row['covered']:.0f}% agree with at least one statement of it"
