@@ -60,11 +60,8 @@ def write_groups(votes: pd.DataFrame, given: Sequence[str], size: int, seed: int
             report.table(top, {"statement": "statement", "group-aware consensus": number("value")})
         report.section("Slates", SLATES)
         shares: dict[str, Column] = {name: number(name) for name in slates if str(name).startswith("group ")}
-        report.table(
-            slates,
-            {"slate": "slate", "statements": "statements", "JR": "jr", "EJR": "ejr", "covered": number("covered")}
-            | shares,
-        )
+        columns: dict[str, Column] = {"slate": "slate", "statements": "statements", "JR": "jr", "EJR": "ejr"}
+        report.table(slates, columns | {"covered": number("covered")} | shares)
         report.data(people=found.people.reset_index(), group_votes=rows, slates=slates)
         return report.write()
 
