@@ -63,7 +63,7 @@ def greedy_slate(approvals: Approvals, size: int) -> list[int]:
     for _ in range(size):
         gains = approvals[left].sum(axis=0) + approvals.sum(axis=0) / (len(approvals) + 1)
         gains[slate] = -1
-        slate.append(int(gains.argmax()))
+        slate.append(int(np.argmax(gains)))
         left &= ~approvals[:, slate[-1]]
     return slate
 

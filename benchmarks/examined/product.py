@@ -99,7 +99,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.claims.design.factorial_design": NO_CLAIM,
     "analysis.claims.variance._share": "benchmarks/claims.py",
     "analysis.distributions.worth.largest_size": "benchmarks/model_worth.py",
-    "analysis.preregistration.verdict._p": "the p of a mean and of equivalence, which are examined; looks: docs/preregistration.md",
+    "analysis.preregistration.verdict._p": "the p of a mean and of equivalence, which are examined; looks: docs/log.md",
     "analysis.flips.decomposition._row": "benchmarks/flips.py",
     "analysis.flips.decomposition.null_range": A_NULL,
     "analysis.flips.guesses._by_chance": "benchmarks/asked.py --guesses",
