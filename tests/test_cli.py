@@ -145,9 +145,9 @@ def test_every_command_asks_a_model_or_says_that_it_does_not() -> None:
 def test_a_shared_option_is_understood_alike(name: str) -> None:
     """Model, address, budget, seed and folder: every command that asks a model takes all of them, as the same values.
 
-    A branch has the seed of its run, and refuses another.
+    A branch has the seed of its run and a confirmation that of its plan; both refuse another.
     """
-    own = name == "branch"
+    own = name in ("branch", "confirm")
     shared = SHARED.replace("--seed 7 ", "") if own else SHARED
     meaning = {key: value for key, value in MEANING.items() if not (own and key == "seed")}
     options = vars(parsers()[name].parse_args([*ASKING[name].split(), *shared.split()]))
