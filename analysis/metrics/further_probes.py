@@ -20,6 +20,12 @@ KEYS = ["probe", "topic", "group", "seat", "party", "round", "iteration"]
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return the columns probe, topic, group, seat, party, round, iteration, n (rooms rated), missing, mean, sd, se."""
+    return seat_means(_with_means(tables), KEYS, "rating").reset_index()[[*KEYS, "n", "missing", "mean", "sd", "se"]]
+
+
+def _with_means(tables: Tables) -> pd.DataFrame:
+    """Return the ratings of questions that have a mean: not of those whose answers are options. A log has none of these."""
+    if tables.header.is_log:
+        return tables.probes
     options = {name for name, probe in shared_probes(tables.society.language).items() if probe.options}
-    rated = tables.probes[~tables.probes["probe"].str.split(":").str[0].isin(options)]  # options have no mean
-    return seat_means(rated, KEYS, "rating").reset_index()[[*KEYS, "n", "missing", "mean", "sd", "se"]]
+    return tables.probes[~tables.probes["probe"].str.split(":").str[0].isin(options)]
