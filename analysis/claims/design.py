@@ -12,6 +12,8 @@ from parley.analysis.bootstrap import Floats
 
 TRIES = 2000
 """Exchanges that are tried for each column."""
+DESIGNS = 10
+"""Designs that are drawn at most until all rows differ."""
 
 
 def factorial_design(levels: Sequence[int], size: int, rng: np.random.Generator) -> np.ndarray:
@@ -19,18 +21,29 @@ def factorial_design(levels: Sequence[int], size: int, rng: np.random.Generator)
 
     levels: how many each dimension has. All combinations are returned if there are no more than `size`. Otherwise each column
     has its levels equally often (within one), in a random order. Rows of a column are then exchanged wherever this lowers the
-    correlation with the columns before it.
+    association with the columns before it. If rows are equal, up to `DESIGNS` designs are drawn, and the one with the most
+    different rows is returned. All comparisons are of whole numbers, so a seed gives the same design on every machine.
 
     >>> factorial_design([2, 2], 64, np.random.default_rng(0)).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
     if math.prod(levels) <= size:
         return np.array(list(product(*(range(count) for count in levels))), dtype=int).reshape(-1, len(levels))
+    designs: list[np.ndarray] = []
+    while len(designs) < DESIGNS and (not designs or _different_rows(designs[-1]) < size):
+        designs.append(_balanced_design(levels, size, rng))
+    return max(designs, key=_different_rows)
+
+
+def _different_rows(design: np.ndarray) -> int:
+    return len(np.unique(design, axis=0))
+
+
+def _balanced_design(levels: Sequence[int], size: int, rng: np.random.Generator) -> np.ndarray:
     columns: list[np.ndarray] = []
     for count in sorted(levels, reverse=True):
         column = rng.permutation(np.arange(size) % count)
-        before = np.hstack([contrasts(other) for other in columns]) if columns else np.zeros((size, 0))
-        columns.append(_exchanged(column, before, rng))
+        columns.append(_exchanged(column, columns, rng))
     places = np.argsort(np.argsort([-count for count in levels], kind="stable"), kind="stable")
     return np.column_stack([columns[place] for place in places])
 
@@ -45,16 +58,17 @@ def contrasts(column: np.ndarray) -> Floats:
     return np.linalg.qr(dummies - dummies.mean(axis=0))[0]
 
 
-def _exchanged(column: np.ndarray, before: Floats, rng: np.random.Generator) -> np.ndarray:
-    """Return a column after exchanges of two rows that lower its squared correlation with the columns before it."""
-    if not before.shape[1]:
+def _exchanged(column: np.ndarray, before: Sequence[np.ndarray], rng: np.random.Generator) -> np.ndarray:
+    """Return a column after exchanges of two rows that lower its association with the columns before it."""
+    if not before:
         return column
-    best = _confounding(column, before)
+    dummies = np.column_stack([_centred(other) for other in before])
+    best = _confounding(column, dummies)
     for first, second in rng.integers(0, len(column), (TRIES, 2)):
-        if column[first] == column[second] or best < 1e-12:
+        if column[first] == column[second] or best == 0:
             continue
         column[[first, second]] = column[[second, first]]
-        now = _confounding(column, before)
+        now = _confounding(column, dummies)
         if now <= best:
             best = now
         else:
@@ -62,10 +76,16 @@ def _exchanged(column: np.ndarray, before: Floats, rng: np.random.Generator) -> 
     return column
 
 
-def _confounding(column: np.ndarray, before: Floats) -> float:
-    """Return the sum of the squared correlations of a column with the columns before it."""
-    sums = (column[:, None] == np.arange(column.max() + 1)).T.astype(float) @ before
-    return float((sums**2).sum())
+def _centred(column: np.ndarray) -> np.ndarray:
+    """Return a column of levels as one column per level, of mean 0, in whole numbers: these are equal on every machine."""
+    levels = (column[:, None] == np.arange(column.max() + 1)).astype(np.int64)
+    return np.asarray(levels * len(column) - levels.sum(axis=0))
+
+
+def _confounding(column: np.ndarray, before: np.ndarray) -> int:
+    """Return how far the levels of a column come unequally often with those of the columns before it, as a whole number."""
+    sums = (column[:, None] == np.arange(column.max() + 1)).T.astype(np.int64) @ before
+    return int((sums**2).sum())
 
 
 def largest_correlation(design: np.ndarray) -> float:

@@ -47,7 +47,7 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
         ("llama3:8b", "unknown model 'llama3': did you mean openai:llama3:8b"),
         ("mistralai/Mistral-7B-v0.1", "unknown model 'mistralai/Mistral-7B-v0.1': did you mean hf:mistralai/"),
         ("zzzz", f"unknown model 'zzzz': known: {', '.join(backend_names())}"),
-        ("oracle,kapa=0", "unknown option of oracle 'kapa': did you mean kappa?"),
+        ("oracle,kapa=0", "unknown option of oracle 'kapa': did you mean kappa"),
         ("oracle,model=x", "unknown option of oracle 'model': "),
         ("fake,x=1", "unknown option of fake 'x': known: none"),
         ("oracle,kappa", "oracle,kappa: 'kappa' has no value, write it as key=value"),
