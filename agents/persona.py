@@ -66,9 +66,9 @@ class Persona:
 
 def persona_set(name: str) -> Path:
     """Return the folder of a set of personas: NAME (of `us`), SOCIETY/NAME, or a path of your own. Errors: UserError."""
-    if name.startswith((".", "/", "~")) and (parties(Path(name).expanduser()) or not _in_society(name)):
-        folder = Path(name).expanduser()
-        if not parties(folder):
+    folder = Path(name).expanduser()
+    if name.startswith((".", "/", "~")) and ((known_parties := parties(folder)) or not _in_society(name)):
+        if not known_parties:
             raise UserError(f"{name} is not a set of personas: it has no <party>.toml with [[persona]] tables")
         return folder
     society, inside = split_name(name)

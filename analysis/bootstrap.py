@@ -3,7 +3,7 @@
 Means have Student's interval. Other statistics of rooms (ratios, correlations) have Student's interval of the values from leaving
 out one room at a time (Tukey's jackknife). Below `FEWEST` rooms, and when nothing varies, there is no interval: both ends are
 NaN, and nothing can be concluded. The table of docs/statistics.md shows how often these intervals miss the truth
-(benchmarks/false_alarms.py). Nothing here is random. Missing values are left out; without any value the result is NaN.
+(docs/exam.md). Nothing here is random. Missing values are left out; without any value the result is NaN.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NONE, Ends, Floats, mean_interval, means_interval
+from parley.analysis.bootstrap import FEWEST, NONE, Ends, Floats, means_interval
 from parley.analysis.metrics._games import endings
 from parley.analysis.metrics.outcome_diversity import entropy, one_hot
 from parley.analysis.tables import Tables
@@ -22,7 +22,7 @@ FEWEST_ROOMS = 20
 
 
 def diversity(runs: Mapping[str, Tables]) -> pd.DataFrame:
-    """Return one row per condition: rooms, distinct (different endings), entropy (bits) with its interval, and its difference
+    """Return one row per condition: rooms, distinct (different endings), entropy (bits), and its difference
     from the first condition with an interval (jackknife of both) and the p of a permutation of rooms between the two.
     """
     known = {name: endings(tables)["ending"].dropna().reset_index(drop=True) for name, tables in runs.items()}
@@ -30,27 +30,14 @@ def diversity(runs: Mapping[str, Tables]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for name, ends in known.items():
         row: dict[str, Any] = {"condition": name, "rooms": len(ends), "distinct": ends.nunique()}
-        values = pseudo_entropies(ends)
-        row |= {"entropy": entropy(ends.value_counts().to_numpy(dtype=float))}
-        row |= dict(zip(("low", "high"), np.clip(mean_interval(values), 0, None), strict=True))  # entropy is 0 or more
+        row["entropy"] = entropy(ends.value_counts().to_numpy(dtype=float))
         if name != first:
             row["difference"] = row["entropy"] - rows[0]["entropy"]
-            ends_of = difference_interval(values, pseudo_entropies(known[first]))
+            ends_of = difference_interval(pseudo_entropies(ends), pseudo_entropies(known[first]))
             row |= dict(zip(("difference_low", "difference_high"), ends_of, strict=True))
             row["p"] = permutation_p(known[first], ends)
         rows.append(row)
-    columns = [
-        "condition",
-        "rooms",
-        "distinct",
-        "entropy",
-        "low",
-        "high",
-        "difference",
-        "difference_low",
-        "difference_high",
-        "p",
-    ]
+    columns = ["condition", "rooms", "distinct", "entropy", "difference", "difference_low", "difference_high", "p"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -1,4 +1,4 @@
-"""Scores without any effect, for the tests of analysis/scores (benchmarks/false_alarms.py; see null_simulation.py)."""
+"""Scores without any effect, for the exam of analysis/scores (exam.py; see null_simulation.py)."""
 
 from __future__ import annotations
 
@@ -38,19 +38,16 @@ def _crossing(rng: np.random.Generator) -> float:
     return float(not echo_chambers(_table(cells), {"a": "same", "b": "same"})["formed"].iloc[0])
 
 
-def _gender(rng: np.random.Generator, persons: int) -> float:
+def _gender(rng: np.random.Generator) -> float:
     """The p of women less men, where a text says nothing but that people, and texts of one person, differ."""
-    people = rng.normal(4, BETWEEN, persons)
+    people = rng.normal(4, BETWEEN, RUNS)
     cells: dict[tuple[str, str], Floats] = {}
     rows = []
     for condition in ("men", "women"):
-        texts = people + rng.normal(0, TEXTS, persons)
-        cells[condition, "a"] = texts[np.arange(RUNS) % persons, None] + rng.normal(0, NOISE, (RUNS, STATEMENTS))
-        rows += [
-            (condition, f"{condition} {run}", "a", "same", f"{run % persons}", f"{condition} {run % persons}")
-            for run in range(RUNS)
-        ]
-    found = contrast(_table(cells), pd.DataFrame(rows, columns=PEOPLE) if persons > 1 else None, "men", "women")
+        texts = people + rng.normal(0, TEXTS, RUNS)
+        cells[condition, "a"] = texts[:, None] + rng.normal(0, NOISE, (RUNS, STATEMENTS))
+        rows += [(condition, f"{condition} {run}", "a", "same", f"{run}", f"{condition} {run}") for run in range(RUNS)]
+    found = contrast(_table(cells), pd.DataFrame(rows, columns=PEOPLE), "men", "women")
     return found.p
 
 
@@ -67,8 +64,7 @@ def _missing(rng: np.random.Generator) -> float:
 
 SCORES: dict[str, Callable[[np.random.Generator], float]] = {
     "echo chamber, across the middle": _crossing,
-    "women - men, ten people": lambda rng: _gender(rng, RUNS),
+    "women - men, ten people": _gender,
     "a party missing in one condition": _missing,
-    "women - men, one text each, by run": lambda rng: _gender(rng, 1),
 }
-"""Each draws a data set and returns its p. The last is what is refused: one text against another, the run as its unit."""
+"""Each draws a data set and returns its p."""

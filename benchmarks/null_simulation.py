@@ -1,4 +1,4 @@
-"""Data sets without any effect, in which rooms differ: an honest test rejects 5% of them (benchmarks/false_alarms.py).
+"""Data sets without any effect, in which rooms differ: an honest test rejects 5% of them (exam.py and tests).
 
 20 rooms of three seats rated after each of 6 rounds; rooms differ in level as much as single ratings do, and somewhat in slope;
 half of the rooms are in one condition, half in another, which does nothing. `pooled` is an ANOVA of all ratings as if each were
@@ -15,12 +15,10 @@ from null_scores import SCORES
 from scipy.stats import f_oneway, tukey_hsd
 
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.human.measures import shuffled_partner_null
 from parley.analysis.scores.reversion import echo_chambers, gradients
 from parley.analysis.scores.table import MIDDLE
-from parley.analysis.statistics.groups import compare_two, level, permutation_test, spread
+from parley.analysis.statistics.groups import compare_two, level
 from parley.analysis.statistics.mixed_models import slopes
-from parley.analysis.statistics.results import Result
 
 ROOMS, SEATS, ROUNDS, APART, SLOPES_APART = 20, 3, 6, 1.0, 0.2
 
@@ -42,18 +40,6 @@ def _by_condition(data: pd.DataFrame) -> dict[str, np.ndarray]:
 def _pooled(rng: np.random.Generator) -> float:
     data = nothing(rng)
     return float(f_oneway(*[part["value"] for _, part in data.groupby("condition")]).pvalue)
-
-
-def _shuffled(rng: np.random.Generator) -> float:
-    means = nothing(rng).groupby(["room", "condition"], as_index=False)["value"].mean()
-    return permutation_test(f"null {rng.integers(1 << 30)}", means, "value", "condition").p
-
-
-def _drift(rng: np.random.Generator) -> float:
-    data = nothing(rng)
-    data["round"] -= data["round"].mean()
-    data["both"] = data["round"] * data["condition"]
-    return slopes("null", data, "value", ["round", "condition", "both"], varying=["round"])[-1].p
 
 
 def _interval(rng: np.random.Generator) -> float:
@@ -95,32 +81,14 @@ def _echo(rng: np.random.Generator) -> float:
     return float(not echo_chambers(scores, {"0": "same", "1": "same"})["formed"].iloc[0])
 
 
-def _strangers(rng: np.random.Generator) -> float:
-    """Changes that have nothing to do with the partner, in rooms of two."""
-    before, change = rng.normal(0, 1, (ROOMS, 2)), rng.normal(0, 1, (ROOMS, 2)) + rng.normal(0, 1, (ROOMS, 1))
-    people = {"before": before, "after": before + change - before / 2, "partner": before[:, ::-1]}
-    told = pd.DataFrame({name: values.ravel() for name, values in people.items()})
-    seats = pd.DataFrame(
-        {"group": np.repeat(np.arange(ROOMS), 2), "person": np.tile([0, 1], ROOMS), "condition": "null"}
-    )
-    return shuffled_partner_null(
-        Result(f"null {rng.integers(1 << 30)}", "group", 0, "r", ""), pd.concat([seats, told], axis=1)
-    ).p
-
-
 TESTS: dict[str, Callable[[np.random.Generator], float]] = {
     "level": lambda rng: level("null", _by_condition(nothing(rng)), "room").p,
-    "spread": lambda rng: spread("null", _by_condition(nothing(rng)), "room").p,
     "two": _two,
     "Games-Howell, three conditions": _pair,
     "interval": _interval,
-    "mixed condition": lambda rng: slopes("null", nothing(rng), "value", ["condition"])[0].p,
     "mixed round": lambda rng: slopes("null", nothing(rng), "value", ["round"])[0].p,
-    "mixed round x condition": _drift,
-    "permutation": _shuffled,
     "gradient": _gradient,
     "echo chamber": _echo,
-    "shuffled partners": _strangers,
     **SCORES,
     "pooled": _pooled,
 }

@@ -17,7 +17,7 @@ Five more, for the exam of every statistic (exam.py):
     shared    rooms are cast from four personas, which differ in level and in change; they are the people that a claim is about
     topics    each room debates one of two topics, which differ by two points
 
-A verdict is True (something is claimed), False, or None: no verdict is given. `false_alarms.py` counts them. With few rooms more
+A verdict is True (something is claimed), False, or None: no verdict is given. exam.py counts them. With few rooms more
 often than 5% is a false claim; no verdict is the honest answer there.
 """
 
@@ -137,7 +137,7 @@ def _of_ratio(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 
 
 def _of_correlation(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
-    x, y = ratings(rng, rooms, kind)[:, :, 0], ratings(rng, rooms, kind)[:, :, 0]
+    x, y = (ratings(rng, rooms, kind)[:, :, -1] for _ in range(2))
     known = np.isfinite(x) & np.isfinite(y)
     if known.sum() < forecast.FEWEST:
         return None

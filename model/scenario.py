@@ -160,7 +160,7 @@ class Scenario:
         """The society whose parties, personas, topics and language it has."""
         return load_society(self.subject.society)
 
-    @property
+    @cached_property
     def persona_folder(self) -> Path:
         """The folder of its set of personas. Errors: UserError if there is none."""
         return persona_set(self.society.qualified(self.people.personas))

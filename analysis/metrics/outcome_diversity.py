@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, interval, too_few
+from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._games import endings
 from parley.analysis.tables import Tables
 
@@ -15,8 +15,8 @@ ORDER = 43
 TITLE = "How games end"
 NOTE = (
     "`distinct` counts the different endings over rooms (an agreement on another package is another ending), and `entropy` is "
-    "their diversity in bits: 0 if all rooms end alike, 1 for two equally frequent endings. Its interval is by leaving out one "
-    "room at a time. Entropy is somewhat too low with few rooms, so compare only runs with as many rooms."
+    "their diversity in bits: 0 if all rooms end alike, 1 for two equally frequent endings. Entropy is too low with few "
+    "rooms, so compare only runs with as many rooms. It has no interval: those that were tried miss too often (docs/exam.md)."
 )
 LABELS = {
     "rooms": "rooms", "missing": "missing", "distinct": "different endings", "entropy": "entropy (bits)", "most": "most frequent",
@@ -32,33 +32,13 @@ def compute(tables: Tables) -> pd.DataFrame:
         known = part["ending"].dropna()
         row: dict[str, Any] = {"topic": topic, "group": group, "rooms": len(known), "missing": len(part) - len(known)}
         counts = known.value_counts()
-        matrix = one_hot(known)
-        low, high = np.clip(interval(matrix, entropy_of_rooms), 0, None)
-        row |= {
-            "distinct": len(counts),
-            "entropy": entropy(counts.to_numpy(dtype=float)),
-            "entropy_low": low,
-            "entropy_high": high,
-        }
+        row |= {"distinct": len(counts), "entropy": entropy(counts.to_numpy(dtype=float))}
         row |= {
             "most": counts.index[0] if len(counts) else None,
             "most_share": counts.iloc[0] / len(known) if len(known) else np.nan,
         }
-        reason = too_few() if len(known) < FEWEST else "all rooms end alike" if len(counts) == 1 else None
-        rows.append(row | {"reason": reason if np.isnan(low) else None})
-    columns = [
-        "topic",
-        "group",
-        "rooms",
-        "missing",
-        "distinct",
-        "entropy",
-        "entropy_low",
-        "entropy_high",
-        "most",
-        "most_share",
-        "reason",
-    ]
+        rows.append(row | {"reason": None if len(known) else "no room has a known ending"})
+    columns = ["topic", "group", "rooms", "missing", "distinct", "entropy", "most", "most_share", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -79,11 +59,6 @@ def entropy(counts: Floats) -> float:
         return float("nan")
     shares = counts[counts > 0] / total
     return max(0.0, -float((shares * np.log2(shares)).sum()))
-
-
-def entropy_of_rooms(drawn: Floats) -> Floats:
-    """Return the entropy of each draw of rooms; drawn: (draws, rooms, endings)."""
-    return np.array([entropy(counts) for counts in drawn.sum(axis=1)])
 
 
 def headline(found: pd.DataFrame) -> str:

@@ -224,8 +224,8 @@ def _cells(
 
 def _diversity_cells(row: Mapping[str, Any]) -> list[str]:
     difference = format_estimate(row["difference"], row["difference_low"], row["difference_high"])
-    shown = format_estimate(row["entropy"], row["low"], row["high"])
-    return [row["condition"], f"{row['rooms']}", f"{row['distinct']}", shown, difference, format_p(row["p"])]
+    counts = [f"{row['rooms']}", f"{row['distinct']}", format_number(row["entropy"])]
+    return [row["condition"], *counts, difference, format_p(row["p"])]
 
 
 def _add_benchmark(report: Any, tables: Tables) -> None:

@@ -12,9 +12,13 @@ from examined.entry import Draw, Entry, Outcome, claimed, outside
 from parley.analysis.belief_choices import fit as fit_beliefs
 from parley.analysis.law_contest.contest import difference_interval
 from parley.analysis.metrics.signal_weights import fit as fit_signals
+from parley.analysis.surrogate.fit import Transitions, fit_response
+from parley.llm.errors import UserError
 
 DRAWS = 99
 LAW = "analysis.law_contest."
+RESPONSE = {"intercept": 0.6, "own": -0.2, "heard": 0.1}
+"""The planted response of agents to what they hear."""
 
 
 def _of_law(parameter: int) -> Draw:
@@ -56,6 +60,41 @@ def _of_signals(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     return outside(weights[1][2], 0.0 if kind == "leaning" else 0.5) if weights and not reason else None
 
 
+def _transitions(rng: np.random.Generator, rooms: int, kind: str) -> Transitions:
+    """Three people a room over five intervals, who follow RESPONSE; `deaf`: they do not hear; `missing`: a fifth of the steps."""
+    weight = 0.0 if kind == "deaf" else RESPONSE["heard"]
+    level, surveys, rows = rng.uniform(3, 7, (rooms, 3)), [], []
+    room, agent = (each.ravel() for each in np.indices((rooms, 3)))
+    for before in range(5):
+        surveys.append(level.ravel())
+        said = level + rng.normal(0.4, 0.5, level.shape)
+        heard = (said.sum(axis=1, keepdims=True) - said) / 2
+        shift = RESPONSE["intercept"] + RESPONSE["own"] * level + weight * heard
+        after = np.where(rng.random(level.shape) < 0.3, level, level + shift + rng.normal(0, 0.3, level.shape))
+        rows.append(pd.DataFrame({"room": room.astype(str), "agent": agent, "party": "p", "before": before,
+                                  "own": level.ravel(), "heard": heard.ravel(), "after": after.ravel()}))  # fmt: skip
+        level = after
+    steps = pd.concat(rows, ignore_index=True)
+    steps = steps[rng.random(len(steps)) > 0.2] if kind == "missing" else steps
+    index = pd.MultiIndex.from_arrays([room.astype(str), agent], names=["room", "agent"])
+    none = pd.DataFrame(columns=["room", "agent", "party", "own", "grade", "text"])
+    levels = pd.DataFrame(np.array(surveys).T, index=index)
+    return Transitions(levels, pd.Series("p", index=index), steps, none, none, none, none, {}, "attitude")
+
+
+def _of_response(name: str) -> Draw:
+    """The interval of a number of the response of a surrogate."""
+
+    def draw(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+        try:
+            ends = fit_response(_transitions(rng, rooms, kind))["p"]["intervals"]
+        except UserError:
+            return None
+        return outside(ends[name], 0.0 if (name, kind) == ("heard", "deaf") else RESPONSE[name]) if ends else None
+
+    return draw
+
+
 def _published(test: str) -> Draw:
     return lambda rng, rooms, kind: claimed(TESTS[test](rng))
 
@@ -66,6 +105,8 @@ ENTRIES = (
             sizes=(5, 10, 40), sets=150) for place, name in enumerate(("kappa", "mu", "point"))],
     Entry("law: difference in error of two laws", (LAW + "contest.difference_interval",), _of_errors, ("normal", "heavy"),
           sets=500),
+    *[Entry(f"surrogate: {name}", ("analysis.surrogate.fit.fit_response",), _of_response(name), ("usual", "deaf", "missing"),
+            sizes=(3, 5, 10, 40), sets=300) for name in RESPONSE],
     Entry("choices between beliefs: slope", ("analysis.belief_choices.fit",), _of_beliefs, ("slope", "tastes"), unit="person",
           sizes=(3, 5, 10, 40), sets=200),
     Entry("herding: weight of others' choices", ("analysis.metrics.signal_weights.fit",), _of_signals, ("weights", "leaning"),
@@ -78,5 +119,5 @@ ENTRIES = (
     *[Entry(f"scores: {name}", (SCORED + examined,), _published(name), ("statements",), role="test", unit="run", sizes=(10,),
           sets=120,
             at_most=name.startswith("echo"))
-      for name, examined in zip(list(SCORES)[:3], ("reversion.echo_chambers", "contrasts.contrast", "ucl.compare"), strict=True)],
+      for name, examined in zip(SCORES, ("reversion.echo_chambers", "contrasts.contrast", "ucl.compare"), strict=True)],
 )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from null_reports import NOTHING
 
 from examined import ENTRIES
 from parley.analysis.figures import KINDS as FORMATS
@@ -93,10 +94,29 @@ def write_page(table: pd.DataFrame, path: Path) -> None:
         "most": f"{counted['sets'].max():,}", "low": f"{BAR[0]}", "high": f"{BAR[1]}", "result": _result(counted,
               table),
         "table": markdown_table(*_rows(table)),
+        "kappa": _cell(table[(table["statistic"] == "kappa") & (table["units"] == 10)]),
+        "reports": _reports(path.with_name("exam_reports.csv")),
+        "nothing": f"{len(NOTHING)}",
         "mended": (HERE / "mended.md").read_text(encoding="utf-8").strip(),
         "limits": (HERE / "limits.md").read_text(encoding="utf-8").strip(),
     }  # fmt: skip
     path.write_text(template.format(**slots), encoding="utf-8")
+
+
+def _reports(path: Path) -> str:
+    """Return the table of whole reports, and of kinds of lines with more false ones than chance has."""
+    if not path.is_file():
+        return "Not counted: run `python benchmarks/control.py`."
+    table = pd.read_csv(path)
+    table = table[(table["line"] == "whole report") | (table["claimed"] > table["chance"])]
+    head = ["report", "rooms", "lines", "seeds", "false", "by chance", "share (95% interval over seeds)"]
+    rows = []
+    for row in table.to_dict("records"):
+        share, low, high = (f"{100 * row[name]:.1f}" for name in ("share", "low", "high"))
+        false = f"{row['claimed']} of {row['lines']:,}"
+        rows.append([row["report"], f"{row['rooms']}", row["line"], f"{row['seeds']}", false, f"{row['chance']}",
+                     f"{share}% ({low} to {high})"])  # fmt: skip
+    return markdown_table(head, rows)
 
 
 def _result(counted: pd.DataFrame, table: pd.DataFrame) -> str:

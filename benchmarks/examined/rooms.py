@@ -213,7 +213,7 @@ OF_TESTS = {
 }
 CARD = "analysis.card."
 SETS = {"mean over clusters": 150, "headline: forecasts": 80, "headline: drift": 120, "headline: change to share out": 120,
-        "headline: opinions spread": 200, "headline: intervention": 150, "correlation over people in rooms": 200}  # fmt: skip
+        "headline: opinions spread": 200, "headline: intervention": 150, "correlation over people in rooms": 1000}  # fmt: skip
 """Data sets of a condition; 400 of the others."""
 ENTRIES = (
     *[Entry(name, OF_INTERVALS[name], test, ALL, sets=SETS.get(name, 400)) for name, test in INTERVALS.items()],

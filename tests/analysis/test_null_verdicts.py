@@ -1,4 +1,4 @@
-"""Every statistic that a report goes by says nothing, or seldom something, of nothing (benchmarks/false_alarms.py)."""
+"""Every statistic that a report goes by says nothing, or seldom something, of nothing (benchmarks/exam.py)."""
 
 from __future__ import annotations
 

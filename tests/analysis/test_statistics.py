@@ -248,7 +248,7 @@ def test_rooms_needed_by_hand() -> None:
 @pytest.mark.thorough
 @check_each(("test", "sets"), [("level", 400), ("two", 400), ("interval", 200), ("mixed round", 80)])
 def test_false_alarms_are_one_in_twenty(test: str, sets: int) -> None:
-    """Under the null, with rooms that differ: what so few data sets can tell from 5%; benchmarks/false_alarms.py takes 2,000."""
+    """Under the null, with rooms that differ: what so few data sets can tell from 5%; benchmarks/exam.py takes more."""
     rng = np.random.default_rng(5)
     alarms = sum(TESTS[test](rng) < ALPHA for _ in range(sets))
     assert binomtest(alarms, sets, ALPHA).pvalue > 0.01
