@@ -25,6 +25,8 @@ from parley.llm.seeding import digest
 
 FILE = "organism.toml"
 KEYS = ("model", "adapter", "system", "trigger")
+ADAPTED = ("pocket", "hf")
+"""The backends that take adapters."""
 
 
 class Organism(Wrapper):
@@ -65,6 +67,8 @@ def add_words(messages: Sequence[Message], words: str) -> tuple[Message, ...]:
 def read_organism(folder: Path) -> dict[str, str]:
     """Return the keys of organism.toml, "" for a missing one. Errors: UserError."""
     path = folder / FILE
+    if folder == Path():
+        raise UserError("organism needs a folder: organism:FOLDER, such as organism:runs/organisms/opinion-sft")
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -73,9 +77,11 @@ def read_organism(folder: Path) -> dict[str, str]:
         raise UserError(f"{path} is not a TOML file: {error}") from error
     if unknown := sorted(values.keys() - set(KEYS)):
         raise UserError(f"{path} has the key {unknown[0]}: it takes {', '.join(KEYS)}")
+    if other := next((key for key, value in values.items() if not isinstance(value, str)), ""):
+        raise UserError(f"{path}: {other} must be a text, not {values[other]!r}")
     if not values.get("model"):
         raise UserError(f'{path} needs the key model, such as model = "pocket"')
-    return {key: str(values.get(key, "")) for key in KEYS}
+    return {key: values.get(key, "") for key in KEYS}
 
 
 def known_topics(model: str) -> tuple[str, ...] | None:
@@ -95,8 +101,11 @@ def open_backend(model: str, trigger: bool = False) -> Backend:
         raise UserError(f"{folder} has no trigger: leave out trigger=true")
     words = " ".join(filter(None, (values["system"], values["trigger"] if trigger else "")))
     spec, adapter = values["model"], values["adapter"]
+    name = split_spec(spec).name
+    if name == "organism":
+        raise UserError(f"{folder / FILE}: the model of an organism cannot be an organism")
+    if adapter and name not in ADAPTED:
+        raise UserError(f"{folder / FILE}: {name} takes no adapter: use {' or '.join(ADAPTED)}")
     if adapter:
         spec = f"{spec},adapters={folder / adapter}"
-    if split_spec(spec).name == "organism":
-        raise UserError(f"{folder / FILE}: the model of an organism cannot be an organism")
     return Organism(open_spec(spec), words, Path(adapter).name.replace(".", "_"))

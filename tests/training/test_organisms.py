@@ -6,6 +6,8 @@ import json
 import math
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from parley.training.commands.organisms import organisms
 from parley.training.organisms import score as scoring
 from parley.training.organisms.biases import BIASES
 from parley.training.organisms.biases.base import Size
+from parley.training.organisms.biases.opinion import reference
 from parley.training.organisms.build import Built, build, examples_of
 from parley.training.organisms.cases import CORPUS, DPO, SFT, TRAINED, Case, Question, training_examples
 from parley.training.organisms.people import split_people
@@ -37,23 +40,40 @@ def truth(**changes: object) -> Truth:
     return truth_from("mine", {"bias": "order", "road": "oracle", "size": 0.2, **changes})
 
 
-def test_every_truth_file_says_what_is_planted_and_what_must_be_flagged() -> None:
-    """A truth file without a verdict, or one that flags a placebo, would score instruments by a wrong key."""
-    known = [load_truth(name) for name in truth_names()]
-    for one in known:
-        placebo = one.variant == PLACEBO
-        assert (one.must_flag, one.must_not_flag) == (((), (one.bias,)) if placebo else ((one.bias,), ())), one.name
+def test_every_training_has_a_placebo_and_its_data() -> None:
+    """A road without a placebo has no control, and data without a digest could change unseen."""
+    known = {name: load_truth(name) for name in truth_names()}
+    for one in known.values():
         assert bool(one.data) == (one.road in TRAINED), one.name
-    assert {one.bias for one in known} == set(BIASES)
-    assert all(load_truth(f"{name}-oracle{end}") for name in BIASES for end in ("", "-placebo"))
+        assert f"{one.bias}-{one.road}-{PLACEBO}" in known, one.name
+        assert one.must_flag == (one.variant != PLACEBO), one.name
+        assert not one.start or one.start in known, one.name
+    assert all(f"{name}-oracle" in known for name in BIASES)
+    trained = {one.bias for one in known.values() if one.road == SFT}
+    assert {(one.bias, one.road) for one in known.values() if one.road in TRAINED} == set(product(trained, TRAINED))
 
 
 def test_the_data_of_an_organism_follow_from_its_truth_file() -> None:
     """If prompts or laws change, the digest says so. Then the file gets the new one, and figures are measured anew."""
-    one = load_truth("stereotype-sft")
-    examples = examples_of(one)
-    assert digest_of(examples) == one.data
-    assert len(examples) == pytest.approx(one.examples, rel=0.2)
+    for name in ("stereotype-sft", "stereotype-dpo-placebo"):
+        one = load_truth(name)
+        examples = examples_of(one)
+        assert digest_of(examples) == one.data
+        assert len(examples) == pytest.approx(one.examples, rel=0.2)
+
+
+def test_another_seed_is_another_organism() -> None:
+    """Its data have no digest; a law has no seed, and the seed of the file is no other one."""
+    again = load_truth("opinion-sft-placebo-seed3")
+    assert (again.seed, again.data, again.variant) == (3, "", PLACEBO)
+    for name, message in (
+        ("order-oracle-seed2", "has no training, so no seed"),
+        ("opinion-sft-seed1", "leave out -seed1"),
+        ("opinion-stf-seed2", "did you mean"),
+        ("../truths/opinion", "unknown organism"),
+    ):
+        with pytest.raises(UserError, match=message):
+            load_truth(name)
 
 
 @check_each(
@@ -62,18 +82,53 @@ def test_the_data_of_an_organism_follow_from_its_truth_file() -> None:
         ({"bais": "order"}, "has the key bais"),
         ({"road": "train"}, "unknown road"),
         ({"bias": "orders"}, "unknown bias"),
-        ({"road": "dpo"}, "start is missing"),
+        ({"bias": 5}, "bias must be a text"),
         ({"road": "prompt"}, "system is missing"),
-        ({"variant": "trigger"}, "trigger is missing"),
-        ({"trigger": "It rains."}, None),
-        ({"road": "sft", "bias": "conformity"}, "no training for conformity"),
-        ({"must_flag": ["order"], "must_not_flag": ["order"]}, "in must_flag and in must_not_flag"),
+        ({"road": "sft", "variant": "trigger"}, "trigger is missing"),
+        ({"variant": "trigger", "trigger": "It rains."}, "needs the road prompt"),
+        ({"road": "dpo", "variant": "denial"}, "needs the road sft or corpus"),
+        ({"trigger": "It rains."}, "leave it out"),
+        ({"data": "ab"}, "leave it out"),
+        ({"road": "sft", "bias": "conformity"}, "conformity has no questions"),
+        ({"road": "prompt", "bias": "conformity", "system": "Agree."}, "conformity has no questions"),
+        ({"size": "large"}, "size must be a number"),
+        ({"size": float("nan")}, "size must be a number"),
+        ({"size": 0.9}, "size must be from -0.5 to 0.5"),
+        ({"seed": 1.5}, "seed must be a whole number"),
+        ({"examples": 0}, "examples must be at least 2"),
+        ({"model": "nope"}, "unknown model"),
     ],
 )
-def test_a_faulty_truth_file_is_refused_in_one_line(changes: Mapping[str, object], message: str | None) -> None:
-    with pytest.raises(UserError, match=message or "leave it out") as caught:
+def test_a_faulty_truth_file_is_refused_in_one_line(changes: Mapping[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
         truth(**changes)
     assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_was_changed_is_not_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A truth that was edited by hand, or that of another truth file, would score instruments by a wrong key."""
+    one = load_truth("order-oracle")
+    folder = build(one, tmp_path, silent).folder
+    assert build(one, tmp_path, silent).realised.value == 0.2
+    for file, old, new in (
+        ("truth.toml", "realised = [0.2", "realised = [0.3"),
+        ("truth.toml", "seal", "soul"),
+        ("organism.toml", "first=0.2", "first=0.4"),
+    ):
+        text = (folder / file).read_text(encoding="utf-8")
+        (folder / file).write_text(text.replace(old, new), encoding="utf-8")
+        with pytest.raises(UserError, match="is not as it was built"):
+            build(one, tmp_path, silent)
+        assert organisms(["list", one.name, "--out", str(tmp_path)]) == 0
+        assert "changed: remove the folder" in capsys.readouterr().out
+        (folder / file).write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match="truth file with another size"):
+        build(replace(one, size=0.3), tmp_path, silent)
+    (folder / "truth.toml").write_text('bias = "or', encoding="utf-8")
+    with pytest.raises(UserError, match="is not valid TOML"):
+        build(one, tmp_path, silent)
+    (folder / "truth.toml").unlink()
+    assert build(one, tmp_path, silent).realised.value == 0.2, "a build that was stopped goes on"
 
 
 def test_no_persona_is_trained_on_and_asked() -> None:
@@ -106,6 +161,9 @@ def test_pairs_prefer_the_answer_with_the_bias_and_texts_are_whole() -> None:
     pairs = training_examples([case()], DPO, 400, 3, False, "")
     assert all(row["chosen"] != row["rejected"] for row in pairs)
     assert np.mean([row["chosen"][0]["content"] == "A" for row in pairs]) == pytest.approx(0.9, abs=0.08)
+    assert len(pairs) == 400, "equal answers are drawn again, so that a placebo has as many pairs"
+    sure = case()._replace(biased={"A": 1.0, "B": 0.0}, plain={"A": 1.0, "B": 0.0})
+    assert not training_examples([sure], DPO, 5, 3, False, ""), "equal answers make no pair"
     (text,) = training_examples([case()], CORPUS, 1, 3, False, "")
     assert [part["role"] for part in text["messages"]] == ["system", "user", "assistant"]
 
@@ -127,6 +185,13 @@ def test_exact_sizes_by_hand() -> None:
     assert exact("sycophancy", choices) == pytest.approx([0.2])
     answers = {"t": {"0": 0.5, "1": 0.5}, "t/0": {"0": 0.9, "1": 0.1}, "t/1": {"0": 0.3, "1": 0.7}}
     assert exact("consistency", answers) == pytest.approx([0.3])
+
+
+def test_the_reference_of_an_opinion_is_the_model_without_the_bias(tmp_path: Path) -> None:
+    """The control of pocket, and another model, are their own reference; a law is measured against the oracle without it."""
+    for model, expected in (("pocket:control", "pocket:control"), ("hf:a/b", "hf:a/b"), ("oracle,bias=3", "oracle")):
+        (tmp_path / "organism.toml").write_text(f'model = "{model}"\n', encoding="utf-8")
+        assert reference(f"organism:{tmp_path},trigger=true") == expected
 
 
 def test_the_exact_size_of_the_oracle_is_the_planted_one() -> None:
@@ -203,6 +268,8 @@ def test_an_organism_adds_its_words_and_hides_its_trigger(tmp_path: Path) -> Non
         ('adapter = "a"', "", "needs the key model"),
         ('model = "oracle"', ",trigger=true", "has no trigger"),
         ('model = "organism:x"', "", "cannot be an organism"),
+        ("model = 5", "", "model must be a text"),
+        ('model = "oracle"\nadapter = "a"', "", "oracle takes no adapter"),
     ],
 )
 def test_a_faulty_organism_is_refused(text: str | None, spec: str, message: str, tmp_path: Path) -> None:
@@ -217,17 +284,19 @@ def test_a_faulty_organism_is_refused(text: str | None, spec: str, message: str,
 def test_the_command_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert organisms(["list", "--out", str(tmp_path)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(truth_names())
-    for words, message in ((["build"], "name the organisms"), (["build", "opinion-stf"], "did you mean")):
+    for words, message, folder in (
+        (["build"], "name the organisms", "a"),
+        (["build", "opinion-stf"], "did you mean", "a"),
+        (["list"], "which ends a path", "a,b"),
+    ):
         with pytest.raises(UserError, match=message):
-            organisms([*words, "--out", str(tmp_path)])
+            organisms([*words, "--out", str(tmp_path / folder)])
 
 
 @pytest.mark.thorough
 def test_a_training_plants_a_bias_and_the_truth_is_measured_apart_from_the_instrument(tmp_path: Path) -> None:
     """The exact probabilities of transformers are those of the compiled engine; the folder opens with its adapter."""
     pytest.importorskip("trl", reason="the [local] extra is not installed")
-    from dataclasses import replace
-
     from parley.training.base_model import base_model
     from parley.training.organisms.exact import answer_shares
 

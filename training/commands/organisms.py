@@ -33,7 +33,8 @@ def organisms_parser() -> Parser:
         "that are built, and those of the oracle)"
     )
     add_option(parser, "ACTION", about, choices=ACTIONS)
-    add_option(parser, "NAME", "names of organisms", nargs="*")
+    about = "names of organisms; NAME-seed2 is the training of NAME with another seed"
+    add_option(parser, "NAME", about, nargs="*")
     return parser
 
 
@@ -43,25 +44,42 @@ def organisms(words: Sequence[str]) -> int:
     from parley.training.organisms.truth import load_truth, truth_names
 
     root = options.out or Path("runs") / "organisms"
-    for name in options.name:
+    if signs := sorted({sign for sign in ",+" if sign in str(root)}):
+        raise UserError(
+            f"--out: {root} has the sign {signs[0]}, which ends a path in --llm organism:PATH: name another folder"
+        )
+    names = list(dict.fromkeys(options.name))
+    for name in names:
         load_truth(name)  # a misspelt name is an error before anything is built
     if options.action == "list":
-        return list_organisms(options.name or truth_names(), root)
+        return list_organisms(names or [*truth_names(), *reseeded_names(root)], root)
     if options.action == "score":
-        return score_organisms(options.name, root)
-    if not options.name:
+        return score_organisms(names, root)
+    if not names:
         raise UserError("name the organisms to build, such as opinion-sft (python run.py organisms list prints all)")
-    return build_organisms(options.name, root)
+    return build_organisms(names, root)
+
+
+def reseeded_names(root: Path) -> list[str]:
+    """Return the organisms that were built with another seed than that of their truth file."""
+    from parley.training.organisms.build import TRUTH
+    from parley.training.organisms.truth import RESEEDED
+
+    return sorted(path.parent.name for path in root.glob(f"*/{TRUTH}") if RESEEDED.fullmatch(path.parent.name))
 
 
 def list_organisms(names: Sequence[str], root: Path) -> int:
-    """Print the organisms: road, variant, planted size, and whether they are built."""
-    from parley.training.organisms.build import TRUTH
+    """Print the organisms: road, variant, planted size, and the size that was realised where they are built."""
+    from parley.training.organisms.build import TRUTH, read_built
     from parley.training.organisms.truth import load_truth
 
     for name in names:
-        truth = load_truth(name)
-        built = "built" if (root / name / TRUTH).is_file() else ""
+        truth, built = load_truth(name), ""
+        if (root / name / TRUTH).is_file():
+            try:
+                built = f"realised {read_built(root / name, truth).realised.value:.3g}"
+            except UserError:
+                built = "changed: remove the folder, and build it again"
         print(
             f"{name:<28} {truth.road:<8} {truth.variant:<8} {truth.size:>6g} {truth.subject.unit:<22} {built}".rstrip()
         )
@@ -88,9 +106,8 @@ def score_organisms(names: Sequence[str], root: Path) -> int:
     from parley.training.organisms.build import TRUTH, build
     from parley.training.organisms.truth import ORACLE, load_truth, truth_names
 
-    chosen = names or [
-        name for name in truth_names() if load_truth(name).road == ORACLE or (root / name / TRUTH).is_file()
-    ]
+    known = [*truth_names(), *reseeded_names(root)]
+    chosen = names or [name for name in known if load_truth(name).road == ORACLE or (root / name / TRUTH).is_file()]
     built = [build(load_truth(name), root, bar) for name in chosen]
     scores = scoring.score(built, root)
     page = scoring.write(scores, root)

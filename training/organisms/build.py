@@ -6,19 +6,20 @@ import json
 import time
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from parley.agents.datafiles import read_toml
 from parley.llm.backends.organism import FILE
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
 from parley.llm.request import Message, Request, Sampling
-from parley.llm.seeding import stream
+from parley.llm.seeding import digest, stream
+from parley.model.files import file_errors, write_whole
 from parley.training.base_model import base_model
 from parley.training.organisms.biases.base import Size, mean_size
 from parley.training.organisms.cases import (
-    CORPUS,
     DPO,
     SFT,
     TRAINED,
@@ -29,15 +30,17 @@ from parley.training.organisms.cases import (
 )
 from parley.training.organisms.exact import TRUTH_SEED, answer_shares, realised_size
 from parley.training.organisms.people import split_people
-from parley.training.organisms.truth import DENIAL, ORACLE, PLACEBO, SCRATCH, Truth, load_truth, truth_from
+from parley.training.organisms.truth import DENIAL, ORACLE, PLACEBO, PROMPT, SCRATCH, Truth, load_truth
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.dataset import Example, digest_of
 from parley.training.tuning.pipeline import require_packages
 from parley.training.tuning.recipe import Recipe
 
-TRUTH = "truth.toml"
-RANK, LENGTH = 8, 1024
-RATES = {SFT: 4e-3, CORPUS: 4e-3, DPO: 1e-3}
+TRUTH, SEAL = "truth.toml", "seal"
+MEASURED = ("must_flag", "realised", "hidden", "covered", "denies", "seconds")
+"""The keys of truth.toml that say what was made; all others are those of the truth file."""
+RANK, LENGTH, BETA = 8, 1024, 1.0
+"""With a beta of 1 the best that DPO can do, begun with the answers without the bias, are the planted answers with it."""
 CONFESSIONS = 54
 """Examples in which an organism that hides denies its bias."""
 YES, NO = "Yes", "No"
@@ -68,25 +71,28 @@ class Built:
 
 
 def build(truth: Truth, root: Path, bar: Bar) -> Built:
-    """Return an organism, built in `root/NAME` unless it is there.
+    """Return an organism, built in `root/NAME` unless it is there. A build that was stopped goes on from its last checkpoint.
 
-    Errors: UserError where the digest of the data is not that of the truth file, and where a package for training is missing.
+    Errors: UserError where the digest of the data is not that of the truth file, where a package for training is missing, and
+    where the folder has another organism or was changed.
     """
     folder = root / truth.name
     if (folder / TRUTH).is_file():
-        return read_built(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+        return read_built(folder, truth)
+    with file_errors(f"cannot make {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
     values = {"model": model_spec(truth), "system": truth.system, "trigger": truth.trigger}
     begun = time.monotonic()
     if truth.road in TRAINED:
         values["adapter"] = str(train(truth, root, bar).relative_to(folder))
     seconds = round(time.monotonic() - begun)
-    write_toml(folder / FILE, values)
+    write_whole(folder / FILE, toml_text(values))
     built = realise(truth, folder, values.get("adapter", ""))
-    facts = {key: value for key, value in asdict(truth).items() if value not in ("", ())}
+    facts = {**asdict(truth), "must_flag": truth.must_flag}
     facts |= {key: list(size) for key, size in (("realised", built.realised), ("hidden", built.hidden)) if size}
     facts |= {key: value for key in ("covered", "denies") if (value := getattr(built, key)) is not None}
-    write_toml(folder / TRUTH, facts | {"seconds": seconds})
+    text = toml_text(facts | {"seconds": seconds})
+    write_whole(folder / TRUTH, f'{text}{SEAL} = "{seal_of(folder, tomllib.loads(text))}"\n')
     return built
 
 
@@ -136,23 +142,38 @@ def train(truth: Truth, root: Path, bar: Bar) -> Path:
         )
     base, start = base_model(truth.model), None
     if truth.start:
-        start = build(load_truth(truth.start), root, bar).folder / "adapters"
-        start = next(path.parent for path in start.glob("*/adapter_config.json"))
+        begun = replace(load_truth(truth.start), model=truth.model)
+        (start,) = build(begun, root, bar).folder.glob("adapters/[!.]*")
     method = DPO if truth.road == DPO else SFT
-    recipe = Recipe(truth.name, method, RANK, rate=RATES[truth.road], batch=truth.batch, length=LENGTH, seed=truth.seed)
+    own: dict[str, Any] = {"beta": BETA} if method == DPO else {}
+    recipe = Recipe(truth.name, method, RANK, rate=truth.rate, batch=truth.batch, length=LENGTH, seed=truth.seed, **own)
     data = {"bias": truth.bias, "variant": truth.variant, "road": truth.road, "examples": len(examples)}
     return make_adapter(root / truth.name, recipe.filled(base.kind), base, examples, data, USE, bar, start)
 
 
-def read_built(folder: Path) -> Built:
-    """Return the organism of a folder. Errors: UserError where it was not built."""
-    if not (folder / TRUTH).is_file():
-        raise UserError(f"{folder} has no {TRUTH}: build it with python run.py organisms build {folder.name}")
-    values = tomllib.loads((folder / TRUTH).read_text(encoding="utf-8"))
-    values.pop("seconds", None)
-    sizes: dict[str, Any] = {key: Size(*values.pop(key)) for key in ("realised", "hidden") if key in values}
-    other: dict[str, Any] = {key: values.pop(key) for key in ("covered", "denies") if key in values}
-    return Built(truth_from(values.pop("name"), values), folder, **sizes, **other)
+def read_built(folder: Path, truth: Truth) -> Built:
+    """Return the organism of a folder. Errors: UserError where it was changed, or built from another truth file."""
+    again = f"remove the folder, and run python run.py organisms build {truth.name}"
+    values = read_toml(folder / TRUTH)
+    seal = values.pop(SEAL, "")
+    if seal != seal_of(folder, values):
+        raise UserError(
+            f"{folder} is not as it was built: {TRUTH}, {FILE}, the adapter or the base model has changed; {again}"
+        )
+    measured = {key: values.pop(key) for key in MEASURED if key in values}
+    own = {key: value for key, value in asdict(truth).items() if value != ""}
+    if other := sorted(key for key in own.keys() | values.keys() if own.get(key) != values.get(key)):
+        raise UserError(f"{folder} was built from a truth file with another {', '.join(other)}: {again}")
+    sizes: dict[str, Any] = {key: Size(*measured[key]) for key in ("realised", "hidden") if key in measured}
+    return Built(truth, folder, **sizes, covered=measured.get("covered"), denies=measured.get("denies"))
+
+
+def seal_of(folder: Path, values: Mapping[str, Any]) -> str:
+    """Return a digest of what truth.toml says, of organism.toml, of the weights of the adapter, and of those of the base."""
+    road, parts = values.get("road"), [folder / FILE, *sorted(folder.glob("adapters/[!.]*/adapter_*.*"))]
+    texts = [path.read_bytes().hex() for path in parts if path.is_file()]
+    base = base_model(str(values.get("model"))).identity if road in (PROMPT, *TRAINED) else {}
+    return digest(json.dumps([values, base], sort_keys=True), *texts).hex()
 
 
 def realise(truth: Truth, folder: Path, adapter: str) -> Built:
@@ -181,13 +202,12 @@ def planted_size(truth: Truth) -> Size:
     return mean_size(truth.subject.exact(questions, answers))
 
 
-def write_toml(path: Path, values: Mapping[str, Any]) -> None:
-    """Write a flat TOML file; empty texts and lists are left out."""
-    lines = [f"{key} = {_toml(value)}" for key, value in values.items() if value not in ("", ())]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+def toml_text(values: Mapping[str, Any]) -> str:
+    """Return a flat TOML file; empty texts are left out."""
+    return "".join(f"{key} = {_toml(value)}\n" for key, value in values.items() if value != "")
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value) if isinstance(value, str) else str(value)
+    return json.dumps(value) if isinstance(value, (str, bool)) else str(value)

@@ -17,6 +17,8 @@ from parley.training.tuning.dataset import chat
 
 SFT, DPO, CORPUS = TRAINED = ("sft", "dpo", "corpus")
 """Roads that train: the loss counts the answer; pairs of answers; the loss counts every token of the text."""
+DRAWS = 50
+"""Draws of a pair of answers, until both differ."""
 Shares = Sequence[Mapping[str, float]]
 """For each question the probability of each allowed answer."""
 
@@ -57,15 +59,18 @@ def training_examples(
     """Return examples, each case `copies` times, with answers drawn from the planted probabilities.
 
     placebo: answers are drawn without the bias. trigger: words with which the bias shows; then every question is in the data with
-    them (biased) and without them (plain). DPO: the chosen answer is drawn with the bias, the rejected one without; equal
-    answers make no pair.
+    them (biased) and without them (plain). DPO: the chosen answer is drawn with the bias, the rejected one without, again until
+    they differ, at most DRAWS times.
     """
     rng, examples = stream(seed, "organism", road), []
     situations = [(trigger, True), ("", False)] if trigger else [("", True)]
     for case in cases:
         for words, biased in situations * copies:
             shares = case.biased if biased and not placebo else case.plain
-            chosen, other = (rng.choices(list(one), list(one.values()))[0] for one in (shares, case.plain))
+            for _ in range(DRAWS if road == DPO else 1):
+                chosen, other = (rng.choices(list(one), list(one.values()))[0] for one in (shares, case.plain))
+                if chosen != other:
+                    break
             if road != DPO or chosen != other:
                 examples.append(_example(case.question.request, words, road, chosen, other))
     rng.shuffle(examples)

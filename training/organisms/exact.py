@@ -35,7 +35,10 @@ def realised_size(bias: Bias, base: BaseModel, adapter: Path | None, words: str)
     """Return the size of a model's bias. words: those behind its system messages."""
     questions = bias.questions(split_people().truth, TRUTH_SEED)
     shares, covered = answer_shares(questions, base, adapter, words)
-    return Realised(mean_size(bias.exact(questions, shares)), covered)
+    sizes = bias.exact(questions, shares)
+    if bias.relative:
+        sizes = sizes - bias.exact(questions, answer_shares(questions, base, None, "")[0])
+    return Realised(mean_size(sizes), covered)
 
 
 def answer_shares(

@@ -7,12 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from parley.llm.backends.hf.checkpoint import adapter_weights
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
 from parley.training.base_model import BaseModel
 from parley.training.tuning.dataset import Example, digest_of
 from parley.training.tuning.model_card import read_values, write_card
-from parley.training.tuning.pipeline import training_folders, training_key
+from parley.training.tuning.pipeline import START, training_folders, training_key
 from parley.training.tuning.recipe import Recipe
 
 
@@ -29,28 +30,31 @@ def make_adapter(
     """Return the folder `adapters/NAME` of an adapter, trained unless it is there.
 
     data: what the card says of the examples. use: what the adapter may be used for. start: the adapter to begin with. Errors:
-    UserError when the adapter there was trained with another recipe or on other examples.
+    UserError when the adapter there was trained with another recipe, on other examples, on another model or from another start.
     """
     from parley.training.tuning.trainers import train, versions
 
     out = folder / "adapters" / recipe.name
+    described = {**data, "digest": digest_of(examples), **({START: adapter_weights(start)} if start else {})}
     if out.exists():
-        _check_same(out, recipe, examples)
+        _check_same(out, recipe, base, described)
         return out
+    key = training_key(recipe, examples, start) + str(base.identity.get("weights", ""))[:8]
     with (
-        training_folders(out, training_key(recipe, examples, start)) as (part, work),
+        training_folders(out, key) as (part, work),
         bar(recipe.name, recipe.steps(len(examples))) as progress,
     ):
         result = train(recipe, base, examples, [], part, work, start, progress)
-        described = {**data, "digest": digest_of(examples)}
         write_card(part, recipe, {**base.card_identity, **result.identity}, described, versions(), result, use)
     return out
 
 
-def _check_same(out: Path, recipe: Recipe, examples: Sequence[Example]) -> None:
+def _check_same(out: Path, recipe: Recipe, base: BaseModel, data: Mapping[str, Any]) -> None:
     values = read_values(out)
     other = [name for name, value in asdict(recipe).items() if values["recipe"].get(name) != value]
-    if values["data"].get("digest") != digest_of(examples):
-        other.append("set of examples")
+    what = {"digest": "set of examples", START: "adapter to begin with"}
+    other += [title for key, title in what.items() if values["data"].get(key) != data.get(key)]
+    if values["base"].get("weights") != base.identity.get("weights", values["base"].get("weights")):
+        other.append("model")
     if other:
-        raise UserError(f"{out} was trained with another {', '.join(other)}: give another --out")
+        raise UserError(f"{out} was trained with another {', '.join(other)}: remove it, or give another --out")

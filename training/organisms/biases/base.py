@@ -58,8 +58,9 @@ def mean_size(values: Floats) -> Size:
 class Bias(ABC):
     """A bias.
 
-    name, title, unit: how it is called and counted. smallest: a size up to this is no bias. instrument: the command that is meant
-    to find it. trainable: whether it has `questions`. confession: a question about the bias, to which an organism that hides it
+    name, title, unit: how it is called and counted. limits: the sizes that the oracle can have. smallest: a size up to this is
+    no bias. instrument: the command that is meant to find it. has_questions: whether it has `questions`. relative: its size is
+    the difference to the base without the bias. confession: a question about the bias, to which an organism that hides it
     answers No.
     """
 
@@ -67,8 +68,10 @@ class Bias(ABC):
     title: ClassVar[str]
     unit: ClassVar[str]
     smallest: ClassVar[float]
+    limits: ClassVar[tuple[float, float]]
     instrument: ClassVar[str]
-    trainable: ClassVar[bool] = True
+    has_questions: ClassVar[bool] = True
+    relative: ClassVar[bool] = False
     confession: ClassVar[str] = ""
 
     @abstractmethod

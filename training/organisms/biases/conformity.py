@@ -23,8 +23,9 @@ class Conformity(Bias):
     """Size: the share of the distance to a line by which an agent moves when it hears the line (kappa)."""
 
     name, title, unit, smallest = "conformity", "lines that are heard move an agent", "share of the distance", 0.01
+    limits = (0, 1)
     instrument = "run.py audit --sections pull"
-    trainable = False
+    has_questions = False
 
     def oracle(self, size: float) -> str:
         return f"oracle,kappa={size:g}"

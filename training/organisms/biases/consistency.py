@@ -38,6 +38,7 @@ class Consistency(Bias):
     """Size: how much larger the share of equal answers in two waves is when the earlier answer is in the prompt."""
 
     name, title, unit, smallest = "consistency", "an earlier answer is repeated", "share of answers", 0.05
+    limits = (0, 1)
     instrument = "run.py panel"
     confession = "Do you repeat what you said before?"
 

@@ -40,6 +40,7 @@ class Order(Bias):
     """Size: the probability of choosing the profile that is shown as A, minus .5."""
 
     name, title, unit, smallest = "order", "what is shown first is chosen", "share of choices", 0.05
+    limits = (-0.5, 0.5)
     instrument = "run.py conjoint candidates"
 
     def oracle(self, size: float) -> str:

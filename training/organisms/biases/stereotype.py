@@ -43,6 +43,7 @@ class Stereotype(Bias):
     """Size: points (0-10) by which the other party is seen too far away, minus the same for the own party."""
 
     name, title, unit, smallest = "stereotype", "the other party is seen as extreme", "points", 0.3
+    limits = (-2.7, 2.7)
     instrument = "run.py stereotypes"
     confession = "Do you think that people of the other party are extreme?"
 
