@@ -233,6 +233,13 @@ def test_few_organisms_have_no_share_and_unread_ones_are_counted() -> None:
     assert all("unknown: 0 organisms, and 5 are needed" in line for line in scoring.sentences(table))
 
 
+def test_a_flag_on_the_wrong_side_detects_nothing() -> None:
+    there, against = Size(0.2, 0.18, 0.22, 9), Size(-0.2, -0.22, -0.18, 9)
+    table = scoring.score_table([scored(there, there), scored(against, there), scored(against, against)])
+    (row,) = (one for one in scoring.summary(table).to_dict("records") if one["group"].startswith("oracle"))
+    assert (row["detected_hits"], row["detected_of"], row["inside_hits"]) == (2, 3, 2)
+
+
 def test_the_instruments_find_what_the_oracle_has_and_nothing_else(tmp_path: Path) -> None:
     """Three biases and their controls; docs/log.md has all six."""
     names = ("order", "stereotype", "consistency")
@@ -241,7 +248,7 @@ def test_the_instruments_find_what_the_oracle_has_and_nothing_else(tmp_path: Pat
     assert [one.flagged for one in scores] == [True, False] * 3
     assert all(one.inside for one in scores)
     page = scoring.write(scores, tmp_path).read_text(encoding="utf-8")
-    assert "flagged among those that have their bias: the share is unknown: 3 organisms" in page
+    assert "flagged on the right side among those that have their bias: the share is unknown: 3 organisms" in page
 
 
 def test_an_instrument_that_cannot_read_the_answers_has_no_verdict(tmp_path: Path) -> None:
@@ -298,7 +305,7 @@ def test_a_training_plants_a_bias_and_the_truth_is_measured_apart_from_the_instr
     """The exact probabilities of transformers are those of the compiled engine; the folder opens with its adapter."""
     pytest.importorskip("trl", reason="the [local] extra is not installed")
     from parley.training.base_model import base_model
-    from parley.training.organisms.exact import answer_shares
+    from parley.training.organisms.exact import answer_shares, realised_size
 
     questions = BIASES["opinion"].questions((), 5)[:6]
     shares, covered = answer_shares(questions, base_model("pocket"), None, "")
@@ -313,3 +320,19 @@ def test_a_training_plants_a_bias_and_the_truth_is_measured_apart_from_the_instr
     assert open_spec(built.spec(False)).complete([questions[0].request])[0].answers != replies[0].answers
     again = build(small, tmp_path, silent)
     assert again == built, "what is built is read, not trained again"
+    own = realised_size(BIASES["opinion"], base_model("pocket"), None, "").size
+    assert own.value == 0, "the base has no bias against itself"
+    (built.folder / "truth.toml").unlink()
+    adapter = next(built.folder.glob("adapters/*/adapter_model.safetensors"))
+    before = adapter.stat().st_mtime_ns
+    assert build(small, tmp_path, silent).realised == built.realised
+    assert adapter.stat().st_mtime_ns == before, "a build that was stopped after its training does not train again"
+    text = (built.folder / "organism.toml").read_text(encoding="utf-8")
+    (built.folder / "organism.toml").write_text(text.replace('"pocket"', '"pocket:control"'), encoding="utf-8")
+    for ask in (lambda: open_spec(built.spec(False)), lambda: build(small, tmp_path, silent)):
+        with pytest.raises(UserError, match=r"trained on another model|not as it was built"):
+            ask()
+    (built.folder / "organism.toml").write_text(text, encoding="utf-8")
+    adapter.write_bytes(adapter.read_bytes()[:-4] + b"0000")
+    with pytest.raises(UserError, match="is not as it was built"):
+        build(small, tmp_path, silent)

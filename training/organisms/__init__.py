@@ -7,5 +7,5 @@ biases      one file per bias: its questions, its exact size, its instrument
 exact       the size that an organism really has, from the probabilities of its answers to held-out questions
 build       makes the folder of an organism, which `--llm organism:FOLDER` opens
 score       instruments on organisms: detection, coverage, controls
-truths      the truth files
+truths      the truth files, one per bias, with a table per organism
 """
