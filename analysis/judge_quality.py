@@ -33,6 +33,7 @@ from parley.analysis.formatting import (
     number,
     seat_title,
 )
+from parley.analysis.judge_reliability import ABOUT, corrected_rows
 from parley.analysis.line_gaps import UNKNOWN, calibrate, gap_row, line_gaps
 from parley.analysis.report import Report
 from parley.analysis.statement_judge import SCALE, Judging
@@ -88,14 +89,19 @@ def against_themselves(verdicts: pd.DataFrame, attitudes: pd.DataFrame) -> pd.Da
     If agents were asked for something else than agreement with the claim (`comparable`), bias and error are NaN, because
     agreement with a claim minus the severity of a problem has no meaning.
     """
-    own = attitudes[["room", "agent", "round", "probe", "attitude"]]
-    both = verdicts.merge(own, on=["room", "agent", "round"], how="inner")
-    both["own"] = on_scale(both["attitude"], both["topic"])
+    both = with_own_ratings(verdicts, attitudes)
     rows = quality_by_topic(both.dropna(subset=["score", "own"]), "own")
     probes = both.drop_duplicates("topic").set_index("topic")["probe"]
     other = [not comparable(str(topic), str(probes[topic])) for topic in rows["topic"]]
     rows.loc[other, ["bias", "bias_low", "bias_high", "error"]] = np.nan
     return rows
+
+
+def with_own_ratings(verdicts: pd.DataFrame, attitudes: pd.DataFrame) -> pd.DataFrame:
+    """Return the verdicts with `own`, the private rating of the agent after the same round on the judge's scale, and `probe`."""
+    ratings = attitudes[["room", "agent", "round", "probe", "attitude"]]
+    both = verdicts.merge(ratings, on=["room", "agent", "round"], how="inner")
+    return both.assign(own=on_scale(both["attitude"], both["topic"]))
 
 
 def comparable(topic: str, probe: str) -> bool:
@@ -259,8 +265,19 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
     if len(own):
         report.section("Compared with what agents say of themselves", THEMSELVES)
         report.table(own, _columns("against self-report"))
+    _add_corrected(report, verdicts, tables)
     _add_gaps(report, verdicts, tables)
     return report.write()
+
+
+def _add_corrected(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None:
+    """Add the correlations with known grades and with private ratings without the judge's error."""
+    known = corrected_rows(verdicts.assign(truth=truth(verdicts)), "truth", "known grades")
+    own = corrected_rows(with_own_ratings(verdicts, tables.attitudes), "own", "private ratings")
+    if lines := [*known[1], *own[1]]:
+        report.section("Without the judge's measurement error", ABOUT)
+        report.data(corrected=pd.DataFrame([*known[0], *own[0]]))
+        report.lines(f"- {line}" for line in lines)
 
 
 def _add_gaps(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None:

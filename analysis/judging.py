@@ -8,6 +8,7 @@ gives 1, 0.5 or 0. A reply that cannot be read is missing, with its reason; it i
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -263,7 +264,8 @@ class Judge(NamedTuple):
     ) -> pd.DataFrame:
         """One row per utterance: WHO, text, a column for each of `items` (NaN: missing), readings, reasons.
 
-        items: functions that make the questions about a row. A turn without words is not judged, and keeps its reason.
+        items: functions that make the questions about a row. A turn without words is not judged, and keeps its reason. Of a
+        judge that read a text more than once, the columns `NAME_1`, `NAME_2`, ... have each reading (NaN: none).
         """
         turns = tables.utterances.reset_index(drop=True)
         spoken = turns[turns["text"].notna()]
@@ -273,6 +275,10 @@ class Judge(NamedTuple):
         judged = pd.DataFrame(index=spoken.index)
         for place, name in enumerate(items):
             judged[name] = pd.Series([row[place].value for row in rows], spoken.index, "float64")
+            most = max((len(row[place].readings) for row in rows), default=0)
+            for ask in range(most if most > 1 else 0):
+                values = [row[place].readings[ask] if ask < len(row[place].readings) else math.nan for row in rows]
+                judged[f"{name}_{ask + 1}"] = pd.Series(values, spoken.index, "float64")
         judged["readings"] = [sum(len(verdict.readings) for verdict in row) for row in rows]
         reasons = (dict.fromkeys(verdict.reason for verdict in row if verdict.reason) for row in rows)
         judged["reasons"] = [", ".join(names) or None for names in reasons]

@@ -14,6 +14,7 @@ from parley.analysis.formatting import Column, estimate, format_estimate, format
 from parley.analysis.report import Report
 from parley.analysis.statistics.crossed_ratings import CrossedRatings, fit_ratings, why_no_fit
 from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
 from parley.analysis.table_files import read_texts
 from parley.llm.errors import UserError
 
@@ -22,7 +23,11 @@ PAGE = "docs/raters.md"
 READING = (
     "A score is the true value of its item, plus the severity of its rater, plus an error whose size is the rater's own. "
     "Severities are differences from the average rater. Reliability is the share of the variance of a rater's scores that is not "
-    "error. Brackets are 95% intervals over items; the raters are those of the file."
+    "error. Brackets are 95% intervals over items, for the raters of the file."
+)
+IN_GENERAL = (
+    "This section holds if the raters of the file are a random sample of raters: what would other raters give? It uses "
+    "the items that every rater scored. Brackets are 95% intervals over items and raters."
 )
 COLUMNS: Mapping[str, Column] = {
     "rater": "rater", "items": "items", "mean score": lambda row: format_number(row["mean"]), "severity": estimate("severity"),
@@ -75,6 +80,8 @@ def _add_scores(report: Report, table: pd.DataFrame) -> None:
     if fit:
         report.data(items=pd.DataFrame({ITEM: wide.index, "scores": np.isfinite(scores).sum(axis=1),
                                         "mean": np.nanmean(scores, axis=1), "corrected": fit.items}))  # fmt: skip
+    report.section("Raters in general", IN_GENERAL)
+    report.lines(f"- {line}" for line in general_lines(scores))
 
 
 def rater_rows(wide: pd.DataFrame, fit: CrossedRatings | None) -> pd.DataFrame:
@@ -99,6 +106,25 @@ def score_lines(scores: np.ndarray, fit: CrossedRatings | None, reason: str) -> 
         f"The mean of the items is {format_estimate(fit.mean, *fit.ends[0])} by the average rater; uncorrected, it is {plain}.",
         gate_sentence("the score of one rater", "the intraclass correlation", fit.agreement, *one),
         gate_sentence("the mean of all raters", "the intraclass correlation", fit.agreement_of_means, *many),
+    ]
+
+
+def general_lines(scores: np.ndarray) -> list[str]:
+    """Return in sentences what raters in general would give, of scores (items, raters), NaN where a rater gave none."""
+    if reason := why_no_sample(scores):
+        return [f"What other raters would give is unknown: {reason}."]
+    fit = fit_random_raters(scores)
+    mean, severity = (format_estimate(part.value, *part.ends) for part in (fit.mean, fit.severity))
+    figures = f"the intraclass correlation over {fit.items} items"
+    return [
+        f"The mean of the items is {mean} by raters in general; the standard deviation of severities is {severity}.",
+        gate_sentence("the score of another rater", figures, fit.agreement.value, *fit.agreement.ends),
+        gate_sentence(
+            f"the mean of {fit.raters} other raters",
+            figures,
+            fit.agreement_of_means.value,
+            *fit.agreement_of_means.ends,
+        ),
     ]
 
 

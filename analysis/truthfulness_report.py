@@ -21,6 +21,7 @@ from parley.analysis.formatting import (
     number,
 )
 from parley.analysis.report import Report
+from parley.analysis.statistics.gate import gate_sentence
 from parley.analysis.studies.truthfulness import TruthfulnessStudy, correlations, cube_of, measure
 from parley.llm.seeding import derive
 
@@ -83,6 +84,10 @@ def findings(measured: pd.DataFrame, labels: np.ndarray, people: int) -> list[st
             reason if labelled < FEWEST else "",
         ),
     ]
+    if labelled >= FEWEST:
+        value, low, high = (float(overall[name]) for name in ("expert", "expert_low", "expert_high"))
+        figure = "Spearman's rho with the experts"
+        lines.append(gate_sentence("mean ratings of this crowd in place of experts", figure, value, low, high, few))
     sure = dimensions[dimensions["added_low"] > 0]
     judged = int(dimensions["added_low"].notna().sum())
     if not judged:

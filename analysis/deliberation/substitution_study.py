@@ -18,6 +18,7 @@ from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import Statement
 from parley.agents.representative import Critique, parse_knowledge
 from parley.analysis import disclaimers
+from parley.analysis.bootstrap import too_few
 from parley.analysis.deliberation import preference_judge, representation, substitution
 from parley.analysis.deliberation.episode import HUMAN, Episode, to_line
 from parley.analysis.deliberation.payoffs import open_payoff
@@ -41,6 +42,7 @@ from parley.analysis.formatting import cell, count_phrase, count_table, format_e
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import UNASKED, Verdict, missing, undecided
 from parley.analysis.report import Report
+from parley.analysis.statistics.gate import gate_sentence
 from parley.llm.backends import check_spec, identity_spec, split_spec
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
@@ -437,6 +439,8 @@ def _add_calibration(report: Report, calibration: Calibration) -> None:
         ["compared with final ratings", "value", "n"],
     )
     report.add(f"{calibration.missing} ratings have no score. Brackets hold 95% intervals over participants.")
+    r, few = calibration.r, too_few("participant")
+    report.add(gate_sentence("the scorer", "its correlation with final ratings", r.value, r.low, r.high, few))
 
 
 def _estimate(mean: ClusteredMean) -> str:

@@ -16,6 +16,7 @@ from parley.analysis.bootstrap import Floats
 from parley.analysis.formatting import DASH, format_number
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.report import Report
+from parley.analysis.statistics.gate import gate_sentence
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 
@@ -126,10 +127,17 @@ def verdict(row: Mapping[str, object]) -> str:
     return f"It cannot be shown that {same} {found}."
 
 
+def use_of(row: Mapping[str, object]) -> str:
+    """Return whether the run may say which people have a high number."""
+    name = MEASURES[str(row["measure"])].strip(",")
+    reason = str(row["reason"]) or "one network is one case, which has no interval"
+    return gate_sentence(f"the run to say which people {name}", "rho", float(str(row["rho"])), np.nan, np.nan, reason)
+
+
 def add_people(report: Report, table: pd.DataFrame) -> None:
     """Add the comparison person by person, and its table `clone`."""
     report.section("Person by person", ABOUT)
-    report.lines(f"- {verdict(row)}" for row in table.to_dict("records"))
+    report.lines(f"- {line}" for row in table.to_dict("records") for line in (verdict(row), use_of(row)))
     rows = [
         [
             row["measure"],

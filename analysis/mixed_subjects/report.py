@@ -25,6 +25,7 @@ from parley.analysis.mixed_subjects.worth import (
     plan_purchase,
 )
 from parley.analysis.report import Report
+from parley.analysis.statistics.gate import gate_sentence
 from parley.llm.seeding import derive
 
 SHARES = (0.5, 0.25, 0.1, 0.05)
@@ -158,14 +159,16 @@ def worth_lines(worth: Worth, fewest: int) -> list[str]:
             f"What the model is worth is unknown: the correlation of predictions and outcomes ({r}) has no interval."
         ]
     value, ceiling = (format_estimate(*span, 1) for span in (worth.worth, worth.ceiling))
+    gate = gate_sentence("predictions in place of people", "their correlation with outcomes within conditions",
+                         worth.r, worth.low, worth.high)  # fmt: skip
     if not worth.others:
         return [
-            f"Predictions and outcomes correlate by {r} within conditions.",
+            gate,
             f"No other people have predictions, so the model is worth no people yet; with endless predictions, {ceiling}.",
         ]
     verdict = "more" if worth.worth[0] > worth.null and worth.worth[1] > 0 else "not clearly more"
     return [
-        f"Predictions and outcomes correlate by {r} within conditions.",
+        gate,
         f"This model is worth {value} people beside {worth.people:,} people with {worth.others:,} further predictions; "
         f"{ceiling} people with endless predictions. Shuffled predictions are worth up to {format_number(worth.null, 1)} "
         f"people (95%): {verdict} than by chance.",

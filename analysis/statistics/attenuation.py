@@ -3,22 +3,24 @@
 Error makes a correlation smaller: r of the true values is r of the measured means divided by the root of the product of their
 reliabilities (Spearman 1904, American Journal of Psychology 15(1), 72-101). A reliability is the share of the variance of the
 means of units that is not error; the error comes from the differences between measurements of one unit. Intervals are expanded
-percentiles of a bootstrap over units (Hesterberg 2015).
+percentiles of a bootstrap over units, or over the rooms of units (Hesterberg 2015).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from parley.analysis.bootstrap import DRAWS, NONE, Ends, Floats, correlation, correlation_interval, tail
 from parley.analysis.formatting import format_estimate, format_number
 
-FEWEST_UNITS, FEWEST_REPEATED = 20, 10
-"""Units that the correction needs, and units with two or more measurements that a reliability needs."""
+FEWEST_UNITS, FEWEST_REPEATED, FEWEST_ROOMS = 20, 10, 10
+"""Units that the correction needs, units with two or more measurements that a reliability needs, and rooms, if any."""
 LEAST = 0.3
 """A quantity of lower reliability is mostly error: the correction would multiply what is left of it by chance."""
 
@@ -45,28 +47,27 @@ class Corrected:
     reason: str = ""
 
 
-def correct_correlation(first: Floats, second: Floats, rng: np.random.Generator, draws: int = DRAWS) -> Corrected:
+def correct_correlation(
+    first: Floats, second: Floats, rng: np.random.Generator, draws: int = DRAWS, rooms: Sequence[object] | None = None
+) -> Corrected:
     """Return the correlation of two quantities, measured (units, asks) with NaN where a measurement is missing.
 
     A quantity with one column is taken as exact: only the error of the other is removed. Units without a value of one of the
-    two are left out. The corrected value can be above 1.
+    two are left out. rooms: the room of each unit, where units of a room are not independent; intervals are then over rooms.
+    The corrected value can be above 1.
     """
     known = np.isfinite(first).any(axis=1) & np.isfinite(second).any(axis=1)
     first, second = first[known], second[known]
     terms = _terms(first, second)
-    sums = np.column_stack([np.ones(len(terms)), terms[:, :5]])
-    r = float(correlation(sums.sum(axis=0))) if len(terms) > 1 else math.nan
+    sums = terms if rooms is None else _by_room(terms, [rooms[place] for place in np.flatnonzero(known)])
+    r = float(correlation(sums[:, :6].sum(axis=0))) if len(terms) > 1 else math.nan
     blank = (Reliability(math.nan), Reliability(math.nan))
-    found = Corrected(len(terms), r, correlation_interval(sums), blank)
-    if reason := _why_unknown(first, second, r):
+    found = Corrected(len(terms), r, correlation_interval(sums[:, :6]), blank)
+    if reason := _why_unknown(first, second, r) or _why_few_rooms(rooms is not None, len(sums)):
         return Corrected(found.units, r, found.observed_ends, blank, reason=reason)
-    scale = len(terms) / (len(terms) - 1)
-    whole, drawn = (
-        _estimates(np.full((1, len(terms)), 1 / len(terms)), terms, scale)[0],
-        _bootstrap(terms, rng, draws, scale),
-    )
-    left = _without_each(terms)
-    low, high = np.array([_ends(whole[k], drawn[:, k], left[:, k], len(terms)) for k in range(3)]).T
+    whole, left = _estimates(np.ones((1, len(sums))), sums)[0], _estimates(1 - np.eye(len(sums)), sums)
+    drawn = _estimates(rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), draws).astype(float), sums, 2)
+    low, high = np.array([_ends(whole[k], drawn[:, k], left[:, k], len(sums)) for k in range(3)]).T
     both = tuple(
         Reliability(1.0, exact=True) if part.shape[1] == 1 else Reliability(whole[place], (low[place], high[place]))
         for place, part in enumerate((first, second))
@@ -78,9 +79,14 @@ def correct_correlation(first: Floats, second: Floats, rng: np.random.Generator,
 
 
 def _terms(first: Floats, second: Floats) -> Floats:
-    """Return per unit the means x and y, xx, yy, xy, and the error variances of the means of x and y, (units, 7)."""
+    """Return per unit 1, the means x and y, xx, yy, xy, and the error variances of the means of x and y, (units, 8)."""
     (x, x_error), (y, y_error) = _means(first), _means(second)
-    return np.column_stack([x, y, x * x, y * y, x * y, x_error, y_error])
+    return np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y, x_error, y_error])
+
+
+def _by_room(terms: Floats, rooms: Sequence[object]) -> Floats:
+    sums: Floats = pd.DataFrame(terms).groupby(pd.factorize(pd.Series(rooms, dtype=object))[0]).sum().to_numpy(float)
+    return sums
 
 
 def _means(asks: Floats) -> tuple[Floats, Floats]:
@@ -96,12 +102,15 @@ def _means(asks: Floats) -> tuple[Floats, Floats]:
     return means, own / np.maximum(counts, 1)
 
 
-def _estimates(weights: Floats, terms: Floats, scale: float) -> Floats:
-    """Return the two reliabilities and the corrected r of each row of weights (draws, units) that sum to 1, (draws, 3).
+def _estimates(counts: Floats, sums: Floats, times: int = 1) -> Floats:
+    """Return the two reliabilities and the corrected r of each row of counts (draws, units or rooms), (draws, 3).
 
-    scale: the factor that makes a variance of units unbiased; a draw of a bootstrap needs it twice.
+    times: how often the variances are made unbiased; a draw of a bootstrap needs it twice.
     """
-    x, y, xx, yy, xy, x_error, y_error = (weights @ terms).T
+    totals = counts @ sums
+    size = totals[:, 0]
+    x, y, xx, yy, xy, x_error, y_error = (totals[:, 1:] / size[:, None]).T
+    scale = (size / (size - 1)) ** times
     wide, tall, shared = scale * (xx - x * x), scale * (yy - y * y), scale * (xy - x * y)
     true_wide, true_tall = wide - x_error, tall - y_error
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -111,17 +120,6 @@ def _estimates(weights: Floats, terms: Floats, scale: float) -> Floats:
         return np.column_stack(
             [np.where(wide > 0, true_wide / wide, 0), np.where(tall > 0, true_tall / tall, 0), value]
         )
-
-
-def _bootstrap(terms: Floats, rng: np.random.Generator, draws: int, scale: float) -> Floats:
-    units = len(terms)
-    return _estimates(rng.multinomial(units, np.full(units, 1 / units), draws) / units, terms, scale**2)
-
-
-def _without_each(terms: Floats) -> Floats:
-    """Return the estimates without each of the units, (units, 3)."""
-    units = len(terms)
-    return _estimates((1 - np.eye(units)) / (units - 1), terms, (units - 1) / (units - 2))
 
 
 def _ends(whole: float, drawn: Floats, left: Floats, units: int) -> Ends:
@@ -148,6 +146,10 @@ def _why_unknown(first: Floats, second: Floats, r: float) -> str:
         return "nothing was measured twice"
     repeated = [(np.isfinite(part).sum(axis=1) > 1).sum() for part in (first, second) if part.shape[1] > 1]
     return f"fewer than {FEWEST_REPEATED} units were measured twice" if min(repeated) < FEWEST_REPEATED else ""
+
+
+def _why_few_rooms(in_rooms: bool, rooms: int) -> str:
+    return f"fewer than {FEWEST_ROOMS} rooms have both" if in_rooms and rooms < FEWEST_ROOMS else ""
 
 
 def _doubt(one: Reliability) -> str:

@@ -13,6 +13,7 @@ from parley.analysis import disclaimers
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import Column, estimate, number
 from parley.analysis.report import Report
+from parley.analysis.statistics.gate import gate_sentence
 from parley.analysis.survey_prediction.answers import Floats
 from parley.analysis.survey_prediction.asking import Interviewer
 from parley.analysis.survey_prediction.baselines import NEIGHBOURS, PERSON, QUESTION, TRUTH
@@ -75,10 +76,26 @@ def write_predictions(
     report.lines(f"- {name}: {meaning}" for name, meaning in MEASURES.items())
     report.lines(f"- {name}: {meaning}" for name, meaning in PREDICTORS.items() if name in every)
     report.table(measured[measured["answers"] > 0], COLUMNS)
+    report.lines(f"- {line}" for line in gate_lines(measured, list(predictions)))
     report.section("Differences of AUC", "On the answers that both predict, with 95% intervals over people.")
     report.table(compared[compared["answers"] > 0], DIFFERENCES)
     report.add("`predictions.csv` has every hidden answer with all predictions.")
     return report.write()
+
+
+def gate_lines(measured: pd.DataFrame, models: Sequence[str]) -> list[str]:
+    """Return for each model and test set whether its predictions may stand in for answers, by the interval of r."""
+    rows = measured[(measured["answers"] > 0) & measured["predictor"].isin(models)]
+    return [
+        gate_sentence(
+            f"{row['predictor']} in place of people's answers ({row['set']})",
+            "the correlation of probabilities and answers",
+            row["r"],
+            row["r_low"],
+            row["r_high"],
+        )
+        for row in rows.to_dict("records")
+    ]
 
 
 def prediction_table(study: PredictionStudy, predictions: Mapping[str, Floats]) -> pd.DataFrame:

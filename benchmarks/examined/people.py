@@ -28,6 +28,7 @@ from parley.analysis.persuasion.bradley_terry import clear_difference, score_mes
 from parley.analysis.persuasion.rewritings import equal_length
 from parley.analysis.statistics.attenuation import correct_correlation
 from parley.analysis.statistics.crossed_ratings import fit_ratings, why_no_fit
+from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
 from parley.analysis.studies import truthfulness
 from parley.analysis.survey_prediction.measures import auc_difference, measure
 
@@ -298,8 +299,27 @@ def _of_raters(place: int, truth: float) -> Draw:
     return draw
 
 
+def _in_general(part: str) -> Draw:
+    """Scores of 30 items by raters drawn at random: severities of SD .8, errors of SD .7 (`unequal`: .35, .7 or 1.05)."""
+
+    def draw(rng: np.random.Generator, raters: int, kind: str) -> Outcome:
+        errors = 0.7 * (rng.choice([0.5, 1.0, 1.5], raters) if kind == "unequal" else np.ones(raters))
+        other = 0.8**2 + 0.7**2 * (3.5 / 3 if kind == "unequal" else 1)
+        scores = 4 + rng.normal(0, 1, (30, 1)) + rng.normal(0, 0.8, raters) + errors * rng.normal(0, 1, (30, raters))
+        truth = {
+            "mean": 4.0,
+            "severity": 0.8,
+            "agreement": 1 / (1 + other),
+            "agreement_of_means": 1 / (1 + other / raters),
+        }
+        return None if why_no_sample(scores) else outside(getattr(fit_random_raters(scores), part).ends, truth[part])
+
+    return draw
+
+
 RATERS = {"corrected mean": (0, 4.0), "severity": (1, -0.6), "error": (8, 1.0), "reliability": (12, 0.5)}
 """By what is estimated: its place among the ends of a fit, and its planted value (of the first or of the last rater)."""
+IN_GENERAL = {"mean": "mean", "severity, SD": "severity", "ICC of one": "agreement", "ICC of all": "agreement_of_means"}
 ALIGNMENT, HUMAN, MIXED, CONJOINT = (
     "analysis.alignment.", "analysis.human.", "analysis.mixed_subjects.", "analysis.conjoint.effects.",
 )  # fmt: skip
@@ -344,6 +364,8 @@ ENTRIES = (
     *[Entry(f"raters: {name}", ("analysis.statistics.crossed_ratings.fit_ratings",), _of_raters(*planted),
             ("complete", "missing"),
             unit="item", sets=200, sizes=(3, 10, 40)) for name, planted in RATERS.items()],
+    *[Entry(f"raters in general: {name}", ("analysis.statistics.random_raters.fit_random_raters",), _in_general(part),
+            ("equal", "unequal"), unit="rater", sets=200, sizes=(2, 3, 5, 10)) for name, part in IN_GENERAL.items()],
     Entry("arena: score of a message", (PERSUASION + "bradley_terry.score_messages",), _of_scores, ("tastes",), unit="person",
           sets=120, sizes=SMALL),
     Entry("arena: which message is better", (PERSUASION + "bradley_terry.clear_difference",), _of_best, ("tastes",),

@@ -33,6 +33,7 @@ from parley.analysis.judge_quality import (
     warning_of,
     write,
 )
+from parley.analysis.judge_reliability import ONE_READING, corrected_rows
 from parley.analysis.judging import Item, Judge, Verdict, compose, judge_item, load_rubric, read
 from parley.analysis.scores.table import COLUMNS, checked
 from parley.analysis.statement_judge import Judging, examples, score_table, statement_item, verdict_table
@@ -398,3 +399,33 @@ def test_parties_have_their_names_and_not_their_codes() -> None:
     (row,) = first_and_last(verdicts, names).to_dict("records")
     assert (row["group"], row["seat"]) == ("Two Fine Gael voters", "Fine Gael voter 1")
     assert (row["first"], row["last"], row["rooms"]) == (2.0, 5.0, 1)
+
+
+def test_the_error_of_a_judge_is_taken_out_of_its_correlations(tables: Tables) -> None:
+    """A judge whose readings scatter around the grade has a known reliability; the corrected correlation is near 1 again, and a
+    judge that reads each text once has no corrected correlation but a reason."""
+    oracle, rng = verdict_table(tables, Judge(open_spec("oracle"), bar), Judging()), np.random.default_rng(4)
+    graded = pd.concat([oracle.assign(room=oracle["room"] + f" {copy}") for copy in range(3)]).reset_index(drop=True)
+    graded["truth"] = truth(graded)
+    read = graded["truth"].to_numpy()[:, None] + graded["truth"].std() * rng.normal(size=(len(graded), 3))
+    scattered = graded.assign(score=read.mean(axis=1), **{f"score_{ask + 1}": read[:, ask] for ask in range(3)})
+    rows, lines = corrected_rows(scattered, "truth", "known grades")
+    assert len(rows) == len(lines) == 2
+    for row, line in zip(rows, lines, strict=True):
+        assert row["reliability"] == pytest.approx(0.75, abs=0.12)
+        assert row["r"] == pytest.approx(0.75**0.5, abs=0.1)
+        assert row["corrected_low"] < 1 < row["corrected_high"]
+        assert "without measurement error is" in line
+    assert all(row["reason"] == ONE_READING for row in corrected_rows(graded, "truth", "known grades")[0])
+    few = scattered[scattered["room"].isin(scattered["room"].unique()[:8])]
+    assert all("fewer than" in row["reason"] for row in corrected_rows(few, "truth", "known grades")[0])
+
+
+def test_every_reading_of_a_judge_is_in_its_table(tables: Tables) -> None:
+    """A judge asked three times has a column for each reading, whose mean is the score; one with probabilities has none."""
+    judge = Judge(Fake(lambda request: str(1 + request.seed % 7)), bar)
+    verdicts = verdict_table(tables, judge, Judging())
+    assert verdicts[["score_1", "score_2", "score_3"]].mean(axis=1).to_numpy() == pytest.approx(
+        verdicts["score"].to_numpy()
+    )
+    assert "score_1" not in verdict_table(tables, Judge(open_spec("oracle"), bar), Judging())

@@ -10,6 +10,7 @@ import pytest
 
 from parley.__main__ import main
 from parley.analysis.statistics.crossed_ratings import fit_ratings, why_no_fit
+from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
 
 SEVERITY, ERROR = np.array([-0.8, 0.0, 0.8]), np.array([0.3, 0.6, 1.2])
 
@@ -68,6 +69,48 @@ def test_what_has_no_fit_has_a_reason() -> None:
     assert not why_no_fit(whole)
 
 
+def test_the_error_of_a_careful_rater_has_an_end_where_its_fit_is_zero() -> None:
+    """Of three raters of 30 items, the error of the best is covered in most sets, also where its fit is 0."""
+    rng = np.random.default_rng(8)
+    held = []
+    for _ in range(15):
+        errors = np.linspace(0.5, 1, 3) * rng.normal(size=(30, 3))
+        low, high = fit_ratings(rng.normal(size=(30, 1)) + errors).ends[4]
+        assert 0 <= low < high < 10
+        held.append(low <= 0.5 <= high)
+    assert np.mean(held) >= 0.8
+
+
+def test_raters_in_general_have_the_mean_and_the_agreement_that_were_planted() -> None:
+    """Three raters drawn at random: mean, spread of severities and both ICCs are inside of their intervals, which are wider than
+    those for the raters of the file; with equal raters the spread of severities reaches 0."""
+    rng, held, wider = np.random.default_rng(9), [], []
+    for _ in range(30):
+        scores = 4 + rng.normal(size=(30, 1)) + 0.8 * rng.normal(size=3) + 0.7 * rng.normal(size=(30, 3))
+        fit = fit_random_raters(scores)
+        truth = (4, 0.8, 1 / (1 + 0.64 + 0.49), 1 / (1 + (0.64 + 0.49) / 3))
+        parts = (fit.mean, fit.severity, fit.agreement, fit.agreement_of_means)
+        held.append([part.ends[0] <= value <= part.ends[1] for part, value in zip(parts, truth, strict=True)])
+        of_file = scores.mean(axis=1).std(ddof=1) / math.sqrt(30)
+        wider.append(fit.mean.ends[1] - fit.mean.ends[0] > 4 * of_file)
+    assert np.mean(held, axis=0).min() >= 0.88
+    assert np.mean(wider) > 0.9
+    equal = fit_random_raters(rng.normal(size=(60, 1)) + 0.7 * rng.normal(size=(60, 5)))
+    assert equal.severity.ends[0] == 0
+
+
+def test_raters_in_general_are_unknown_with_a_reason() -> None:
+    """Two raters, few whole items, and equal items have no answer."""
+    scores = scored(60)
+    holes = scores.copy()
+    holes[10:, 0] = np.nan
+    for given, reason in [
+        (scores[:, :2], "it needs 3 raters"), (holes, "fewer than 20 items"), (np.ones((40, 3)), "do not differ"), (scores, ""),
+    ]:  # fmt: skip
+        assert reason in why_no_sample(given)
+    assert not why_no_sample(scores)
+
+
 def test_the_command_reports_scores_and_categories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Both models run on one file; two items are unknown; a fault of the file is one line and exit 2."""
     lines = ["item,rater,score,category"]
@@ -80,6 +123,7 @@ def test_the_command_reports_scores_and_categories(tmp_path: Path, capsys: pytes
     assert main(["raters", str(path)]) == 0
     text = (tmp_path / "codes" / "raters.md").read_text(encoding="utf-8")
     assert "by the average rater" in text
+    assert "by raters in general" in text
     assert "of the answers are for" in text
     assert (tmp_path / "codes" / "items.csv").is_file()
     path.write_text("\n".join(lines[:7]), encoding="utf-8")
@@ -87,6 +131,7 @@ def test_the_command_reports_scores_and_categories(tmp_path: Path, capsys: pytes
     few = (tmp_path / "few" / "raters.md").read_text(encoding="utf-8")
     assert "is unknown: fewer than 30 items" in few
     assert "is unknown: it needs 3 raters" in few
+    assert "What other raters would give is unknown: fewer than 20 items" in few
     for bad, said in [
         ("item,rater\na,b", "needs a column score"), ("item,rater,score\na,b,x", "must be a number"),
         ("item,rater,score\na,b,1\na,b,2", "two rows"), ("item,rater,score\na,,1", "lacks its item"),

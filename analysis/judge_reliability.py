@@ -1,0 +1,66 @@
+"""How strongly a judge's scores correlate with known grades and with private ratings, without the judge's measurement error.
+
+A judge that reads one text several times scores it differently; this error makes every correlation with its scores smaller. The
+spread of the readings of a text says how large it is. A mistake that the judge repeats in every reading is no part of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.attenuation import Corrected, correct_correlation, correction_sentence
+from parley.llm.seeding import derive
+
+ONE_READING = "the judge read each text once (a judge that gives answer probabilities is asked once)"
+ABOUT = (
+    "A judge that reads a text again may give it another score. This error makes each correlation smaller. The correlations here "
+    "(Pearson's r, not of ranks) are corrected for it by the spread of the readings of a text. Grades and ratings are taken as "
+    "exact. Brackets are 95% intervals over rooms. What the judge misreads in every reading stays in."
+)
+
+
+def readings_of(verdicts: pd.DataFrame) -> Floats:
+    """Return every reading of each text, (texts, readings), NaN where there is none."""
+    columns = [name for name in verdicts.columns if str(name).startswith("score_")]
+    readings: Floats = verdicts[columns or ["score"]].to_numpy(dtype=float)
+    return readings
+
+
+def correct_for_judge(verdicts: pd.DataFrame, other: str, seed: int = 0) -> Corrected:
+    """Return the correlation of a judge's scores with another column, without the judge's error, over rooms."""
+    rng = np.random.default_rng(derive(seed, "error of a judge", other))
+    measured = verdicts[[other]].to_numpy(dtype=float)
+    return correct_correlation(readings_of(verdicts), measured, rng, rooms=verdicts["room"].tolist())
+
+
+def corrected_rows(verdicts: pd.DataFrame, other: str, name: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return a row and a sentence for each topic. other: the column to compare with; name: what it holds, as "known grades"."""
+    rows, lines = [], []
+    for topic, part in verdicts.dropna(subset=[other]).groupby("topic", sort=False):
+        title = load_topic(str(topic)).title
+        if readings_of(part).shape[1] == 1:
+            rows.append({"topic": topic, "with": name, "texts": len(part), "reason": ONE_READING})
+            lines.append(
+                f"The correlation of scores and {name} on {title} without measurement error is unknown: {ONE_READING}."
+            )
+            continue
+        found = correct_for_judge(part, other)
+        rows.append({"topic": topic, "with": name, "texts": found.units, **_values(found), "reason": found.reason})
+        lines.append(correction_sentence(f"scores and {name} on {title}", ("scores", name), found))
+    return rows, lines
+
+
+def _values(found: Corrected) -> dict[str, float]:
+    reliability = found.reliabilities[0]
+    named = {"r": (found.observed, found.observed_ends), "reliability": (reliability.value, reliability.ends),
+             "corrected": (found.value, found.ends)}  # fmt: skip
+    return {
+        name + end: number
+        for name, (value, (low, high)) in named.items()
+        for end, number in (("", value), ("_low", low), ("_high", high))
+    }
