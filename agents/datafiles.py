@@ -18,14 +18,24 @@ CHECKED = (str, int, float | None, tuple[str, ...], tuple[str, str])
 """Types of fields whose values are checked and, if they are lists, turned into tuples."""
 
 
+LARGEST = 1 << 24
+"""Bytes of the largest TOML file that is read."""
+
+
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file. Errors: UserError if it is missing or broken, with the line."""
+    """Read a TOML file. Errors: UserError if it is missing, too large or broken, with the line."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise UserError(f"{path} is larger than {LARGEST >> 20} MiB, and no TOML file that Parley reads is")
+        return tomllib.loads(content.decode("utf-8").replace("\r\n", "\n"))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise UserError(f"{path} is not valid TOML: its tables or lists are nested too deeply") from error
 
 
 def shipped_or_own(what: str, name: str, names: Collection[str], folder: Path, page: str) -> Path:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.datafiles import read_toml, require_section
+from parley.agents.society import society_folder
 from parley.analysis.logs.log import Scale, finite_number
 from parley.llm.errors import UserError, unknown_name
 
@@ -73,7 +74,7 @@ def read_map(path: Path | None) -> LogMap:
     return LogMap(
         path,
         _text(values, "main", path),
-        _text(values, "society", path),
+        _society(values, path),
         columns,
         {name: _rounds(one, f"wide.{name}", path) for name, one in require_section(values, "wide", where).items()},
         _scale(values["scale"], "scale", path) if "scale" in values else None,
@@ -86,6 +87,16 @@ def _text(values: Mapping[str, Any], key: str, path: Path) -> str:
     if not isinstance(text, str):
         raise UserError(f"{path}: {key} must be a text, not {text!r}")
     return text
+
+
+def _society(values: Mapping[str, Any], path: Path) -> str:
+    """Return the society of the map, "" if it names none. Errors: UserError that lists the known ones."""
+    if name := _text(values, "society", path):
+        try:
+            society_folder(name)
+        except UserError as error:
+            raise UserError(f"{path}: {error}") from error
+    return name
 
 
 def _rounds(values: object, key: str, path: Path) -> dict[int, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from parley.agents.datafiles import read_toml, require_section
-from parley.analysis.sheets.forms import Form
+from parley.analysis.sheets.forms import Form, form_names
 from parley.llm.errors import UserError, unknown_name
 
 AUTHOR = "author"
@@ -23,6 +23,9 @@ def read_answers(path: Path, forms: Sequence[Form]) -> tuple[str, dict[tuple[str
     author = values.get(AUTHOR, "")
     if not isinstance(author, str):
         raise UserError(f"{AUTHOR} in {path} must be a text, not {author!r}")
+    tables = dict.fromkeys([AUTHOR, *form_names(), *(form.name for form in forms)])
+    if unknown := [name for name in values if name not in tables]:
+        raise unknown_name(f"form of {path}", unknown[0], tables)
     for form in forms:
         known = {item.key for item in form.items}
         for key, text in require_section(values, form.name, str(path)).items():

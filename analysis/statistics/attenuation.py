@@ -59,7 +59,7 @@ def correct_correlation(
     known = np.isfinite(first).any(axis=1) & np.isfinite(second).any(axis=1)
     first, second = first[known], second[known]
     terms = _terms(first, second)
-    sums = terms if rooms is None else _by_room(terms, [rooms[place] for place in np.flatnonzero(known)])
+    sums = terms if rooms is None else _by_room(terms, [rooms[int(place)] for place in np.flatnonzero(known)])
     r = float(correlation(sums[:, :6].sum(axis=0))) if len(terms) > 1 else math.nan
     blank = (Reliability(math.nan), Reliability(math.nan))
     found = Corrected(len(terms), r, correlation_interval(sums[:, :6]), blank)

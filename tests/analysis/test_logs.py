@@ -392,3 +392,65 @@ def test_a_log_is_bundled_and_has_no_sheet(tmp_path: Path, capsys: pytest.Captur
     assert "unknown: there is no journal" in capsys.readouterr().out
     assert run.main(["sheet", str(tmp_path / "log")]) == 2
     assert "was read from a log" in capsys.readouterr().err
+
+
+def test_hostile_maps_are_one_line(tmp_path: Path) -> None:
+    """Maps of other kinds, unknown names, wrong types, damaged and nested files: each is one line that names the map."""
+    columns = '[columns]\nagent="a"\nrating="r"\n'
+    maps: list[str | bytes] = [
+        'society="mars"\n' + columns, 'society=1\n' + columns, "society=[]\n" + columns, 'society="../us"\n' + columns,
+        'society="/"\n' + columns, 'main=1\n' + columns, "main=[]\n" + columns, 'main="other"\n' + columns, "columns=1",
+        'columns="a"', "columns=[]", "[[columns]]\nagent=1", "[columns]\nagent=1", '[columns]\nagent=""',
+        '[columns]\nagent=["a"]', '[columns]\nagnt="a"', '[columns]\nrating="r"', '[columns]\nagent="z"\nrating="r"',
+        '[columns]\nagent="a"', '[columns]\nagent="a"\nrating="z"', columns + "[scale]\nlow=1",
+        columns + "[scale]\nlow=7\nhigh=1", columns + "[scale]\nlow=1\nhigh=1", columns + '[scale]\nlow="1"\nhigh=7',
+        columns + "[scale]\nlow=nan\nhigh=7", columns + "[scale]\nlow=1\nhigh=inf",
+        columns + "[scale]\nlow=1\nhigh=7\nstep=1", columns + "[scale]\nlow=1\nhigh=7\nreverse=1", columns + "[scales]\nr=1",
+        columns + "[scales.r]\nlow=1", "scale=1\n" + columns, "scales=1\n" + columns,
+        '[columns]\nagent="a"\n[wide]\nrating=1', '[columns]\nagent="a"\n[wide.rating]',
+        '[columns]\nagent="a"\n[wide.rating]\nx="r"', '[columns]\nagent="a"\n[wide.rating]\n0=1',
+        '[columns]\nagent="a"\n[wide.other]\n0="r"', "wide=1\n" + columns, "", "\x00", b"\xff\xfe",
+        b"PK\x03\x04" + bytes(100), "[" * 100_000, "a = " + "[" * 100_000, "a" * 1000, "x" * ((1 << 24) + 1),
+        '"" = 1\n' + columns, columns + columns,
+    ]  # fmt: skip
+    table, given = written(tmp_path / "a.csv", "a,r\nx,4\n"), tmp_path / "map.toml"
+    for text in maps:
+        given.write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(UserError) as error:
+            list(record_events(FORMATS.find("csv").read([table], read_map(given)), [table], "csv"))
+        assert "\n" not in str(error.value), text[:60]
+        assert len(str(error.value)) < 1000
+    given.write_text('society="mars"\n' + columns)
+    with pytest.raises(UserError, match=r"mars.*germany"):
+        read_map(given)
+    with pytest.raises(UserError, match="cannot read"):
+        read_map(tmp_path)
+
+
+def test_events_without_a_name_are_left_out_with_a_reason(tmp_path: Path) -> None:
+    """A null, an empty or a strange source_user or label is no agent of the name "None": the event is left out and counted."""
+    event = {"source_user": "x", "label": "q", "episode": 0, "data": {"probe_return": 4, "content": "hi"}}
+    odd = [{**event, key: value} for key in ("source_user", "label") for value in (None, "", " ", {}, [], True, 1.5)]
+    for name in ("probe_events.jsonl", "action_events.jsonl"):
+        (tmp_path / name).write_text("\n".join(json.dumps(row) for row in (event, *odd)), encoding="utf-8")
+    log = FORMATS.find("socsim").read([tmp_path], read_map(None))
+    assert ({person.name for person in log.people}, len(log.ratings), len(log.lines)) == ({"x"}, 1, 1)
+    assert log.lacks["names"].startswith("28 events without a name")
+
+
+def test_hostile_files_of_each_format_are_one_line(tmp_path: Path) -> None:
+    """Binary, empty, nested and foreign files, and folders, are refused by every format in one line."""
+    contents = [
+        b"", b"\xff\xfe\x00", b"PK\x03\x04" + bytes(50), b"[]", b"{}", b"null", b"1", b'{"a": ' * 5000, b"a,b\n1", b"\n\n",
+        bytes(99),
+    ]  # fmt: skip
+    for form, ending in (("csv", ".csv"), ("csv", ".jsonl"), ("edsl", ".json"), ("edsl", ".csv"), ("oasis", ".db")):
+        given = read_map(written(tmp_path / "map.toml", '[columns]\nagent="x"\nrating="y"\n'))
+        for number, content in enumerate(contents):
+            path = tmp_path / f"{form}{number}{ending}"
+            path.write_bytes(content)
+            with pytest.raises(UserError) as error:
+                list(record_events(FORMATS.find(form).read([path], given), [path], form))
+            assert "\n" not in str(error.value), (form, content[:20])
+        with pytest.raises(UserError):
+            list(record_events(FORMATS.find(form).read([tmp_path], given), [tmp_path], form))

@@ -126,3 +126,53 @@ def test_runs_without_ratings_prompts_or_results(
     record([])
     with pytest.raises(UserError, match="no results yet"):
         SheetRun(folder)
+
+
+def refusal(read: Callable[[Path], object], path: Path) -> str:
+    """What a reader says of a file; "" if it takes it."""
+    try:
+        read(path)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+def test_hostile_forms_and_answers_are_one_line(tmp_path: Path) -> None:
+    """Binary, huge, nested and foreign files, folders, wrong types and unknown keys are one line that names the file."""
+    head, item = 'title="t"\nsource="s"\nabout="a"\n', '[[items]]\nkey="k"\nsection="s"\nasks="a"\nsays="b"\n'
+    broken = ["\x00", "PK\x03\x04", "a = " + "[" * 50_000, "x" * ((1 << 24) + 1), "=", "a = 1\na = 2"]
+    more = [
+        "facts=1",
+        "facts=[1]",
+        "facts=[[]]",
+        'facts=["none"]',
+        "other=1",
+        "author_only=1",
+        "author_only=[]",
+        item,
+    ]
+    forms = [
+        *broken, "", head, "items=1", "items=[]", "items=[1]", "items={}", head + "[items]\na=1", item,
+        *[head + item + one for one in more], *[head + item.replace('key="k"', f"key={one}") for one in ("1", "[]")],
+        *[head.replace('"t"', one) + item for one in ("1", "[]", "{}")], head + "odd=1\n" + item,
+    ]  # fmt: skip
+    answers = [
+        *broken, "author=1", "author=[]", "pimmur=1", "pimmur=[]", "[pimmur]\nnone='x'", "[pimmur]\nrealism=1",
+        "[pimmur]\nrealism=''",
+        "[pimmur]\nrealism=[]", "[pimmur.realism]\na=1", "[[pimmur]]\nrealism='x'", "[pimmr]\nrealism='x'", "other=1",
+    ]  # fmt: skip
+    path = tmp_path / "f.toml"
+    readers: list[tuple[Callable[[Path], object], list[str]]] = [
+        (load_form, forms), (lambda file: read_answers(file, load_forms("all")), answers),
+    ]  # fmt: skip
+    for read, texts in readers:
+        for text in texts:
+            path.write_text(text, encoding="utf-8")
+            said = refusal(read, path)
+            assert str(path) in said, text[:80]
+            assert 0 < said.find(" ") < len(said) < 1000, text[:80]
+            assert "\n" not in said, text[:80]
+        path.write_bytes(b"\xff\xfe")
+        for odd in (path, tmp_path):
+            with pytest.raises(UserError, match=str(odd)):
+                read(odd)

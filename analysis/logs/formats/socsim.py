@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from parley.analysis.formatting import count_phrase
 from parley.analysis.logs.log import Line, Log, Person, Rating, finite_number
 from parley.analysis.logs.mapping import LogMap
 from parley.llm.errors import UserError
@@ -41,10 +42,13 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
     people: dict[tuple[str, str], Person] = {}
     ratings: list[Rating] = []
     lines: list[Line] = []
+    nameless = 0
     for run in runs:
         room, group, seed = _names(run)
-        answers = [_rating(room, event) for event in _events(run, PROBES)]
-        texts = [line for event in _events(run, ACTIONS) for line in _lines(room, event)]
+        probes, acts = (list(_events(run, name)) for name in (PROBES, ACTIONS))
+        answers = [_rating(room, event) for event in probes if _has_names(event)]
+        texts = [line for event in acts if _has_names(event) for line in _lines(room, event)]
+        nameless += sum(not _has_names(event) for event in (*probes, *acts))
         for name in dict.fromkeys(one.name for rows in (answers, texts) for one in rows):
             people[room, name] = Person(room, name, "", group, "", "", models.get((group, seed), ""))
         ratings += answers
@@ -56,6 +60,8 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
         "links": "events do not say who follows whom",
         "calls": "calls are not read from prompts_and_responses",
     }
+    if nameless:
+        lacks["names"] = f"{count_phrase(nameless, 'event')} without a name in source_user or label left out"
     if not main:
         lacks["attitudes"] = "probe events name no scale: give one in --map, with main"
     return Log("silisocs", list(people.values()), ratings, lines, main=main, scales=scales, lacks=lacks)
@@ -90,6 +96,12 @@ def _events(run: Path, name: str) -> Iterator[Event]:
         if not isinstance(row["data"], dict) or not isinstance(row["episode"], int) or row["episode"] < 0:
             raise UserError(f"{path}, line {number}: data must be an object, and episode a whole number from 0 on")
         yield row
+
+
+def _has_names(event: Event) -> bool:
+    """Return whether an event says who it is of, and what it is: a null is no name."""
+    names = [event["source_user"], event["label"]]
+    return all(isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip() for name in names)
 
 
 def _rows(path: Path) -> Iterator[Event]:
