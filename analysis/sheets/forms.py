@@ -75,6 +75,8 @@ def load_form(path: Path) -> Form:
 
 def _item(values: dict[str, Any], where: str) -> Item:
     item = build_from_table(Item, values, where)
+    if not isinstance(item.author_only, bool):
+        raise UserError(f"author_only in {where} must be true or false, not {item.author_only!r}")
     for name in item.facts:
         if name not in FACTS:
             raise unknown_name(f"fact in {where}", name, FACTS)

@@ -149,6 +149,8 @@ def test_hostile_forms_and_answers_are_one_line(tmp_path: Path) -> None:
         "other=1",
         "author_only=1",
         "author_only=[]",
+        "author_only=1",
+        'author_only="yes"',
         item,
     ]
     forms = [
