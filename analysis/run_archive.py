@@ -13,6 +13,8 @@ from parley.llm.errors import UserError
 from parley.model.run_folder import LOCK
 from parley.model.scenario_run import JOURNAL
 
+BESIDE = ("-wal", "-shm")
+"""Ends of the files that SQLite keeps beside a journal while it is open."""
 DATE = (1980, 1, 1, 0, 0, 0)
 """The date of every file in the zip: the same folder gives the same bytes."""
 
@@ -53,7 +55,8 @@ def run_files(run: Path, place: Path | None) -> Iterator[tuple[Path, str]]:
     """Yield the files of a run with their names in its folder. place: for a copy of the journal; None: without the journal."""
     for path in sorted(run.rglob("*")):
         name = path.relative_to(run).as_posix()
-        if path.is_file() and not path.is_symlink() and name != LOCK and not name.startswith(JOURNAL):
+        own = path.name != LOCK and not name.startswith(JOURNAL) and not path.name.endswith(BESIDE)
+        if path.is_file() and not path.is_symlink() and own:
             yield path, name
     if place and (run / JOURNAL).exists():
         copy = place / JOURNAL

@@ -10,7 +10,7 @@ import shutil
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +28,7 @@ from parley.analysis.bundles.bundle import (
 )
 from parley.analysis.bundles.crate import METADATA, SOFTWARE, crate_fault, listed_files, run_folders
 from parley.analysis.bundles.prompts import PROMPTS, write_prompts
+from parley.analysis.card.derivation import DESIGN, card_files, condition_folders, derive_card, read_design
 from parley.analysis.formatting import count_phrase, strip_controls
 from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.tables import load, record_of
@@ -136,9 +137,15 @@ def check_bundle(path: Path, expected: str = "") -> list[Finding]:
         findings = [Finding("", SAME, f"the seal fits, and {count_phrase(size, 'file')} have their SHA-256")]
         runs = run_folders(crate)
         for name in runs:
-            shutil.copytree(place / name, again / name, ignore=_ignore_derived(place / name))
+            if (place / name / DESIGN).exists():
+                (again / name).mkdir()
+            else:
+                shutil.copytree(place / name, again / name, ignore=_ignore_derived(place / name))
         try:
             for name in runs:
+                if (place / name / DESIGN).exists():
+                    findings += check_card(place / name, again / name, _other_versions(crate))
+                    continue
                 findings += check_run(place / name, again / name, _other_versions(crate))
         except (KeyError, TypeError, ValueError, AttributeError) as error:  # a record of another hand
             raise UserError(f"{path} has a record that Parley does not write: {name}, {error!r}") from error
@@ -186,6 +193,38 @@ def check_run(run: Path, again: Path, versions: str) -> Iterator[Finding]:
     yield from compare_files(run, again, versions)
 
 
+def check_card(card: Path, again: Path, versions: str) -> Iterator[Finding]:
+    """Yield what is found in an unpacked bias card. again: an empty folder; versions: what differs, as a phrase."""
+    design = read_design(card)
+    conditions = condition_folders(card, design)
+    for folder in conditions:
+        header = load(folder).header
+        if code := named_code([design["base"], design["judge"], header.scenario, header.model, header.branch]):
+            why = f"the card uses {code}, code that Parley does not have, and verify runs no such code"
+            yield Finding(card.name, UNKNOWN, f"whether the card comes out of its records again is unknown: {why}")
+            return
+    yield from _check_conditions(card, conditions)
+    try:
+        yield from (
+            Finding(card.name, DIFFERS, f"{name} does not come out of the replies in its journal")
+            for name in derive_card(card, again)
+        )
+    except UserError as error:
+        yield Finding(card.name, UNKNOWN, f"whether the card comes out of its records again is unknown: {error}")
+        return
+    yield from compare_derived(card.name, card_files(card), card_files(again), versions)
+
+
+def _check_conditions(card: Path, conditions: Sequence[Path]) -> Iterator[Finding]:
+    """Yield whether the records of the conditions come out of their replies, each that does not by name."""
+    found = [(folder.relative_to(card).as_posix(), _check_replies(folder)) for folder in conditions]
+    same = sum(one.verdict == SAME for _, one in found)
+    yield Finding(card.name, SAME, f"{same} of {len(found)} records come out of the replies in their journals")
+    yield from (
+        Finding(card.name, one.verdict, f"{name}: {one.sentence}") for name, one in found if one.verdict != SAME
+    )
+
+
 def named_code(scenario: Any) -> str:
     """Return the first Python file that settings name, such as `./coin.py`; "" if there is none."""
     if isinstance(scenario, str):
@@ -212,24 +251,28 @@ def _check_replies(run: Path) -> Finding:
 
 def compare_files(run: Path, again: Path, versions: str) -> Iterator[Finding]:
     """Yield which derived files differ, then how many are the same, and how many were not derived again."""
-    theirs, ours = _derived(run), _derived(again)
+    yield from compare_derived(run.name, _derived(run), _derived(again), versions)
+
+
+def compare_derived(run: str, theirs: Mapping[str, Path], ours: Mapping[str, Path], versions: str) -> Iterator[Finding]:
+    """Yield the same for files by name. run: the name of the run or card."""
     same = 0
     for name in sorted(theirs.keys() | ours.keys()):
         if name not in ours:
             continue
         if name not in theirs:
-            yield Finding(run.name, DIFFERS, f"{name} comes out of the record and is not in the bundle")
+            yield Finding(run, DIFFERS, f"{name} comes out of the record and is not in the bundle")
         elif theirs[name].read_bytes() == ours[name].read_bytes() or _same_table(theirs[name], ours[name]):
             same += 1
         elif versions and theirs[name].suffix in PICTURES:
-            yield Finding(run.name, UNKNOWN, f"whether {name} is the same figure is unknown: {versions}")
+            yield Finding(run, UNKNOWN, f"whether {name} is the same figure is unknown: {versions}")
         else:
             why = f" ({versions})" if versions else ""
-            yield Finding(run.name, DIFFERS, f"{name} is not what comes out of the record{why}")
-    yield Finding(run.name, SAME, f"{same} of {len(ours)} tables, figures and pages come out of the record again")
+            yield Finding(run, DIFFERS, f"{name} is not what comes out of the record{why}")
+    yield Finding(run, SAME, f"{same} of {len(ours)} tables, figures and pages come out of the record again")
     if rest := sorted(theirs.keys() - ours.keys()):
         yield Finding(
-            run.name,
+            run,
             UNKNOWN,
             f"whether {rest[0]} comes out of the record is unknown: the report of a run has no such file",
         )

@@ -203,7 +203,10 @@ def _run_fault(crate: Mapping[str, Any]) -> str:
     if wrong := [name for name in folders if name in ("", ".", "..") or set(name) & set("/\\\0")]:
         return f"{wrong[0]!r} is no name of a folder"
     files = listed_files(crate)
-    if lost := [name for name in folders if not any(file.startswith(f"{name}/record.") for file in files)]:
+    begins = [(f"{name}/record.", f"{name}/audit.json") for name in folders]
+    if lost := [
+        name for name, own in zip(folders, begins, strict=True) if not any(file.startswith(own) for file in files)
+    ]:
         return f"the run {lost[0]!r} has no record"
     if alone := [file for file in files if file.partition("/")[0] not in folders]:
         return f"{alone[0]!r} is in the folder of no run"

@@ -189,16 +189,10 @@ def open_bench(first: Batch, options: argparse.Namespace, say: Say) -> Interview
 
 
 def _write_card(first: Batch, sections: Sections, records: ConditionRecords, stopped: str, say: Say) -> None:
-    from parley.analysis.card import card
-    from parley.analysis.card.protocol import card_estimates
+    from parley.analysis.card import card, derivation
 
-    header, blocks, calls = (
-        next(iter(records.records.values()))[0].header,
-        card.blocks_of(records),
-        card.calls_of(records),
-    )
-    estimates = card_estimates(records, first, sections)
-    made = card.Card(first, sections, estimates, header, blocks, calls, stopped, card.rounded(records))
+    made = derivation.make_card(first, sections, records, stopped)
+    derivation.write_design(first, sections, records, stopped)
     say(f"card     {card.write(made)}\nfigure   {first.folder / 'card.png'}")
     say("\n".join(f"{verdict.question} {verdict.answer}" for verdict in made.verdicts))
     say("\n".join(sentence.replace("**", "") for sentence in (*made.warnings, *made.sentences)))

@@ -102,8 +102,8 @@ def _error_of_mean(squares: Floats, items: int, raters: int) -> Floats:
     """Return the standard error of the mean of all scores, of mean squares (draws, 3)."""
     of_items, of_raters, error = squares.T
     inside = np.maximum(of_items, error) + np.maximum(of_raters, error) - error
-    error: Floats = np.sqrt(inside / (items * raters))
-    return error
+    root: Floats = np.sqrt(inside / (items * raters))
+    return root
 
 
 def _ends(draws: Floats) -> Ends:

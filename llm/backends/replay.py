@@ -13,10 +13,13 @@ from parley.llm.request import Backend, Reply, Request
 
 
 class Replay:
-    """Answers from a recording, under the identity of the recorded model, so that the keys are the same."""
+    """Answers from a recording, under the identity of the recorded model, so that the keys are the same.
 
-    def __init__(self, path: Path):
-        self._identity = read_identity(path)
+    identity: of the model, where the recording holds several (default: that of the recording).
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any] | None = None):
+        self._identity = read_identity(path) if identity is None else identity
         self._text = json.dumps(self._identity, sort_keys=True)
         self._replies = dict(query(path, "SELECT key, reply FROM outcomes ORDER BY key, attempt"))
         self._path = path

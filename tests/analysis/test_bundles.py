@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from parley.__main__ import main
 from parley.analysis.bundles.bundle import computed_seal, seal, write_bundle
 from parley.analysis.bundles.check import DIFFERS, SAME, UNKNOWN, check_bundle, open_bundle
 from parley.analysis.bundles.crate import METADATA, CrateRun, crate_fault, describe_crate, listed_files
+from parley.analysis.card.derivation import read_design
 from parley.llm.errors import UserError
 
 MOST = 30
@@ -234,3 +237,46 @@ def test_a_zip_made_to_fill_a_disk_is_not_unpacked(tmp_path: Path, monkeypatch: 
     with pytest.raises(UserError, match="do not unpack it"):
         open_bundle(tmp_path / "bomb.zip", tmp_path / "place")
     assert not (tmp_path / "place").exists()
+
+
+@pytest.mark.thorough
+def test_a_bias_card_comes_out_of_its_records_and_a_changed_number_is_found(tmp_path: Path) -> None:
+    """Every file of a card comes out of its records and replies again in equal bytes, but for the number that was changed in
+    card.json and the line of the judge that was changed; the card was moved before."""
+    words = ["audit", "--llm", "oracle", "--topic", "racism", "--blocks", "2", "--set", "rounds=1"]
+    assert main([*words, "--sections", "forecast_accuracy,texts", "--out", str(tmp_path / "card")]) == 0
+    card = (tmp_path / "card").rename(tmp_path / "a card")
+    write_bundle([card], tmp_path / "c.zip")
+
+    def lie(files: dict[str, bytes]) -> None:
+        made = json.loads(files["a card/card.json"])
+        made["calls"] += 1
+        files["a card/card.json"] = (json.dumps(made, indent=1) + "\n").encode()
+        name = "a card/batch-1/verdicts/verdicts.csv"
+        files[name] = files[name].replace(b"racism", b"Racism", 1)
+        relist(files)
+
+    findings = check_bundle(repack(tmp_path / "c.zip", tmp_path, lie))
+    assert {one.sentence for one in findings if one.verdict == DIFFERS} == {
+        "card.json is not what comes out of the record",
+        "batch-1/verdicts/verdicts.csv does not come out of the replies in its journal",
+    }
+    same = [one.sentence for one in findings if one.verdict == SAME]
+    assert "1 of 1 records come out of the replies in their journals" in same
+    assert re.search(r"(\d+) of (\d+) tables", same[-1])
+    made, every = map(int, re.findall(r"\d+", same[-1]))
+    assert made == every - 1 > 8
+
+
+def test_a_design_of_another_hand_is_one_line(tmp_path: Path) -> None:
+    """A design of a card that is damaged, or that names a folder outside of its own, is refused in one line."""
+    good = {"conditions": {"three": 1}, "outside": {}}
+    for text in ["", "[]", "1", "{}", "[" * 50_000, json.dumps({**good, "conditions": {"../x": 1}}),
+                 json.dumps({**good, "conditions": {}}), json.dumps({**good, "outside": {"a": "b"}}),
+                 json.dumps({**good, "conditions": {"three": 10**9}})]:  # fmt: skip
+        (tmp_path / "audit.json").write_text(text)
+        with pytest.raises(UserError, match="is no design of a card") as error:
+            read_design(tmp_path)
+        assert "\n" not in str(error.value)
+    (tmp_path / "audit.json").write_text(json.dumps(good))
+    assert read_design(tmp_path) == good
