@@ -1,7 +1,7 @@
 """MAP.toml: how to read a log. Every part is optional, and what a format does not need it ignores.
 
 main = "support"                 # the question that is the attitude (default: the first one with a scale)
-society = "us"                   # the topics of the log are topics of Parley (default: they are the log's own)
+society = "us"                   # the topics of the log are topics of this society (default: they are the log's own)
 [columns]                        # of a CSV: what it is = the column
 agent = "person"
 rating = "opinion"
