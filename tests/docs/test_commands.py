@@ -19,6 +19,8 @@ from documented import CARD, REPORTED, ROOT, Command, pages, printed, printed_fi
 
 import run
 from parley.analysis import run_report
+from parley.analysis.deliberation.episode import write_episodes
+from parley.analysis.deliberation.episode_readers import read_all
 from parley.training.commands.representatives import COMMANDS
 
 ALL = list({tuple(command.words): command for command in printed()}.values())
@@ -94,6 +96,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Path("rivermark", name).unlink()
         lake = "--society ./rivermark --scenario three_way --set seats=river,lake,default --llm oracle --repetitions 2 --rounds 1"
         assert run.main(shlex.split(f"{lake} --out runs/lake")) == 0
+        laps = [Path("runs/known", lap) for lap in ("lap18", "lap19")]  # `representatives episodes` takes too long here
+        write_episodes(read_all(laps), Path("runs/known/episodes.jsonl"))
         shutil.copytree("runs/a", "runs/rooms")
         shutil.copytree("runs/a", "runs/b")
         shutil.copy("runs/a/judge/scores.csv", "scores.csv")
