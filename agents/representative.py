@@ -1,6 +1,8 @@
 """A digital representative writes the critique that a participant would write (Jarrett et al., section 4, Eq 17).
 
-It always knows the question, the participant's opinion on it and the group's draft. `knows` adds, in one letter each,
+It can also write the opinion, and rank statements, as the participant would (ours; the study names the opinion as future work).
+It always knows the question; for a critique the participant's opinion on it and the group's draft; for a ballot the opinion, and
+the participant's last critique if there is one. `knows` adds, in one letter each,
     D  demographics
     O  own opinions on other questions
     C  own critiques of the drafts on other questions
@@ -13,27 +15,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from parley.agents.ballots import RANKING_TOKENS, lettered
 from parley.agents.language import ENGLISH, REPRESENTATIVE, Language
 from parley.agents.question import Question, questionnaire
 from parley.agents.reasoning import Note, plain_note
 from parley.agents.society import Society
-from parley.agents.speech import Speech
 from parley.agents.topic import scales
 from parley.llm.errors import UserError
 from parley.llm.prompts import Template
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
-if TYPE_CHECKING:
-    from parley.agents.participant import Participant
-
 KINDS = {"D": "demographics", "O": "opinions", "C": "critiques", "P": "positions"}
 OTHERS = 3
 """At most so many other questions are in the prompt (the study: 1 to 3)."""
 TOKENS = 120
 SCALE = "agreement_1_7"
+OPINION, CRITIQUE, BALLOT, VOTE = STEPS = ("opinion", "critique", "ballot", "vote")
+"""The steps at which a representative can take its member's place: two texts, a ballot on candidates, the final vote."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,17 @@ class OtherOpinion:
 
 @dataclass(frozen=True)
 class CritiqueBrief:
-    """What a representative may know. Errors: ValueError if the current question, by id or words, is among the others."""
+    """What a representative may know. Errors: ValueError if the current question, by id or words, is among the others.
+
+    opinion, draft: "" where there is none yet. critique: the participant's last critique of a statement on this question.
+    """
 
     question: Question
     opinion: str
     draft: str
     demographics: Mapping[str, str] = field(default_factory=dict)
     others: tuple[OtherOpinion, ...] = ()
+    critique: str = ""
 
     def __post_init__(self) -> None:
         if any(same_question(self.question, other.question) for other in self.others):
@@ -70,7 +74,7 @@ class Critique:
 
 
 class Representative:
-    """Composes the request for one critique and reads the reply; it does not call the model."""
+    """Composes the request for an opinion, a critique or a ballot, and reads texts; it does not call the model."""
 
     def __init__(
         self,
@@ -84,8 +88,15 @@ class Representative:
         self.sampling = sampling or Sampling(1.0, TOKENS)
 
     def messages(self) -> tuple[Message, ...]:
-        """Return the prompt: one user message."""
-        return (Message("user", "\n".join(_sections(self.brief, self.knows))),)
+        """Return the prompt of a critique: one user message."""
+        slots = {"question": self.brief.question.question, "opinion": self.brief.opinion, "draft": self.brief.draft}
+        base = _section(self.brief.question.place, "base").fill(
+            **{name: knowledge_line(text) for name, text in slots.items()}
+        )
+        return self._messages(base, _section(self.brief.question.place, "ask").text)
+
+    def _messages(self, *asked: str) -> tuple[Message, ...]:
+        return (Message("user", "\n".join([*_profile(self.brief, self.knows), *asked])),)
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -97,9 +108,31 @@ class Representative:
         own, facts = ((), "critique", "", self.adapter, self.voice), _facts(self.brief, self.knows)
         return Request(self.messages(), self.sampling, seed, *own, facts=facts)
 
+    def compose_opinion(self, seed: int, words: int) -> Request:
+        """Ask for the opinion in at most `words` words. The participant's own opinion is not in the prompt."""
+        section = _question_section(self.brief), _section(self.brief.question.place, "ask_opinion").fill(words=words)
+        facts = _facts(self.brief, self.knows) | {"opinion": "", "statement": "", "words": words}
+        own = ((), "represented_opinion", "", self.adapter, self.voice)
+        return Request(self._messages(*section), self.sampling, seed, *own, facts=facts)
+
+    def compose_ballot(self, statements: Sequence[str], seed: int, again: bool = False) -> Request:
+        """Ask for a ballot on statements, in this order; ties are allowed. The first time is greedy."""
+        language, brief = self.brief.question.place.language, self.brief
+        slots = {"number": len(statements), "statements": lettered(statements)}
+        known = [_question_section(brief), *_own_texts(brief)]
+        text = self._messages(*known, _section(brief.question.place, "ask_ballot").fill(**slots))[0].content
+        asked = language.prompt("reask").fill(survey=text) if again else text
+        sampling = Sampling((self.sampling.temperature or 1.0) if again else 0.0, RANKING_TOKENS)
+        facts = _facts(brief, self.knows) | {
+            "critiques": [knowledge_line(brief.critique)] if brief.critique else [],
+            "candidates": list(statements),
+        }
+        own = ((), "represented_ballot", "", self.adapter, self.voice)
+        return Request((Message("user", asked),), sampling, seed, *own, facts=facts)
+
     @staticmethod
-    def absorb_critique(reply: Reply) -> Critique:
-        """Read the critique as one line. A failed or empty reply and a refusal are None with a reason."""
+    def absorb_text(reply: Reply) -> Critique:
+        """Read an opinion or a critique as one line. A failed or empty reply and a refusal are None with a reason."""
         note = Note(None, reply.failure.name) if reply.failure else plain_note(reply.text or "")
         return Critique(note.text, note.reason or "")
 
@@ -149,19 +182,39 @@ def _facts(brief: CritiqueBrief, knows: str) -> Facts:
         "opinion": knowledge_line(brief.opinion),
         "statement": knowledge_line(brief.draft),
         "earlier": [knowledge_line(text) for texts in written[:OTHERS] for text in texts if text is not None],
+        "stated": [
+            (knowledge_line(one.question.question), knowledge_line(one.opinion))
+            for one in brief.others[:OTHERS]
+            if "O" in knows and one.opinion is not None
+        ],
+        "rated": [
+            (knowledge_line(one.question.question), one.position)
+            for one in brief.others[:OTHERS]
+            if "P" in knows and one.position is not None
+        ],
     }
 
 
-def _sections(brief: CritiqueBrief, knows: str) -> Iterator[str]:
+def _profile(brief: CritiqueBrief, knows: str) -> Iterator[str]:
+    """Yield the sections on the role and the person: the questionnaire, and other questions."""
     society = brief.question.place
     yield _section(society, "role").text
     if "D" in knows and brief.demographics:
         yield _section(society, "demographics").fill(profile=profile_text(brief.demographics, society))
     for other in brief.others[:OTHERS]:
         yield from _other(other, knows)
-    slots = {"question": brief.question.question, "opinion": brief.opinion, "draft": brief.draft}
-    yield _section(society, "base").fill(**{name: knowledge_line(text) for name, text in slots.items()})
-    yield _section(society, "ask").text
+
+
+def _question_section(brief: CritiqueBrief) -> str:
+    return _section(brief.question.place, "question").fill(question=knowledge_line(brief.question.question))
+
+
+def _own_texts(brief: CritiqueBrief) -> Iterator[str]:
+    """Yield the sections on what the participant wrote on this question."""
+    if brief.opinion:
+        yield _section(brief.question.place, "opinion").fill(opinion=knowledge_line(brief.opinion))
+    if brief.critique:
+        yield _section(brief.question.place, "critique").fill(critique=knowledge_line(brief.critique))
 
 
 def _section(society: Society, name: str) -> Template:
@@ -186,56 +239,3 @@ def _other(other: OtherOpinion, knows: str) -> Sequence[str]:
         found.append(_section(society, "other_critique").fill(critique=knowledge_line(other.critique)))
     head = _section(society, "other").fill(question=knowledge_line(other.question.question))
     return [head, *found] if found else []
-
-
-CRITIQUE = "critique"
-Past = Sequence[tuple[Question, "Participant"]]
-
-
-class ProxySeat:
-    """Writes the critiques that `member` would be asked for. `before`: earlier questions on which the same person
-    wrote.
-
-    Brief and request are made when a critique is due, from what the member has said by then. The member still hears the
-    mediator, but not what is written in its name.
-    """
-
-    prepares = False
-
-    def __init__(
-        self, member: Participant, question: Question, before: Past, knows: str, adapter: str = "", voice: str = ""
-    ):
-        self.member, self.question, self.before = member, question, tuple(before)
-        self.knows, self.adapter, self.voice = knows, adapter, voice
-        self.told: tuple[str, ...] = ()
-
-    @property
-    def ready(self) -> bool:
-        """Whether the member has given the opinion that a representative needs."""
-        return "opinion" in self.member.said
-
-    def blocked_reason(self, form: str) -> str | None:
-        return self.member.blocked_reason(form)
-
-    def brief(self) -> CritiqueBrief:
-        """Return what a representative may know now. On the current question: only the opinion and the statement."""
-        others = [
-            OtherOpinion(question, one.said.get("opinion"), one.said.get(CRITIQUE), one.position)
-            for question, one in self.before
-            if not same_question(question, self.question)
-        ]
-        member = self.member
-        return CritiqueBrief(
-            self.question, member.said["opinion"], member.statement or "", member.demographics, tuple(others[:OTHERS])
-        )
-
-    def compose_speech(self, seed: int, form: str = CRITIQUE) -> Request:
-        """Ask the representative. `told` has the ids of the other questions in the prompt."""
-        self.member.stand_aside()
-        speaker = Representative(self.brief(), self.knows, self.member.style.sampling, self.adapter, self.voice)
-        self.told = speaker.told
-        return speaker.compose_critique(seed)
-
-    def absorb_speech(self, reply: Reply) -> Speech:
-        critique = Representative.absorb_critique(reply)
-        return Speech(critique.text, critique.reason or None)

@@ -47,6 +47,8 @@ PURPOSES: Mapping[str, str] = {
     "ranking": "how a member would rank candidate statements",
     "ballot": "how a member itself ranks candidate statements",
     "critique": "the critique that a representative writes for a participant",
+    "represented_opinion": "the opinion that a representative writes for a participant",
+    "represented_ballot": "how a representative ranks statements for a participant",
     "message": "a message with an aim, perhaps by a piece of advice",
     "advice": "pieces of advice on how to write a message with an aim",
     "pitch": "a message of a seller, a candidate or a poster that competes with a rival's",
@@ -150,7 +152,7 @@ class Facts(TypedDict, total=False):
     acts: Sequence[str]  # what an agent can do on a social medium, in the order of the allowed answers
     posts: Sequence[tuple[str, int]]  # the posts that are shown: text and score
     options: Mapping[str, Sequence[int]]  # the numbers of the posts (from 1) that each act can be about
-    stated: Sequence[tuple[str, str]]  # what a person answered to other questions of a survey: question, answer
+    stated: Sequence[tuple[str, str]]  # what a person answered or wrote on other questions: question, answer
     # people who choose one after another, and their planner
     prior: float  # P(A) before all of them
     history: Sequence[tuple[str, float]]  # the acts so far, each with the precision of that person's signal
@@ -178,6 +180,7 @@ class Facts(TypedDict, total=False):
     opinions: Sequence[str]
     critiques: Sequence[str]
     earlier: Sequence[str]  # what the author of the opinion wrote on other questions
+    rated: Sequence[tuple[str, float]]  # positions of a person on other questions, 1 to 7, by the question
     statement: str  # a draft, a statement, an utterance, an answer: what is judged or written anew
     candidates: Sequence[str]  # what is compared, in the order shown
     person: str  # whose character an answer is judged by

@@ -25,7 +25,7 @@ from parley.agents.participant import Participant
 from parley.agents.persona import Persona, demographics, genders, introduction
 from parley.agents.platform_agent import PlatformDebater
 from parley.agents.player import Player
-from parley.agents.representative import ProxySeat
+from parley.agents.proxy_seat import ProxySeat
 from parley.agents.society import Society
 from parley.agents.story_agent import Storyteller
 from parley.agents.surrogate_agent import SurrogateAgent
@@ -287,5 +287,5 @@ def _representative(model: DebateModel, room: RoomState, earlier: Sequence[RoomS
     written = [(question, one) for question, one in past if isinstance(one, Participant)]
     assert isinstance(member, Participant)
     assert all(one.persona == member.persona for _, one in written)
-    speaks = _adapter_of(model, REPRESENTATIVE), _named_voice(model, REPRESENTATIVE)
-    return ProxySeat(member, subject.question(room.topic), written, model.setup.people.knowledge, *speaks)
+    speaks, people = (_adapter_of(model, REPRESENTATIVE), _named_voice(model, REPRESENTATIVE)), model.setup.people
+    return ProxySeat(member, subject.question(room.topic), written, people.knowledge, *speaks, people.represents)

@@ -294,13 +294,14 @@ class DebateModel(SteppedModel):
             agent.ratings = {}
 
     def _concurrent_rooms(self) -> list[list[RoomState]]:
-        """The rooms that run at the same time: all of them, unless a representative reads critiques of earlier episodes.
+        """The rooms that run at the same time: all of them, unless a representative reads opinions or critiques of earlier
+        episodes that are written in the same round.
 
-        Those are written in the same round, so the rooms with such representatives run after the others.
+        Then the rooms with such representatives run after the others.
         """
         rooms = self.debating_rooms
-        late = {room.id for room in rooms if any(proxy.ready for proxy in room.proxies.values())}
-        if "C" not in self.setup.people.knowledge or not late:
+        late = {room.id for room in rooms if any(proxy.waits(self.round) for proxy in room.proxies.values())}
+        if not late:
             return [rooms]
         return [[room for room in rooms if room.id not in late], [room for room in rooms if room.id in late]]
 

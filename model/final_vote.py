@@ -6,10 +6,12 @@ import random
 from collections.abc import Sequence
 
 from parley.agents.participant import Participant
+from parley.agents.proxy_seat import ProxySeat
+from parley.agents.representative import VOTE
 from parley.agents.social_choice import Places, read_ranking
 from parley.llm.driver import Conversation
 from parley.llm.request import Reply, Request
-from parley.model.events import Event, Voted
+from parley.model.events import Event, Represented, Voted
 from parley.model.room import RoomState, record_call
 from parley.model.surveys import ask_with_retries
 
@@ -17,14 +19,15 @@ from parley.model.surveys import ask_with_retries
 def run_vote(room: RoomState) -> Conversation[list[Event]]:
     """Let every member rank the draft and the last revision, in an order drawn for the member; none without both."""
     names = [name for name in dict.fromkeys((next(iter(room.statements), ""), *list(room.statements)[-1:])) if name]
-    members = {number: one for number, one in room.members.items() if isinstance(one, Participant) and not one.absent}
+    members = [number for number, one in room.members.items() if isinstance(one, Participant) and not one.absent]
+    voters = {number: room.voter(number, VOTE) for number in members}
     votes: dict[int, Voted] = {}
     calls: list[Event] = []
     shown = {number: random.Random(room.seed(number, "vote order")).sample(names, len(names)) for number in members}
 
     def compose(number: int, attempt: int) -> Request:
         texts = [room.statements[name] for name in shown[number]]
-        return members[number].compose_ballot(texts, room.seed(number, "vote", attempt), attempt > 0)
+        return voters[number].compose_ballot(texts, room.seed(number, "vote", attempt), attempt > 0)
 
     def absorb(number: int, request: Request, reply: Reply) -> bool:
         earlier = (*votes[number].earlier, votes[number].raw) if number in votes else ()
@@ -32,12 +35,19 @@ def run_vote(room: RoomState) -> Conversation[list[Event]]:
         reason = reply.failure.name if reply.failure else ranking.reason
         order = None if ranking.order is None else named_order(ranking.order, shown[number])
         votes[number] = Voted(room.id, room.round, number, order, reason, reply.text, len(earlier) + 1, earlier)
-        record_call(calls, room, number, request, reply)
+        record_call(calls, room, -number if isinstance(voters[number], ProxySeat) else number, request, reply)
         return order is not None or reply.failure is not None
 
     if len(names) > 1:
-        yield from ask_with_retries(list(members), compose, absorb, room.context.asks)
-    return [*votes.values(), *calls]
+        yield from ask_with_retries(members, compose, absorb, room.context.asks)
+    return [event for number in votes for event in (*_by_proxy(room, number, voters[number]), votes[number])] + calls
+
+
+def _by_proxy(room: RoomState, number: int, voter: Participant | ProxySeat) -> list[Event]:
+    """Return the event that says that a representative casts the next vote; nothing where the member votes."""
+    if not isinstance(voter, ProxySeat):
+        return []
+    return [Represented(room.id, room.round, room.iteration, number, voter.knows, voter.told, VOTE)]
 
 
 def named_order(order: Places, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:

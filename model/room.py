@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from parley.agents.game_rules import Play
-from parley.agents.representative import CRITIQUE, ProxySeat
+from parley.agents.participant import Participant
+from parley.agents.proxy_seat import ProxySeat
 from parley.agents.topic import Probe
 from parley.environments._social_graph import SocialGraph
 from parley.environments.base import MEDIATOR, Turn
@@ -91,9 +92,15 @@ class RoomState:
     _seeds: dict[int, Callable[..., int]] = field(default_factory=dict)
 
     def writer(self, agent: int, form: str) -> DebateAgent | ProxySeat:
-        """Return who writes a turn: the agent, or for a critique its representative, if that one is ready."""
+        """Return who writes a turn: the agent, or its representative, if that one takes its place at this step."""
         proxy = self.proxies.get(agent)
-        return proxy if proxy and form == CRITIQUE and proxy.ready else self.members[agent]
+        return proxy if proxy and proxy.takes(form) else self.members[agent]
+
+    def voter(self, agent: int, step: str) -> Participant | ProxySeat:
+        """Return who casts a ballot or a vote for a member of a deliberation: the member itself, or its representative."""
+        voter = self.writer(agent, step)
+        assert isinstance(voter, Participant | ProxySeat)
+        return voter
 
     def seed(self, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None) -> int:
         """Return the seed of one request at a turn (None: the last turn).

@@ -13,7 +13,8 @@ from typing import NamedTuple, TypeVar
 from parley.agents.agent import DebateAgent
 from parley.agents.memory import Retrieval, Trace, memory_line
 from parley.agents.participant import Participant
-from parley.agents.representative import ProxySeat
+from parley.agents.proxy_seat import ProxySeat
+from parley.agents.representative import BALLOT
 from parley.agents.speech import Speech
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.environments.base import MEDIATOR, Turn, concurrent_turns
@@ -110,7 +111,7 @@ def _speak(
                 room.public_lines.append((name, speech.text))
         proxy = writer if isinstance(writer, ProxySeat) else None
         if reply and proxy:
-            events.append(Represented(room.id, room.round, iteration, speaker, proxy.knows, proxy.told))
+            events.append(Represented(room.id, room.round, iteration, speaker, proxy.knows, proxy.told, form))
         raw = _raw_of(reply, speech.text) if reply else None
         events.append(Utterance(room.id, room.round, iteration, speaker, speech.text, speech.reason, raw, form))
         if room.context.preview:
@@ -137,24 +138,26 @@ def _mediate(room: RoomState, turn: Turn, events: list[Event]) -> Conversation[N
     positions = {number: getattr(member, "position", None) for number, member in room.members.items()}
     calls: list[Event] = []
     seed = partial(derive, room.context.seed, room.id, "mediator", room.iteration)
-    members = list(room.members.values())
+    ids, members = list(room.members), list(room.members.values())
 
     def own_ballot(place: int, statements: Sequence[str], seed: int, again: bool) -> Request | None:
         member = members[place]
-        askable = isinstance(member, Participant) and not member.absent
-        return member.compose_ballot(statements, seed, again) if askable else None
+        if not isinstance(member, Participant) or member.absent:
+            return None
+        return room.voter(ids[place], BALLOT).compose_ballot(statements, seed, again)
 
     conversation = room.mediator.speak(positions, seed, own_ballot)
     statement = yield from _watch_replies(conversation, partial(record_call, calls, room, MEDIATOR))
     if statement.text is not None:
         room.statements[turn.form if room.round < 3 else f"{turn.form} {room.round}"] = statement.text
         room.tell(turn, room.mediator.name, statement.text, turn.form, room.iteration)
-    ids = list(room.members)
     for number, draft in enumerate(statement.candidates):
         events.append(Proposed(*place, number, draft.text, draft.reason, draft.raw, draft.asked))
     for of in statement.rankings:
         events.append(Ranked(*place, ids[of.member], of.order, of.reason, of.raw, of.asked, of.earlier))
     for of in statement.own:
+        if isinstance(proxy := room.voter(ids[of.member], BALLOT), ProxySeat):
+            events.append(Represented(*place, ids[of.member], proxy.knows, proxy.told, BALLOT))
         events.append(Balloted(*place, ids[of.member], of.order, of.reason, of.raw, of.asked, of.earlier))
     if statement.order:
         events.append(Chosen(*place, statement.order, statement.tied))

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from parley.agents.memory import Retrieval, make_memory
 from parley.agents.question import Question, question_set, questions_by_id, topics_of
 from parley.agents.reasoning import open_ability
-from parley.agents.representative import parse_knowledge
+from parley.agents.representative import CRITIQUE, STEPS, parse_knowledge
 from parley.agents.society import US, VOTERS, load_society
 from parley.agents.topic import END, TURNS, Probe, Topic, load_topic
 from parley.environments import environment_class
@@ -137,6 +137,9 @@ class People:
     represented: Literal["none", "one", "all"] = (
         "none"  # whose critiques a representative writes in the last episode: those of no member, one member or all
     )
+    represents: tuple[str, ...] = (
+        CRITIQUE,
+    )  # the steps at which a representative takes the member's place: opinion, critique, ballot, vote
     knows: str = ""  # what a representative knows of its participant: letters of D, O, C, P (agents/representative.py)
     sides: Literal["own", "opposed", "assigned"] = (
         # what debaters argue for: their own opinion; opposed: in turn for and against the first debater's opinion; assigned: in
@@ -161,6 +164,11 @@ class People:
         if not 0 <= self.believers <= 1:
             raise UserError(f"believers must be from 0 to 1, not {self.believers}: write 0.2 for a fifth of the agents")
         parse_knowledge(self.knows)
+        for step in self.represents:
+            if step not in STEPS:
+                raise unknown_name("step", step, STEPS)
+        if not self.represents:
+            raise UserError(f"represents names no step: set represents={CRITIQUE}, or several of {', '.join(STEPS)}")
 
     @property
     def knowledge(self) -> str:
@@ -290,8 +298,8 @@ TOP = ""
 FIELDS = (
     "name", "title", "source", "environment", "options", "society", "topics", "questions", "split", "episodes", "repetitions",
     "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "probe", "also", "chain", "survey",
-    "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "knows", "sides", "format", "closing",
-    "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
+    "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "represents", "knows", "sides", "format",
+    "closing", "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
     "importance", "relevance", "reflect", "evidence", "plan", "roles", "traits", "confirmation_bias", "believers", "reminder",
     "think", "adapters", "interventions", "llm", "llms", "seed",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parley.agents.mediators import open_mediator
 from parley.agents.persona import load_personas, parties, party_of, set_name
 from parley.agents.recollection import interview_questions
-from parley.agents.representative import parse_knowledge
+from parley.agents.representative import BALLOT, VOTE, parse_knowledge
 from parley.agents.topic import END, PUBLIC, TURNS, Topic
 from parley.environments.game import Game
 from parley.environments.herding import Herding
@@ -73,11 +73,22 @@ def _representative_problems(scenario: Scenario) -> Iterator[str]:
     if scenario.people.represented == "none":
         return
     if not scenario.mediated:
-        yield "representatives write critiques, and only the environment mediated uses critiques: set represented=none"
+        yield "representatives take part in deliberations, and only the environment mediated has them: set represented=none"
     if set(letters) & set("OCP") and scenario.subject.episodes < 2:
         yield f"knows={letters} uses earlier episodes, so one episode is not enough: set episodes=2 or more"
+    if VOTE in scenario.people.represents and getattr(scenario.environment, "vote", "none") == "none":
+        yield "represents=vote needs a final vote: set vote=final, or leave out vote"
+    if BALLOT in scenario.people.represents and not _own_ballots(scenario):
+        yield (
+            "represents=ballot needs ballots that members give themselves: set mediator=habermas,ballots=own, or leave "
+            "out ballot"
+        )
     if set(letters) & set("DP") and scenario.surveys.survey == "never":
         yield f"knows={letters} needs survey answers: set survey=ends or survey=rounds"
+
+
+def _own_ballots(scenario: Scenario) -> bool:
+    return getattr(open_mediator(scenario.speech.mediator), "ballots", "") in ("own", "both")
 
 
 def _deliberation_problems(scenario: Scenario) -> Iterator[str]:

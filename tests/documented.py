@@ -259,6 +259,11 @@ RULES = (
     Rule(r"^run\.py representatives study", why=TORCH, how="parse"),
     Rule(r"^run\.py opinion-groups votes", why="needs a table of your own; tests make one", how="parse"),
     Rule(r"^run\.py opinion-groups planted", "--draws 19"),
+    Rule(
+        r"^run\.py representatives steps",
+        why="needs ballots of a run; tests/analysis/test_representative_steps.py has some",
+        how="parse",
+    ),
     Rule(r"^run\.py representatives ballots", why="tests/analysis/test_ballots.py runs it", how="parse"),
     Rule(
         r"^run\.py judge .*--notes",

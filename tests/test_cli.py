@@ -78,6 +78,7 @@ ASKING = {
     "representatives measure": "runs/groups",
     "representatives study": "runs/groups",
     "representatives substitute": "runs/groups --repetitions 1",
+    "representatives steps": "runs/groups",
 }
 """Every command that asks a model, with the least that it needs beside the shared options."""
 CLAIM = """

@@ -260,9 +260,9 @@ def representation_lines(tables: Tables, episodes: Sequence[Episode], represente
     knows = next(iter(represented.values())).knows or "the base"
     yield "## Representatives\n"
     yield (
-        f"Representatives wrote {count_phrase(len(represented), 'critique')} in "
+        f"Representatives wrote {' and '.join(count_phrase(len(part), form) for form, part in theirs.groupby('form'))} in "
         f"{count_phrase(theirs['room'].nunique(), 'episode')}; they were told {knows} (silent: {silent}). In `{EPISODES}` the "
-        f"critique of a represented participant is missing, with the reason `{WRITTEN}`: the participant did not write it.\n"
+        f"text of a represented participant is missing, with the reason `{WRITTEN}`: the participant did not write it.\n"
     )
     header = ["measure", "represented", "before, writing themselves", "difference", "groups"]
     yield markdown_table(header, [_representation_row(name, episodes) for name in VOICE_MEASURES]) + "\n"
@@ -286,12 +286,12 @@ def representation_means(name: str, episodes: Sequence[Episode]) -> list[tuple[f
 
 
 def _person_values(name: str, episodes: Sequence[Episode], own: bool) -> dict[tuple[str, str], list[float]]:
-    """Return a measure by session and participant, over episodes with an own critique (`own`) or a representative's."""
+    """Return a measure by session and participant, over episodes with own texts (`own`) or with a representative's."""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for episode in episodes:
         for voice in episode.voices:
             value = VOICE_MEASURES[name](voice)
-            if value is not None and (voice.reasons.get("critique") != WRITTEN) == own:
+            if value is not None and (WRITTEN not in voice.reasons.values()) == own:
                 values[episode.session, voice.participant].append(value)
     return values
 

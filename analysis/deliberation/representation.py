@@ -220,7 +220,7 @@ def write_one(order: WritingOrder, author: Author, seed: int) -> Conversation[Cr
     sampling = Sampling(author.temperature, author.tokens)
     speaker = representative.Representative(order.told.brief, author.knows, sampling, author.adapter)
     own = derive(seed, "representative", author.knows, order.key)
-    return speaker.absorb_critique((yield from ask(speaker.compose_critique(own))))
+    return speaker.absorb_text((yield from ask(speaker.compose_critique(own))))
 
 
 def read_texts(orders: Sequence[WritingOrder], critiques: Sequence[Critique]) -> Mapping[str, str]:

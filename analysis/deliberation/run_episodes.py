@@ -25,9 +25,9 @@ FIRST_REVISION = 2
 NOT_ASKED, UNFINISHED = "not_asked", "unfinished"
 """Reasons that the record does not state: the scenario did not ask for it, or the run was stopped before."""
 WRITTEN = "represented"
-"""Reason why a participant's own critique is missing: a representative wrote one instead."""
+"""Reason why a participant's own opinion or critique is missing: a representative wrote one instead."""
 Represented = Mapping[tuple[str, int], events.Represented]
-"""The critiques of representatives, by room and turn."""
+"""The texts of representatives, by room and turn."""
 
 
 @dataclass
@@ -59,8 +59,9 @@ def candidate_table(record: Iterable[events.Event]) -> dict[tuple[str, int], Med
 
 
 def position_before(record: Iterable[events.Event]) -> dict[tuple[str, int], events.Represented]:
-    """Return the critiques that representatives wrote, by room and turn."""
-    return {(event.room, event.iteration): event for event in record if isinstance(event, events.Represented)}
+    """Return what representatives wrote, by room and turn: opinions and critiques, no ballots or votes."""
+    written = (event for event in record if isinstance(event, events.Represented) and event.form in (OPINION, CRITIQUE))
+    return {(event.room, event.iteration): event for event in written}
 
 
 def unanswered_items(record: Iterable[events.Event]) -> tuple[int, Counter[str]]:
@@ -79,8 +80,8 @@ def episodes_of_events(record: Iterable[events.Event], run: str = "this run") ->
 
     A participant is a persona. The critique is that of the draft; the revision is the last one that has a text, with
     its ratings. What is missing has the record's reason, or "not_asked" (the scenario did not ask for it), "unfinished"
-    (the run was stopped before), "represented" (a representative wrote the critique). Errors: UserError when the record
-    has no private deliberations.
+    (the run was stopped before), "represented" (a representative wrote the opinion or critique). Errors: UserError when the
+    record has no private deliberations.
     """
     rooms: dict[str, _Room] = {}
     header, ended = None, False
@@ -117,7 +118,7 @@ class _Room:
     utterances: dict[tuple[int, str], events.Utterance] = field(default_factory=dict)
     ratings: dict[tuple[int, str], events.Rated] = field(default_factory=dict)
     answers: list[events.Answered] = field(default_factory=list)
-    represented: set[int] = field(default_factory=set)
+    represented: set[tuple[int, str]] = field(default_factory=set)
 
     def add(self, event: events.Event, probe: str) -> None:
         if isinstance(event, events.Seated) and event.party == MEDIATOR:
@@ -134,7 +135,7 @@ class _Room:
         elif isinstance(event, events.Answered):
             self.answers.append(event)
         elif isinstance(event, events.Represented):
-            self.represented.add(event.agent)
+            self.represented.add((event.agent, event.form))
 
     def statement(self, form: str) -> events.Utterance | None:
         """Return the draft, or the last revision that has a text."""
@@ -163,10 +164,7 @@ class _Room:
     ) -> Voice:
         """missing: why the episode has no draft or revision, which is also why its ratings are missing."""
         reasons, agent = dict[str, str](), member.agent
-        represented = agent in self.represented
-        own = None if represented else self.utterances.get((agent, CRITIQUE))
-        opinion = _known(self.utterances.get((agent, OPINION)), OPINION, default_reason, reasons)
-        critique = _known(own, CRITIQUE, WRITTEN if represented else default_reason, reasons)
+        opinion, critique = (self._own_text(agent, form, default_reason, reasons) for form in (OPINION, CRITIQUE))
         position, after = (
             _known(self.ratings.get((agent, name)), name, default_reason, reasons) for name in ("position", "after")
         )
@@ -175,6 +173,12 @@ class _Room:
             for name in STATEMENTS
         }
         return Voice(member.persona, opinion, critique, position, agreement, after, dict(demographics), reasons)
+
+    def _own_text(self, agent: int, form: str, default_reason: str, reasons: dict[str, str]) -> Any:
+        """Return the text that the participant wrote itself; None, with a reason, where a representative wrote one."""
+        represented = (agent, form) in self.represented
+        own = None if represented else self.utterances.get((agent, form))
+        return _known(own, form, WRITTEN if represented else default_reason, reasons)
 
 
 def _demographics(rooms: Iterable[_Room], society: Society) -> Mapping[tuple[str, str], dict[str, str]]:

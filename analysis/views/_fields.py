@@ -50,6 +50,7 @@ LABELS: dict[str, tuple[str, str]] = {
     "confirmation_bias": (ADVANCED, "Confirmation bias"),
     "believers": (ADVANCED, "Share of believers of the news at the start"),
     "sides": (ADVANCED, "What debaters argue for"),
+    "represents": (ADVANCED, "What a representative does"),
     "knows": (ADVANCED, "What a representative knows"),
     "archetypes": (ADVANCED, "Shared survey answers"),
     "questions": (ADVANCED, "Set of questions"),
@@ -218,6 +219,7 @@ def matters(field: Field, scenario: Scenario) -> bool:
     rules = {
         "episodes": questions, "questions": scenario.mediated, "split": questions,
         "mediator": scenario.mediated, "represented": scenario.mediated, "knows": scenario.people.represented != "none",
+        "represents": scenario.people.represented != "none",
         "closing": speech.format == "structured", "format": not scenario.mediated, "sides": not scenario.mediated,
         "importance": speech.memory.startswith("retrieve"), "reflect": speech.memory.startswith("retrieve"),
         "rounds": True, "forecast": not questions, "mix": bool(getattr(scenario.environment, "graph", "")),

@@ -21,7 +21,7 @@ class Utterance(AgentAtTurn):
 
 @event
 class Represented(AgentAtTurn):
-    """The representative of `agent` writes the next utterance.
+    """The representative of `agent` writes the next utterance, or casts the next ballot or vote; `form` says which.
 
     `knows`: what it knows of the member, as letters of D, O, C, P (agents/representative.py). `told`: the ids of the other
     questions about which its prompt says something.
@@ -29,6 +29,7 @@ class Represented(AgentAtTurn):
 
     knows: str
     told: tuple[str, ...]
+    form: str = "critique"
 
 
 @event

@@ -113,13 +113,13 @@ def test_the_request_and_what_is_read_of_the_reply() -> None:
     asked = Representative(BRIEF, "OC", adapter="mine").compose_critique(7)
     assert (asked.purpose, asked.adapter, asked.seed, asked.answers) == ("critique", "mine", 7, ())
     one = Representative(BRIEF)
-    assert one.absorb_critique(Reply(" I\nagree. ")).text == "I agree."
+    assert one.absorb_text(Reply(" I\nagree. ")).text == "I agree."
     for reply, reason in (
         (Reply.failed("timeout"), "timeout"),
         (Reply("  \n"), "empty"),
         (Reply("As an AI language model, I have no opinions."), "refusal"),
     ):
-        silent = one.absorb_critique(reply)
+        silent = one.absorb_text(reply)
         assert (silent.text, silent.reason) == (None, reason)
 
 
@@ -134,7 +134,10 @@ def test_letters() -> None:
 def test_the_sections_are_files_with_digests() -> None:
     assert set(ENGLISH.prompt_digests("representative")) == {
         f"representative/{name}"
-        for name in ("role", "demographics", "other", "other_position", "other_opinion", "other_critique", "base", "ask")
+        for name in (
+            "role", "demographics", "other", "other_position", "other_opinion", "other_critique", "base", "ask",
+            "question", "opinion", "critique", "ask_opinion", "ask_ballot",
+        )
     }  # fmt: skip
 
 

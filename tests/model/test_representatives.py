@@ -48,7 +48,7 @@ class Marked:
     def complete(self, requests: list[Request]) -> list[Reply]:
         replies = self.inner.complete(requests)
         for request, reply in zip(requests, replies, strict=True):
-            if request.purpose in ("speech", "critique") and reply.text is not None:
+            if request.purpose in ("speech", "critique", "represented_opinion") and reply.text is not None:
                 reply.text += f" Marker{len(self.asked)}end."
             self.asked.append((request, reply))
         return replies
@@ -232,6 +232,46 @@ def test_who_has_no_opinion_speaks_for_itself() -> None:
     assert all(event.text for event in of(events, Utterance) if event.form == "critique")
 
 
+def test_a_representative_takes_every_step_of_its_member() -> None:
+    """Opinion, critique, ballots and vote of the last episode; no prompt to it has a text of the member on the question."""
+    backend, table = Marked(), ("opinion", "critique", "ballot", "vote")
+    own = {"mediator": "habermas,candidates=3,ballots=own", "size": 2, "vote": "final"}
+    events = held(scenario(represents=table, **own), backend)
+    last = {event.room for event in of(events, Posed) if event.episode == 2}
+    steps = Counter((event.form, event.room in last) for event in of(events, Represented))
+    assert steps == {(form, True): 2 * (2 if form == "ballot" else 1) for form in table}
+    writers = [event for event in of(events, Called) if event.room in last and event.purpose != "survey"]
+    assert {event.purpose for event in writers if event.agent > 0} == {"questionnaire"}
+    assert {event.purpose for event in writers if event.agent < 0} == {
+        "represented_opinion",
+        "critique",
+        "represented_ballot",
+    }
+    written = said(events)
+    for request, reply in backend.asked:
+        if request.purpose == "represented_opinion":
+            earlier, _, now = request.messages[0].content.partition(NOW)
+            room, form, seat = written[marks(reply.text or "")[0]]
+            assert (room in last, form) == (True, "opinion")
+            assert not marks(now)
+            assert [written[mark][1:] for mark in marks(earlier)] == [("opinion", seat)] * 2
+    mediator = "".join(one.messages[0].content for one, _ in backend.asked if one.purpose == "statement")
+    assert {mark for mark, (room, form, _) in written.items() if room in last and form == "opinion"} <= set(
+        marks(mediator)
+    )
+
+
+def test_ballots_alone_change_nothing_before_them() -> None:
+    """The same opinions, critiques and statements; only who votes differs, so two runs of equal seed compare the vote itself."""
+    own = {"size": 2, "vote": "final"}
+    with_, without = (
+        held(scenario(represents=("vote",), represented=who, **own), open_spec("oracle")) for who in ("all", "none")
+    )
+    said_ = [[(one.room, one.agent, one.text) for one in of(events, Utterance)] for events in (with_, without)]
+    assert said_[0] == said_[1]
+    assert {event.form for event in of(with_, Represented)} == {"vote"}
+
+
 def test_a_silent_representative_leaves_its_seat_silent() -> None:
     """The member does not step in: a failure must not look like a perfect representative."""
 
@@ -271,6 +311,10 @@ def test_without_a_draft_there_is_nothing_to_write() -> None:
         ({"knows": "OX"}, "'OX' is not a valid choice of what is known"),
         ({"episodes": 1}, "set episodes=2 or more"),
         ({"knows": "D", "survey": "never"}, "needs survey answers"),
+        ({"represents": "opinions"}, "did you mean opinion"),
+        ({"represents": ()}, "represents names no step"),
+        ({"represents": "vote"}, "needs a final vote"),
+        ({"represents": "ballot"}, "mediator=habermas,ballots=own"),
         ({"llms": "representativ=oracle"}, "did you mean representative"),
     ],
 )
@@ -282,7 +326,7 @@ def test_a_wrong_setting_is_named_in_one_line(settings: dict, words: str) -> Non
 
 
 def test_debates_have_no_representatives() -> None:
-    with pytest.raises(UserError, match="only the environment mediated uses critiques"):
+    with pytest.raises(UserError, match="only the environment mediated has them"):
         load_preset("three_way").with_settings({"represented": "all"})
 
 

@@ -1,4 +1,4 @@
-"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute, study, ballots."""
+"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute, study, ballots, steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --
 representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
 representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle
 representatives study runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/study
-representatives ballots runs/consensus"""
+representatives ballots runs/consensus
+representatives steps runs/consensus --llm oracle --out runs/steps"""
 SOURCES = (
     ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
     ".json files (docs/deliberation.md)"
@@ -86,6 +87,14 @@ def representatives(arguments: Sequence[str]) -> int:
         raise unknown_name("command of representatives", name, COMMANDS)
     command, make_parser, _ = COMMANDS[name]
     return command(make_parser().parse_args(arguments[1:]))
+
+
+STEPS = (
+    ("--adapter", "NAME", "", "the adapter of --llm that represents people (default: none)"),
+    ("--knows", "LETTERS", "OCP", f"what representatives know: {LETTERS}"),
+    ("--payoff", "NAME", "judge", "how opinions are compared, by the payoffs that are read from them: judge, ranking"),
+    ("--judge", "SPEC", "oracle", "the model that reads payoffs from opinions"),
+)
 
 
 def episodes_parser() -> Parser:
@@ -296,6 +305,39 @@ def ballots(options: argparse.Namespace) -> int:
     return 0
 
 
+def steps_parser() -> Parser:
+    """The options of `run.py representatives steps`."""
+    parser = Parser(
+        "representatives steps",
+        "Let representatives write the opinions, rank the candidates and cast the votes of people in recorded sessions, and "
+        "measure how near they come: beside a stranger's representative, and the same person asked once more.",
+        "representatives steps runs/consensus --llm oracle --out runs/steps",
+        *cli.asking("runs/steps-<time>", "the representatives' model", "pocket"),
+    )
+    add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
+    for name, metavar, default, about in STEPS:
+        add_option(parser, f"{name} {metavar}", about, default=default)
+    about = "do not ask people once more: without their model there is no ceiling"
+    add_option(parser, "--once", about, dest="again", action="store_false")
+    return parser
+
+
+def steps(options: argparse.Namespace) -> int:
+    """Compare representatives with people at each step."""
+    from parley.analysis.deliberation.step_report import write_steps
+    from parley.analysis.deliberation.step_study import StepStudy, compare_steps
+    from parley.analysis.journaled_calls import CallDesk
+
+    *specs, options.judge = models_from_args(options, "judge")
+    options.llm = only_model(specs, "pocket")
+    settings, out = from_args(StepStudy, options), out_folder(options, "steps")
+    spending = shared_budget(options, out, settings.llm, settings.judge)
+    print(f"folder   {out}", flush=True)
+    desk = CallDesk(out, bar, options.keep_going, spending)
+    rows, sources = compare_steps(options.episodes, settings, desk)
+    return _print_report(desk, write_steps(rows, sources, settings, out))
+
+
 def _print_report(desk: CallDesk, report: Path) -> int:
     """Print what is missing and where the report is."""
     print("\n".join(filter(None, [desk.tally.line, f"report   {report}"])))
@@ -349,6 +391,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
         ballots_parser,
         "count ballots by every rule of choice, and compare predicted ballots with own ones",
     ),
+    "steps": (steps, steps_parser, "compare representatives with people at each step: opinion, ballots, final vote"),
     "substitute": (substitute, substitute_parser, "replace participants by representatives and compare what they get"),
 }
 """By name: the function, its parser, what it does."""

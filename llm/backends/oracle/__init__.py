@@ -31,6 +31,7 @@ people or about large language models.
     suspicion_law.py   the planted law of people who guess what a study is about
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
+    representing.py    opinions and ballots of representatives, by the law of representation_law.py
     community.py       writes and judges posts of an online community, by the law of community_law.py
     competition.py     writes, chooses and judges messages of rivals, by the law of competition_law.py
     persuasion.py      reads, rates and writes messages with an aim, by the law of persuasion_law.py
@@ -71,8 +72,9 @@ suspicion_law.py). ignores names what it ignores of what it is given: party, bel
 embellish, craves and misjudges say how it writes, chooses and judges messages of rivals (`--llm oracle,embellish=0.5`;
 competition_law.py). breaks, obeys and provokes say how often posts of a community break rules and follow those that members
 read (`--llm oracle,obeys=0.5`; community_law.py). apart is how far the candidate statements of a mediator differ, and guesses
-how often it only guesses a member's ballot (`--llm oracle,apart=2`; mediation_law.py). society
-is whose banks it has, and a run sets it.
+how often it only guesses a member's ballot (`--llm oracle,apart=2`; mediation_law.py). leaning is the share of a position that is
+the same on all questions of a person, and blind how often a representative acts at random (`--llm oracle,leaning=1`;
+representation_law.py). society is whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -99,6 +101,7 @@ from parley.llm.backends.oracle.mediation_law import MediationLaw
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.backends.oracle.profile_law import ProfileLaw
+from parley.llm.backends.oracle.representation_law import RepresentationLaw
 from parley.llm.backends.oracle.social_learning import Person
 from parley.llm.backends.oracle.story_law import DIMENSIONS, StoryLaw
 from parley.llm.backends.oracle.survey_law import SurveyLaw
@@ -187,6 +190,8 @@ def open_backend(
     provokes: float = USUAL_COMMUNITY.provokes,
     apart: float = USUAL_MEDIATION.apart,
     guesses: float = USUAL_MEDIATION.guesses,
+    leaning: float = 0.0,
+    blind: float = 0.0,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -237,6 +242,8 @@ def open_backend(
     community.check()
     mediation = MediationLaw(apart, guesses)
     mediation.check()
+    representation = RepresentationLaw(leaning, blind)
+    representation.check()
     acts = ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})
     traits, person = _shares("by_trait", by_trait), Person(own, public, noise)
     laws = Laws(
@@ -263,6 +270,7 @@ def open_backend(
         competition=competition,
         community=community,
         mediation=mediation,
+        representation=representation,
         flips=turns,
         sycophancy=sycophancy,
         suspicion=suspicion,

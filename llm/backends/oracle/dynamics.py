@@ -245,22 +245,28 @@ def shown(banks: Banks, text: str) -> Habit:
 
 
 @lru_cache(maxsize=1 << 14)
-def position(banks: Banks, persona: str, question: str) -> float:
+def position(banks: Banks, persona: str, question: str, leaning: float = 0.0) -> float:
     """Return the position of a persona on a question before it hears anything, 1 to 7.
 
-    It is the middle, moved by the general opinion on the question, by the party's side, and by the persona's own opinion.
+    It is the general opinion on the question, moved by the party's side and by the persona's own opinion. leaning: the share of
+    these two moves in whose place is a move that is the same on all questions (representation_law.py).
     """
-    return clip(
-        MIDDLE
-        + banks.law("centre") * normal(digest("centre", question))
-        + banks.law("party") * (banks.sides.get(banks.party(persona)) or 0.0) * normal(digest("sides", question))
-        + banks.law("person") * normal(digest("position", persona, question))
-    )
+    party = banks.law("party") * (banks.sides.get(banks.party(persona)) or 0.0) * normal(digest("sides", question))
+    own = party + banks.law("person") * normal(digest("position", persona, question))
+    if leaning:
+        spread = math.hypot(banks.law("party"), banks.law("person"))
+        own = (1 - leaning) * own + leaning * spread * normal(digest("leaning", persona))
+    return clip(general_position(banks, question) + own)
 
 
-def now(banks: Banks, persona: str, question: str, heard: Sequence[str], pull: float) -> float:
+def general_position(banks: Banks, question: str) -> float:
+    """Return what people of no party think of a question on average, 1 to 7."""
+    return MIDDLE + banks.law("centre") * normal(digest("centre", question))
+
+
+def now(banks: Banks, persona: str, question: str, heard: Sequence[str], pull: float, leaning: float = 0.0) -> float:
     """Return its position after the statements heard: each readable one draws it by a share of the gap."""
-    value = position(banks, persona, question)
+    value = position(banks, persona, question, leaning)
     for number, text in enumerate(heard):
         stance = read(banks, text, question).stance
         if stance is not None:
@@ -269,9 +275,10 @@ def now(banks: Banks, persona: str, question: str, heard: Sequence[str], pull: f
     return value
 
 
-def position_now(reading: Reading, pull: float) -> float:
+def position_now(reading: Reading, speaker: Speaker) -> float:
     """Return the position on the question of a deliberation, after the mediator's statements in a reading."""
-    return now(reading.banks, reading.persona, reading.facts["issue"], [text for _, text in reading.heard], pull)
+    heard, leaning = [text for _, text in reading.heard], speaker.laws.representation.leaning
+    return now(reading.banks, reading.persona, reading.facts["issue"], heard, speaker.pull, leaning)
 
 
 def agreement(banks: Banks, position: float, values: Sequence[str], demand: str | None, said: Read) -> float | None:

@@ -23,6 +23,8 @@ from parley.llm.backends.oracle.mediation_law import USUAL as USUAL_MEDIATION
 from parley.llm.backends.oracle.mediation_law import MediationLaw
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
 from parley.llm.backends.oracle.profile_law import INDIFFERENT, ProfileLaw
+from parley.llm.backends.oracle.representation_law import USUAL as USUAL_REPRESENTATION
+from parley.llm.backends.oracle.representation_law import RepresentationLaw
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
 from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw
 from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY, SurveyLaw
@@ -46,6 +48,7 @@ class Laws(NamedTuple):
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
+    representation: what a representative can know of a person.
     flips: how often each cause turns a rating to the other side of the middle. sycophancy: how far answers go to what an
     interviewer says to think. suspicion: who guesses what a study is about, and goes where it seems to want them.
     """
@@ -76,6 +79,7 @@ class Laws(NamedTuple):
     flips: Mapping[str, float] = STEADFAST
     sycophancy: float = 0.0
     suspicion: SuspicionLaw = UNSUSPECTING
+    representation: RepresentationLaw = USUAL_REPRESENTATION
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.

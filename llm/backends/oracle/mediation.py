@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from parley.llm.backends.oracle.dynamics import (
     HIGH,
@@ -38,10 +38,10 @@ Parts = list[tuple[int, str]]
 def answer_contribution(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with a participant's opinion on the question, or with its critique of the mediator's last statement."""
     issue, heard = reading.facts["issue"], reading.heard
-    position, own = position_now(reading, speaker.pull), habit(reading.banks, reading.persona)
+    position, own = position_now(reading, speaker), habit(reading.banks, reading.persona)
     rng = stream(reading.seed, reading.persona, issue, len(heard))
     if reading.facts.get("form") != "critique":
-        parts = _opinion(reading, position, own, rng)
+        parts = opinion_parts(reading.banks, position, own, None if reading.greedy else rng.random(), rng)
     else:
         statement = read(reading.banks, heard[-1][1], issue) if heard else Read()
         if statement.stance is None:
@@ -51,15 +51,16 @@ def answer_contribution(reading: Reading, speaker: Speaker) -> Reply:
     return Reply(text) if text else too_few_words(reading)
 
 
-def _opinion(reading: Reading, position: float, own: Habit, rng: random.Random) -> Parts:
-    """Return opener and stance, a reason for each value, the demand, the closer."""
-    words = reading.banks.deliberation
-    level = dither(position, 1, None if reading.greedy else rng.random())
+def opinion_parts(banks: Banks, position: float, own: Habit, draw: float | None, rng: random.Random) -> Parts:
+    """Return opener and stance, a reason for each value, the demand, the closer. draw: of the point that is said (`dither`)."""
+    words = banks.deliberation
+    level = dither(position, 1, draw)
     stance = rng.choice(words["said"]["own"]).format(stance=words["stances"][str(level)])
     side = "yes" if position > MIDDLE else "no"
     reasons = [(3, rng.choice(words["values"][value][side])) for value in own.values]
     demand = rng.choice(words["demands"]["asked"]).format(demand=own.demand)
-    return [(0, f"{own.opener} {stance}."), *reasons, (1, demand), (2, own.closer)]
+    ends = [*([(1, demand)] if own.demand else []), *([(2, own.closer)] if own.closer else [])]
+    return [(0, f"{own.opener} {stance}.".strip()), *reasons, *ends]
 
 
 def critique(banks: Banks, own: Habit, apart: float, statement: Read, rng: random.Random) -> Parts:
@@ -197,34 +198,44 @@ def listed(parts: Sequence[str], and_: str) -> str:
 
 def answer_ranking(reading: Reading, speaker: Speaker) -> Reply:
     """Rank the candidates by the agreement that the planted law gives for the member's texts; ties are broken by lot."""
-    facts = reading.facts
-    issue, texts = facts.get("issue", ""), [facts.get("opinion", ""), *facts.get("critiques", ())]
-    member = read(reading.banks, " ".join(filter(None, texts)), issue)
-    values, demand = sorted(member.values), next(iter(sorted(member.demands)), None)
-    scores: dict[str, float | None] = {
-        chr(ord("A") + place): None
-        if member.stance is None
-        else agreement(reading.banks, member.stance, values, demand, read(reading.banks, text, issue))
-        for place, text in enumerate(facts.get("candidates", ()))
-    }
+    scores = scores_by_texts(reading)
     predicted = reading.request.purpose == "ranking" and None not in scores.values()
     if predicted and stream(reading.request.seed, "guess").random() < speaker.laws.mediation.guesses:
         scores = dict.fromkeys(scores, 0.0)  # all are tied, and ties are broken by lot
     return _ranking(reading, scores)
 
 
+def scores_by_texts(reading: Reading) -> dict[str, float | None]:
+    """Return the agreement with each candidate, by its letter, that the planted law gives for the member's texts."""
+    facts = reading.facts
+    issue, texts = facts.get("issue", ""), [facts.get("opinion", ""), *facts.get("critiques", ())]
+    member = read(reading.banks, " ".join(filter(None, texts)), issue)
+    values, demand = sorted(member.values), next(iter(sorted(member.demands)), None)
+    return {
+        chr(ord("A") + place): None
+        if member.stance is None
+        else agreement(reading.banks, member.stance, values, demand, read(reading.banks, text, issue))
+        for place, text in enumerate(facts.get("candidates", ()))
+    }
+
+
 def answer_ballot(reading: Reading, speaker: Speaker) -> Reply:
     """Rank the candidates by one's own agreement, from the known position; equal ones are tied."""
     issue, own = reading.facts["issue"], habit(reading.banks, reading.persona)
-    position = position_now(reading, speaker.pull)
+    position = position_now(reading, speaker)
     scores = {
         chr(ord("A") + place): agreement(
             reading.banks, position, own.values, own.demand or None, read(reading.banks, text, issue)
         )
         for place, text in enumerate(reading.facts.get("candidates", ()))
     }
+    return tied_ballot(scores)
+
+
+def tied_ballot(scores: Mapping[str, float | None]) -> Reply:
+    """Return the order of scores, equal ones tied; a failure where one is unknown."""
     if not scores or None in scores.values():
-        return Reply.failed("no_known_sentence", "a statement could not be read")
+        return Reply.failed("no_known_sentence", "the opinion or a statement could not be read")
     groups: dict[float, list[str]] = {}
     for name, score in scores.items():
         groups.setdefault(score or 0.0, []).append(name)

@@ -46,7 +46,7 @@ def unread_notes(unread: int) -> dict[str, int]:
 def standing(reading: Reading, speaker: Speaker) -> Standing | None:
     """Return its own stance, by the planted law; None where the conversation is on no topic of the banks."""
     if "issue" in reading.facts:
-        share, unread = (position_now(reading, speaker.pull) - LOW) / (HIGH - LOW), 0
+        share, unread = (position_now(reading, speaker) - LOW) / (HIGH - LOW), 0
     elif reading.topic is None:
         return None
     else:

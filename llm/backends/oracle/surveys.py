@@ -136,7 +136,7 @@ def _about(banks: Banks, question: str, topic: str, labels: str) -> int | None:
 def _rate_text(reading: Reading, scale: RatingScale, speaker: Speaker) -> Reply:
     """Rate the agreement with an answer to the question under discussion (the position), or with a mediator's statement."""
     facts, own = reading.facts, habit(reading.banks, reading.persona)
-    position = position_now(reading, speaker.pull)
+    position = position_now(reading, speaker)
     text = facts.get("position") or facts.get("statement", "")
     content = read(reading.banks, text, facts["issue"])
     if "position" in facts:

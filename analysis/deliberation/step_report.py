@@ -1,0 +1,93 @@
+"""The report on steps: how near representatives are to their people, beside strangers' and the people asked once more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parley.analysis.deliberation.step_cases import Sessions
+from parley.analysis.deliberation.step_study import NOT_ASKED, OWN, STRANGER, TWICE, WHO, StepStudy, step_table
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate
+from parley.analysis.report import Report
+
+TITLES = {
+    OWN: "own representative",
+    STRANGER: "a stranger's representative",
+    TWICE: "the person once more",
+    "gain": "own minus a stranger's",
+    "short": "the person once more minus own",
+}
+PLURAL = {"opinion": "opinions", "ballot": "ballots", "vote": "votes", "vote, by ratings": "votes by ratings"}
+COLUMNS: Mapping[str, Column] = {
+    "step": "step", "compared with the person": "title", "likeness": estimate("value"), "cases": "cases", "missing": "missing",
+    "sessions": "sessions", "no interval because": "reason",
+}  # fmt: skip
+READING = (
+    "Likeness is 1 for the same. Opinions: 1 minus the mean distance of the payoffs that a scorer reads from two opinions on the "
+    "same statements, as a share of the range. Ballots: Kendall's tau-b. Votes: 1 for the same, 0.5 with a tie, 0 for opposite "
+    "ones. The unit is the session: likeness is averaged over a session first, and brackets hold 95% intervals over sessions "
+    "(none below five). A stranger's representative is the null; the same person asked once more is the ceiling."
+)
+
+
+def write_steps(rows: pd.DataFrame, sources: Sequence[Sessions], settings: StepStudy, folder: Path) -> Path:
+    """Write steps.md, its tables and its figure; return the path of the page."""
+    table = step_table(rows)
+    shown = table.assign(title=table["measure"].map(TITLES))
+    report = Report(folder, "steps", "Representatives at each step")
+    report.disclaim(*(source.header for source in sources if source.header))
+    report.disclaim_models(settings.llm, settings.judge)
+    known = settings.knows or "the base"
+    report.add(
+        f"Representatives: {settings.llm}{f' ({settings.adapter})' if settings.adapter else ''}, told {known}. Opinions are "
+        f"compared by the payoff {settings.payoff}, scored by {settings.judge}.",
+        READING,
+    )
+    for who in WHO:
+        reasons = rows.loc[rows[who].isna(), f"why_{who}"]
+        report.missing(len(reasons), len(rows), f"cases have no likeness of {TITLES[who]}", count_table(reasons))
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(table)))
+    report.section("Likeness by step")
+    levels = shown[shown["measure"].isin(WHO) & shown["low"].notna()]
+    if len(levels):
+        levels = levels.assign(what=levels["step"] + ": " + levels["title"])
+        title, caption = "Likeness to what the person did", f"Representatives: {settings.llm}, told {known}"
+        report.figure(dot_plot(levels, ["what"], "value", "Likeness (1: the same)", caption, title), "steps", title)
+    report.table(shown, COLUMNS)
+    report.data(steps=table, cases=rows)
+    return report.write()
+
+
+def sentences(table: pd.DataFrame) -> Iterator[str]:
+    """Yield for each step whether representatives are nearer than strangers', and how far below the ceiling."""
+    for step, part in table.groupby("step", sort=False):
+        rows = part.set_index("measure").to_dict("index")
+        yield from _lines(PLURAL[str(step)], rows)
+
+
+def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
+    gain, short = rows["gain"], rows["short"]
+    if gain["reason"]:
+        yield f"Whether {what} of representatives are nearer to the person's own than a stranger's is unknown: {gain['reason']}."
+        return
+    by = format_estimate(gain["value"], gain["low"], gain["high"])
+    if not gain["low"] > 0:
+        said = "farther from" if gain["high"] < 0 else "not clearly nearer to"
+        yield f"{what.capitalize()} of representatives are {said} the person's own than a stranger's: the difference is {by}."
+        return
+    yield f"{what.capitalize()} of representatives are nearer to the person's own than a stranger's, by {by}."
+    if math.isnan(short["value"]):
+        yield f"How far below the ceiling these {what} are is unknown: {NOT_ASKED}."
+    elif short["reason"]:
+        yield f"How far below the ceiling these {what} are is unknown: {short['reason']}."
+    elif short["low"] > 0:
+        less = format_estimate(short["value"], short["low"], short["high"])
+        yield f"The same person asked once more is nearer still, by {less}."
+    else:
+        less = format_estimate(short["value"], short["low"], short["high"])
+        yield f"They are not clearly farther from it than the same person asked once more: the difference is {less}."
