@@ -4,8 +4,8 @@ writes.
 `split_cases` divides episodes into sides that share nothing: no participant, session or question (by id or by words) is
 on two of them. Sessions that share a participant or a question are linked and go to one side. Which chunk goes where is
 drawn with the seed, the largest chunks first, each to the side that lacks most. Episodes on held-out questions
-(`iid_test`, `ood_test`) are not trained on while there are others, so the shares that result (`describe_split`) may
-differ from those asked for. `check_split` says what leaks, whoever made the split.
+(`iid_test`, `ood_test`) are not trained on while there are others. Where the shares that result are not those asked for,
+`describe_split` says why. `check_split` says what leaks, whoever made the split.
 """
 
 from __future__ import annotations
@@ -97,6 +97,8 @@ def strangers(cases: Sequence[RepresentationCase], seed: int) -> dict[str, Repre
 
 TRAIN = "train"
 SHARES = {TRAIN: 0.8, "validation": 0.1, "test": 0.1}
+TOLERANCE = 0.05
+"""A share of the episodes may be so far from the one asked for before a report says why."""
 Split = Mapping[str, tuple[Episode, ...]]
 """The episodes of each side, in the order of the file."""
 TRACES: Mapping[str, Callable[[Episode], Iterable[str]]] = {
@@ -118,8 +120,11 @@ def split_cases(episodes: Sequence[Episode], seed: int, shares: Mapping[str, flo
     stream(seed, "split").shuffle(chunks)
     sides: dict[str, list[Episode]] = {name: [] for name in shares}
     trainable = not all(map(_is_held_out, chunks))
-    for chunk in sorted(chunks, key=len, reverse=True):
+    for place, chunk in enumerate(sorted(chunks, key=len, reverse=True)):
         allowed = [name for name in shares if not (trainable and name == TRAIN and _is_held_out(chunk))]
+        without = [name for name, share in shares.items() if share and not sides[name]]
+        if len(chunks) - place <= len(without):  # the last chunks go where there is none yet
+            allowed = [name for name in allowed if name in without] or allowed
         lacks = {name: shares[name] * len(episodes) - len(sides[name]) for name in allowed}
         sides[max(lacks, key=lambda name: lacks[name])] += chunk
     if empty := [name for name, share in shares.items() if share and not sides[name]]:
@@ -127,17 +132,41 @@ def split_cases(episodes: Sequence[Episode], seed: int, shares: Mapping[str, flo
             f"no episode is left for {', '.join(empty)}: the {len(episodes)} episodes share participants and questions and form "
             f"only {len(chunks)} separate groups. Add sessions with other participants and other questions"
         )
-    places = {episode.id: place for place, episode in enumerate(episodes)}
+    places = {episode.id: number for number, episode in enumerate(episodes)}
     split = {name: tuple(sorted(side, key=lambda episode: places[episode.id])) for name, side in sides.items()}
     check_split(split)
     return split
 
 
-def describe_split(sides: Split) -> str:
-    """Return the resulting shares: `288 episodes: train 192 (67%), validation 48 (17%), test 48 (17%)`."""
+def describe_split(sides: Split, shares: Mapping[str, float] = SHARES) -> str:
+    """Return the resulting shares: `40 episodes: train 32 (80%), validation 4 (10%), test 4 (10%)`.
+
+    Where one of them is more than TOLERANCE away from the share asked for, the text says so, and why.
+    """
     total = sum(map(len, sides.values()))
     counts = [f"{name} {len(side)} ({len(side) / total:.0%})" for name, side in sides.items()]
-    return f"{total} episodes: {', '.join(counts)}"
+    found = f"{total} episodes: {', '.join(counts)}"
+    apart = max(abs(len(side) / total - shares[name]) for name, side in sides.items())
+    if apart <= TOLERANCE:
+        return found
+    asked = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+    return f"{found}. The shares asked for were {asked}: {_why_apart(sides, shares)}"
+
+
+def _why_apart(sides: Split, shares: Mapping[str, float]) -> str:
+    """Return why a split does not have the shares asked for, and what to do."""
+    chunks = linked_cases([episode for side in sides.values() for episode in side])
+    total, kept = sum(map(len, chunks)), sum(len(chunk) for chunk in chunks if _is_held_out(chunk))
+    if TRAIN in shares and kept < total and kept / total - (1 - shares[TRAIN]) > TOLERANCE:
+        return (
+            f"{kept} of the {total} episodes are on questions held out for validation and test, and those are never trained on. "
+            "Add episodes on training questions, or leave out some of these"
+        )
+    largest = max(map(len, chunks))
+    return (
+        f"sessions that share a participant or a question stay together, and they form {len(chunks)} separate groups, "
+        f"the largest with {largest} episodes. Add sessions with other participants and other questions"
+    )
 
 
 def _is_held_out(chunk: Sequence[Episode]) -> bool:

@@ -66,6 +66,29 @@ def test_held_out_laps_are_never_trained_on(laps: int, seed: int) -> None:
     )
 
 
+def test_shares_that_are_not_those_asked_for_say_why() -> None:
+    """Held-out questions, and sessions that stay together; a split that keeps to its shares says nothing more.
+
+    Four groups of sessions fill three sides: the last ones go where there is none yet.
+    """
+    even = episodes(40)
+    assert describe_split(split_cases(even, 0)) == "120 episodes: train 96 (80%), validation 12 (10%), test 12 (10%)"
+    held_out = [
+        replace(one, question=replace(one.question, split="iid_test")) if place >= 60 else one
+        for place, one in enumerate(even)
+    ]
+    assert describe_split(split_cases(held_out, 0)) == (
+        "120 episodes: train 60 (50%), validation 30 (25%), test 30 (25%). The shares asked for were train 80%, validation 10%, "
+        "test 10%: 60 of the 120 episodes are on questions held out for validation and test, and those are never trained on. "
+        "Add episodes on training questions, or leave out some of these"
+    )
+    few = describe_split(split_cases(episodes(4), 0))
+    assert few.startswith(
+        "12 episodes: train 6 (50%), validation 3 (25%), test 3 (25%). The shares asked for were train 80%"
+    )
+    assert "they form 4 separate groups, the largest with 3 episodes" in few
+
+
 def _session(victim: Episode, other: Episode) -> Episode:
     return replace(victim, session=other.session)
 
