@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.agents.persona import load_personas
+from parley.agents.persona import load_personas, persona_set
 from parley.agents.question import load_questions, questionnaire, read_public
 from parley.agents.scales import NUMERIC, Scale
 from parley.agents.society import load_society
@@ -267,3 +267,19 @@ def test_the_questionnaire_is_answered_from_the_persona_or_declined(persona: str
         if said_of(US, persona, answer)
     }
     assert found == expected
+
+
+@check_each("name", ["uk", "germany"])
+def test_people_say_which_party_of_their_country_they_voted_for(name: str) -> None:
+    """Each person of a party names that party and no other; people without a party decline."""
+    society, known = load_society(name), banks(name)
+    (item,) = [item for item in questionnaire(society) if item.name == "vote"]
+    named = {}
+    for party in society.parties:
+        answers = {
+            next((answer for answer in item.answers[:-1] if said_of(known, person.backstory, answer)), item.answers[-1])
+            for person in load_personas(party, persona_set(f"{name}/voters"))
+        }
+        (named[party],) = answers
+    assert named.pop("default") == item.answers[-1]
+    assert len(set(named.values())) == len(named) == len(item.answers) - 3
