@@ -3,6 +3,7 @@
 Options
     parties   the parties of the members, in turn (first, second: the two debaters of the society)
     size      members of a group (5); if the parties cannot share it evenly, groups differ in which party has one more
+    sizes     sizes of groups that are mixed in one run, such as 3,4,5: each repetition has groups of each (empty: only size)
     vote      none, or final: at the end every member ranks the draft and the last revision (none)
 
 Round 1: all members give their opinion at the same time, then the mediator writes a draft. Every later round: all
@@ -25,20 +26,28 @@ class Mediated:
 
     parties: tuple[str, ...] = ("first", "second")
     size: int = 5
+    sizes: tuple[int, ...] = ()
     vote: Literal["none", "final"] = "none"
 
     def __post_init__(self) -> None:
         if not self.parties or len(set(self.parties)) < len(self.parties):
             raise ValueError("parties must name at least one party, each once")
-        if self.size < 2:
+        if min((self.size, *self.sizes)) < 2:
             raise ValueError("size must be at least 2, because a group needs two people to deliberate")
+        if len(set(self.sizes)) < len(self.sizes):
+            raise ValueError("sizes must name each size once, as in sizes=3,4,5")
 
     def groups(self) -> tuple[Group, ...]:
-        shares = len(self.parties) if self.size % len(self.parties) else 1
-        return tuple(self._group(self.parties[first:] + self.parties[:first]) for first in range(shares))
+        return tuple(group for size in self.sizes or (self.size,) for group in self._groups(size))
 
-    def _group(self, parties: tuple[str, ...]) -> Group:
-        seats = tuple(parties[seat % len(parties)] for seat in range(self.size))
+    def _groups(self, size: int) -> Iterator[Group]:
+        """Yield the groups of a size: one, or one for each party that can have one more."""
+        shares = len(self.parties) if size % len(self.parties) else 1
+        for first in range(shares):
+            yield self._group(self.parties[first:] + self.parties[:first], size)
+
+    def _group(self, parties: tuple[str, ...], size: int) -> Group:
+        seats = tuple(parties[seat % len(parties)] for seat in range(size))
         return Group("+".join(seats), seats, mediated=True)
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:

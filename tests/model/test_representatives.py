@@ -272,6 +272,19 @@ def test_ballots_alone_change_nothing_before_them() -> None:
     assert {event.form for event in of(with_, Represented)} == {"vote"}
 
 
+def test_groups_of_several_sizes_sit_in_one_run() -> None:
+    """Three, four and five: an odd size has a group for each majority. Members know how many they are; all are represented."""
+    backend = Marked()
+    events = held(scenario(sizes=(3, 4, 5), episodes=2), backend)
+    members = Counter(event.room for event in of(events, Seated) if event.agent)
+    last = {event.room for event in of(events, Posed) if event.episode == 1}
+    assert sorted(members[room] for room in last) == [3, 3, 4, 5, 5]
+    assert Counter(event.room for event in of(events, Represented)) == {room: members[room] for room in last}
+    asked = [one.messages for one, _ in backend.asked if one.purpose == "speech"]
+    stated = {re.findall(r"(\d+) people deliberate", "".join(text.content for text in texts))[0] for texts in asked}
+    assert stated == {"3", "4", "5"}
+
+
 def test_a_silent_representative_leaves_its_seat_silent() -> None:
     """The member does not step in: a failure must not look like a perfect representative."""
 
