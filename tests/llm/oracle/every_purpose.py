@@ -43,7 +43,9 @@ SCENARIOS: dict[str, Sequence[str]] = {
     "news_evolution": ("rounds=2", "llm=oracle,drift=1"),
     "platform": ("topics=racism", "rounds=6", "size=30", "activation=every"),
     "consensus_habermas": ("mediator=habermas,ballots=both", "vote=final"),
-    "representatives": (),
+    "representatives": (
+        *("represents=opinion,critique,ballot,vote", "mediator=habermas,candidates=3,ballots=own", "vote=final"),
+    ),
     "herding": ("rounds=1", "planner=model"),
     "trust_game": ("rounds=1",),
     "negotiation": ("rounds=2",),
@@ -55,6 +57,7 @@ FORMS = {
     "ranking": r"[A-Z]( > [A-Z])+",
     "payoff_ranking": r"[A-Z]( > [A-Z])+",
     "ballot": r"[A-Z]( [>=] [A-Z])+",
+    "represented_ballot": r"[A-Z]( [>=] [A-Z])+",
     "questions": r"(\d+\. .+\n?)+",
     "reflection": r"(\d+\. .+\n?)+|(.+ \(\d.*\)\n?)+",
     "summary": r"(.+: .+\n?)+",
