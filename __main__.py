@@ -239,6 +239,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "bundle": ("analysis.commands.bundle", "write runs as one sealed file with prompts and raw replies"),
         "verify": ("analysis.commands.bundle", "check a bundle, a card.json or the tables of a run"),
         "show": ("analysis.commands.show", "print the prompts that an agent was sent, and its replies"),
+        "own-data": ("analysis.commands.own_data", "write the own lines of a person in a run as a file"),
         "import-log": ("analysis.commands.logs", "read a log of another framework, and write its report"),
         "export-eval": ("analysis.commands.logs", "write a run as an .eval file for the viewer of Inspect"),
         "export-network": ("analysis.commands.network", "write the network of a run with its opinions as a graph file"),

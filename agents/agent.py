@@ -58,6 +58,8 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         Who will hear what it says next, in a talk between two.
     absent, late, muted : bool
         Whether it is away now, came in when the others had begun, or may not speak.
+    why_absent : str
+        The reason of what is missing while it is absent.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self.ability, self.note = open_ability(style.think), Note(None)
         self.plan, self.day = Note(None), -1
         self.muted = self.absent = self.late = False
+        self.why_absent = "absent"
         self.hearers: tuple[str, ...] = ()
         self.ratings: dict[str, Rating] = {}
         self.character = PLAIN
@@ -149,7 +152,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
 
     def blocked_reason(self, form: str) -> str | None:
         """Return why the agent cannot be asked for this form now, or None if it can."""
-        return "absent" if self.absent else "muted" if self.muted else None
+        return self.why_absent if self.absent else "muted" if self.muted else None
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:
         """Remember a line that another agent said."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypedDict
 
-EMBEDDING = "embedding"
-"""The purpose of a request whose message is a text, and whose reply is its embedding, as a JSON list of numbers."""
+EMBEDDING, CONSENT = "embedding", "consent"
+"""The purpose of a request whose message is a text, and whose reply is its embedding, as a JSON list of numbers; and that of a
+request that asks a person to agree to take part."""
 
 PURPOSES: Mapping[str, str] = {
     # people in a debate or a deliberation
@@ -21,6 +22,7 @@ PURPOSES: Mapping[str, str] = {
     "questionnaire": "a closed question about oneself",
     "poll": "a closed question of a survey, asked of a member of a group",
     "respondent": "an answer to a survey, as a person of whom other answers are known",
+    CONSENT: "whether a person agrees to take part (llm/backends/person)",
     "interview": "a question in free words",
     "summary": "what was said so far, in a line for each speaker",
     "bdi": "a private note: belief, desire and intention",

@@ -289,3 +289,15 @@ def _representative(model: DebateModel, room: RoomState, earlier: Sequence[RoomS
     assert all(one.persona == member.persona for _, one in written)
     speaks, people = (_adapter_of(model, REPRESENTATIVE), _named_voice(model, REPRESENTATIVE)), model.setup.people
     return ProxySeat(member, subject.question(room.topic), written, people.knowledge, *speaks, people.represents)
+    speaks = _adapter_of(model, REPRESENTATIVE), _named_voice(model, REPRESENTATIVE)
+    return ProxySeat(member, subject.question(room.topic), written, model.setup.people.knowledge, *speaks)
+
+
+def stand_in_for_people(model: DebateModel, rooms: Sequence[RoomState]) -> None:
+    """Give every person of a deliberation the representative that writes its critiques while it is away."""
+    speaks = _adapter_of(model, REPRESENTATIVE), _named_voice(model, REPRESENTATIVE)
+    for room in rooms:
+        for number, member in room.members.items():
+            if member.voice in room.context.people and isinstance(member, Participant):
+                question, knows = model.setup.subject.question(room.topic), model.setup.people.knowledge
+                room.stand_ins[number] = ProxySeat(member, question, (), knows, *speaks)

@@ -48,6 +48,7 @@ from parley.model.interventions import initially_absent, intervene
 from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import MissingTally
 from parley.model.network_round import build_social_graph, initial_link_events, network_grid, run_network_round
+from parley.model.people import ask_consent, people_of
 from parley.model.platform_round import run_platform_round
 from parley.model.recorder import NullRecorder, Preview, Recorder
 from parley.model.reporters import agent_reporters as asked_of_agents
@@ -174,6 +175,7 @@ class DebateModel(SteppedModel):
         key = None if isinstance(self.recorder, NullRecorder) else self._journal_key
         self.context = RunContext(self.setup.seed, key, self.setup.surveys.asks)
         self.context.embedder = scenario.EMBEDDER if scenario.EMBEDDER in self.voices else ""
+        self.context.people = people_of(self.voices)
         self.context.preview = self.recorder if isinstance(self.recorder, Preview) else None
         self._previous_attitudes: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
@@ -182,6 +184,7 @@ class DebateModel(SteppedModel):
         self.debating_rooms = [room for room in self.rooms if room.group != REFERENCE]
         self._check_rooms(self.setup.interventions)
         agent_factory.represent_members(self, self.rooms)
+        agent_factory.stand_in_for_people(self, self.rooms)
         for room in self.debating_rooms:
             for agent in initially_absent(self.setup.interventions, room, self.setup.seed):
                 room.members[agent].absent = True
@@ -257,6 +260,8 @@ class DebateModel(SteppedModel):
     def _before_first_round(self) -> None:
         """Record who is seated, run the first survey, and ask for what the scenario needs before the debate."""
         self.recorder.write([event for room in self.rooms for event in self._seating_events(room)])
+        if self.context.people:
+            self._run_conversations([ask_consent(room, self.voices) for room in self.debating_rooms])
         self._survey(self.rooms)
         if "D" in self.setup.people.knowledge:
             self._run_conversations([run_questionnaire(room) for room in self.rooms if room.proxies])

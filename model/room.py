@@ -17,9 +17,10 @@ from parley.agents.proxy_seat import ProxySeat
 from parley.agents.topic import Probe
 from parley.environments._social_graph import SocialGraph
 from parley.environments.base import MEDIATOR, Turn
+from parley.llm.backends.person.desk import GONE
 from parley.llm.request import Message, Reply, Request
 from parley.llm.seeding import seed_deriver
-from parley.model.events import Called, Event, Thought
+from parley.model.events import Called, Event, Occupied, Thought
 from parley.model.recorder import Preview
 from parley.model.word_index import WordIndex
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from parley.agents.agent import DebateAgent
     from parley.agents.mediators.base import MediatorAgent
 
+HUMAN, REPRESENTED, EMPTY = "person", "representative", "empty"
+"""Who is in the seat of a person."""
+NO_CONSENT = "no_consent"
+"""Why the answers of a person are missing who did not agree to take part."""
 LATEST = 64
 """Number of public lines that a room keeps, for example for a fact checker."""
 
@@ -40,6 +45,7 @@ class RunContext:
     `failure_details` holds the message of the first failed call, by the name of the failure.
     `embedder` is the voice of the model that embeds texts.
     `preview` gets lines and requests at once (model/recorder.py).
+    `people` are the voices of seats in which a person sits.
     """
 
     seed: int
@@ -48,6 +54,7 @@ class RunContext:
     failure_details: dict[str, str] = field(default_factory=dict)
     preview: Preview | None = None
     embedder: str = ""
+    people: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -58,7 +65,9 @@ class RoomState:
     not said to one agent alone. `turn_probes` are the survey questions that every agent answers after every turn.
 
     In a deliberation, `mediator` writes the `statements` (draft, revision, revision 3, ...), and `proxies` holds the
-    representatives of members by id. `heard` lists the turns that each agent heard, in a network those of this round. In a
+    representatives of members by id. `stand_ins` are the representatives of people, which write critiques while their people
+    are away, and `occupied` is who is in the seat of each person.
+    `heard` lists the turns that each agent heard, in a network those of this round. In a
     network, `society` holds the links, and `posts` maps each turn that can still be shown to its name, text and form. `words`
     are the words of posts. Where a story goes round, `carried` is the version that each agent carries, by the turn in which it
     was written (0: the true report), and `posts` has the texts of versions. `vectors` are
@@ -81,6 +90,8 @@ class RoomState:
     mediator: MediatorAgent | None = None
     statements: dict[str, str] = field(default_factory=dict)
     proxies: dict[int, ProxySeat] = field(default_factory=dict)
+    stand_ins: dict[int, ProxySeat] = field(default_factory=dict)
+    occupied: dict[int, str] = field(default_factory=dict)
     society: SocialGraph | None = None
     heard: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     posts: dict[int, tuple[str, str, str]] = field(default_factory=dict)
@@ -135,6 +146,8 @@ def record_call(events: list[Event], room: RoomState, agent: int, request: Reque
         room.context.failure_details.setdefault(reply.failure.name, reply.failure.detail)
     if room.context.key is None:
         return
+    if request.voice in room.context.people and agent in room.members:
+        _note_occupant(events, room, agent, reply)
     place, key = (room.id, room.round, agent, request.purpose), room.context.key(request).hex()
     text = request_as_text(request)
     lengths = len(text), shared_prefix(text, room.last_sent.get(agent, ""))
@@ -142,6 +155,22 @@ def record_call(events: list[Event], room: RoomState, agent: int, request: Reque
     events.append(Called(*place, key, failure, *reply.usage, dict(reply.notes), *lengths))
     if reply.thinking:
         events.append(Thought(*place, key, reply.thinking))
+
+
+def is_gone(reply: Reply) -> bool:
+    """Return whether a reply is missing because the person of the seat is away, or has left."""
+    return reply.failure is not None and reply.failure.name in GONE
+
+
+def _note_occupant(events: list[Event], room: RoomState, agent: int, reply: Reply) -> None:
+    """Append who is in the seat of a person now, if that has changed: the person, its representative, or no one."""
+    stand_in, refused = room.stand_ins.get(agent), room.members[agent].why_absent == NO_CONSENT
+    reason = reply.failure.name if reply.failure and is_gone(reply) else NO_CONSENT if refused else ""
+    absent = REPRESENTED if stand_in and stand_in.ready else EMPTY
+    by = absent if reason else HUMAN
+    if room.occupied.get(agent) != by:
+        room.occupied[agent] = by
+        events.append(Occupied(room.id, room.round, room.iteration, agent, by, reason))
 
 
 def request_as_text(request: Request) -> str:

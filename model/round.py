@@ -15,6 +15,7 @@ from parley.agents.memory import Retrieval, Trace, memory_line
 from parley.agents.participant import Participant
 from parley.agents.proxy_seat import ProxySeat
 from parley.agents.representative import BALLOT
+from parley.agents.representative import CRITIQUE, ProxySeat
 from parley.agents.speech import Speech
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.environments.base import MEDIATOR, Turn, concurrent_turns
@@ -35,7 +36,7 @@ from parley.model.events import (
     Summarised,
     Utterance,
 )
-from parley.model.room import RoomState, record_call
+from parley.model.room import RoomState, is_gone, record_call
 from parley.model.surveys import run_surveys
 
 Result = TypeVar("Result")
@@ -68,6 +69,8 @@ def run_round(room: RoomState, turns: Iterator[Turn], default_form: str = "reply
             questions = [_question(room, one) for one in scheduled]
             requests = tuple([question for question in questions if isinstance(question, Request)])
             replies = (yield requests) if requests else ()
+            if room.stand_ins and any(map(is_gone, replies)):
+                replies = yield from _stand_in(room, scheduled, questions, replies, events)
             _speak(room, scheduled, questions, replies, events)
         if room.turn_probes:
             events += yield from run_surveys(room, room.turn_probes)
@@ -90,6 +93,31 @@ def _question(room: RoomState, scheduled: ScheduledTurn) -> Request | Speech:
         return Speech(None, reason)
     seed = room.seed(scheduled.speaker, "speech", 0, scheduled.iteration)
     return writer.say(seed) if isinstance(writer, SurrogateAgent) else writer.compose_speech(seed, scheduled.form)
+
+
+def _stand_in(
+    room: RoomState,
+    scheduled: list[ScheduledTurn],
+    questions: list[Request | Speech],
+    replies: Sequence[Reply],
+    events: list[Event],
+) -> Conversation[tuple[Reply, ...]]:
+    """Let representatives write the critiques of people who are away: their turns get a new writer, question and reply.
+
+    The failed questions to these people are recorded. Return the replies of the wave.
+    """
+    places = [place for place, question in enumerate(questions) if isinstance(question, Request)]
+    asked, taken = dict(zip(places, replies, strict=True)), list[int]()
+    for place, reply in asked.items():
+        one, question, proxy = scheduled[place], questions[place], room.stand_ins.get(scheduled[place].speaker)
+        if proxy and is_gone(reply) and one.form == CRITIQUE and proxy.ready and isinstance(question, Request):
+            record_call(events, room, one.speaker, question, reply)
+            seed = room.seed(one.speaker, "stand-in", 0, one.iteration)
+            scheduled[place], questions[place] = one._replace(writer=proxy), proxy.compose_speech(seed, one.form)
+            taken.append(place)
+    requests = [question for place in taken if isinstance(question := questions[place], Request)]
+    written = yield from ask_all(requests)
+    return tuple((asked | dict(zip(taken, written, strict=True))).values())
 
 
 def _speak(

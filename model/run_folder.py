@@ -30,6 +30,7 @@ from parley.model.custom import AGENT_CLASS, check_objects, header_names, keep_g
 from parley.model.events import SCHEMA, Header
 from parley.model.files import UNWRITTEN, file_errors, write_whole
 from parley.model.interventions import INTERVENTIONS
+from parley.model.people import people_of
 from parley.model.scenario import STAND_IN, Scenario
 from parley.model.surrogate_seats import surrogate_manifest
 from parley.model.titles import header_parties
@@ -142,6 +143,7 @@ def _prompts(scenario: Scenario) -> dict[str, str]:
     """Name and digest of every prompt; with representatives, also of their prompts."""
     language = scenario.society.language
     theirs = language.prompt_digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
+    theirs |= language.prompt_digests(REPRESENTATIVE) if scenario.mediated and people_of(scenario.llm_by_party) else {}
     return language.prompt_digests() | theirs
 
 

@@ -16,7 +16,7 @@ from parley.agents.speech import DebateStyle
 from parley.agents.topic import shared_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
-from parley.llm.backends import in_society
+from parley.llm.backends import in_society, is_person
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Sampling
 from parley.llm.seeding import digest
@@ -128,7 +128,10 @@ class Scenario:
     def _by_party(self, field_: str, entries: Sequence[str], mark: str, what: str) -> dict[str, str]:
         """Read entries such as `PARTY=SPEC`, by party or seat."""
         names = [*self.party_and_seat_names, *([MEDIATOR] if self.mediated else [])] if entries else []
-        names += [REPRESENTATIVE] if self.people.represented != "none" else []
+        stands_in = self.mediated and any(
+            is_person(spec) for entry in self.models.llms if (spec := entry.partition("=")[2])
+        )
+        names += [REPRESENTATIVE] if self.people.represented != "none" or stands_in else []
         names += [PLANNER] if getattr(self.environment, "planner", "") == "model" else []
         names += [EMBEDDER] if self.speech.relevance == "embedding" else []
         values: dict[str, str] = {}

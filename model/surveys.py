@@ -21,7 +21,7 @@ from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Reply, Request
 from parley.model.embedding import embed_memories
 from parley.model.events import Answered, Event, Interviewed, Rated
-from parley.model.room import RoomState, record_call
+from parley.model.room import NO_CONSENT, RoomState, record_call
 
 Key = TypeVar("Key")
 
@@ -63,7 +63,7 @@ def run_survey(room: RoomState, probe: Probe) -> Conversation[list[Event]]:
     to_ask: list[int] = []
     for agent, member in room.members.items():
         if member.absent:
-            record(agent, Rating(probe.name, None, "absent", None, None, None, None, member.style.reader), 0)
+            record(agent, Rating(probe.name, None, member.why_absent, None, None, None, None, member.style.reader), 0)
         elif isinstance(member, SurrogateAgent):
             record(agent, member.rate(probe, room.seed(agent, probe.name)), 0)
         else:
@@ -152,6 +152,10 @@ def run_questionnaire(room: RoomState) -> Conversation[list[Event]]:
         record_call(calls, room, agent, request, reply)
         return answer.text is not None or reply.failure is not None
 
-    keys = [(agent, name) for agent in members for name in items]
+    asked = {agent for agent, member in members.items() if member.why_absent != NO_CONSENT}
+    for agent in members.keys() - asked:
+        for name in items:
+            answers[agent, name] = Answered(room.id, room.round, agent, name, None, NO_CONSENT, None, 0, ())
+    keys = [(agent, name) for agent in members if agent in asked for name in items]
     yield from ask_with_retries(keys, compose, absorb, room.context.asks)
     return [*answers.values(), *calls]

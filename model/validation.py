@@ -19,6 +19,7 @@ from parley.llm.errors import UserError, unknown_name
 from parley.model import surrogate_seats
 from parley.model.interventions.base import REPORT, Presence
 from parley.model.interventions.fact_check import FactCheck, open_evidence
+from parley.model.people import check_people
 from parley.model.scenario_blocks import check_number
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     yield from _persona_problems(scenario)
     for entries in ("trait_assignment", "adapter_by_party", "llm_by_party", "share_by_seat"):
         getattr(scenario, entries)  # raises a UserError on an entry that cannot be read
+    yield from check_people(scenario)
     yield from _news_problems(scenario)
     yield from _intervention_problems(scenario)
     yield from _platform_problems(scenario)

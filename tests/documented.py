@@ -227,6 +227,8 @@ RULES = (
     Rule(r"^run\.py games negotiation .*--native", "--repetitions 2 --native oracle"),
     Rule(r"^run\.py games\b", "--repetitions 2"),
     Rule(r"--scenario network", NETWORK),
+    Rule(r"=person", why="a person answers; tests/model/test_people.py has scripted ones", how="parse"),
+    Rule(r"^run\.py own-data", why="tests/model/test_people.py runs it", how="parse"),
     Rule(r"--scenario (consensus|representatives)", DELIBERATION),
     Rule(r"--scenario structured_debate", "--repetitions 1 --rounds 2 --topic abortion"),
     Rule(r"^run\.py sweep", "--repetitions 1 --topic racism --seeds 0:1 --workers 1"),

@@ -98,7 +98,7 @@ DEBATING = [
 ]
 SILENT = {
     "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
-    "import-log", "export-eval", "raters", "opinion-groups",
+    "import-log", "export-eval", "raters", "opinion-groups", "own-data",
     "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance", "sheet", "bundle", "verify",
     "completion", "new", "check",
     "organisms",

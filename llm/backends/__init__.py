@@ -24,8 +24,9 @@ from parley.llm.spec import Spec, parse_spec, write_spec
 BACKENDS = Registry(
     "model", __name__, "parley.backends", ("complete",), shared=(), opener="open_backend", colon="model"
 )
-SCRIPTED = ("fake", "yoked")
-"""Backends without a model: partners with fixed lines cost nothing."""
+PERSON = "person"
+SCRIPTED = ("fake", "yoked", PERSON)
+"""Backends without a model: partners with fixed lines, and people, cost nothing."""
 
 
 def backend_names() -> list[str]:
@@ -45,6 +46,15 @@ def is_scripted(spec: str) -> bool:
     (True, False)
     """
     return split_spec(spec).name in SCRIPTED
+
+
+def is_person(spec: str) -> bool:
+    """Does a spec name a person, who is asked at the terminal or in a page (llm/backends/person)?
+
+    >>> is_person("person,at=page"), is_person("oracle")
+    (True, False)
+    """
+    return split_spec(spec).name == PERSON
 
 
 def open_spec(spec: str) -> Backend:

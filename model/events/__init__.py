@@ -16,7 +16,7 @@ from __future__ import annotations
 from parley.model.events.base import KINDS, LOG, SCHEMA, AgentAtTurn, AtTurn, Event, InRound, OfAgent, event
 from parley.model.events.choices import Decided, Expected, Moved, Settled, StateDrawn
 from parley.model.events.network import Acted, Heard, Linked, Received, Shown, Signed, Unlinked
-from parley.model.events.run import Endowed, Header, Node, OwnModel, Posed, Seated
+from parley.model.events.run import Consented, Endowed, Header, Node, Occupied, OwnModel, Posed, Seated
 from parley.model.events.surveys import Called, Ended, Intervened, Rated, Thought
 from parley.model.events.texts import (
     Answered,
@@ -45,6 +45,7 @@ __all__ = [
     "Called",
     "Chosen",
     "Concluded",
+    "Consented",
     "Decided",
     "Ended",
     "Endowed",
@@ -58,6 +59,7 @@ __all__ = [
     "Linked",
     "Moved",
     "Node",
+    "Occupied",
     "OfAgent",
     "OwnModel",
     "Posed",

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Any
 
 from parley.agents.society import PartyNames
-from parley.model.events.base import LOG, Event, event
+from parley.model.events.base import LOG, AgentAtTurn, Event, event
 
 
 @event
@@ -81,6 +81,26 @@ class OwnModel(Event):
     agent: int
     room: str
     llm: str
+
+
+@event
+class Consented(AgentAtTurn):
+    """What a person in a seat answered to the consent text. `agreed` is None if the person gave no answer, for this `reason`."""
+
+    text: str
+    agreed: bool | None
+    reason: str | None
+
+
+@event
+class Occupied(AgentAtTurn):
+    """From this turn on, the seat of a person is taken by `person`, `representative` or no one (`empty`).
+
+    `reason`: why the person is not there (away, left, no_consent); "" if the person is.
+    """
+
+    by: str
+    reason: str
 
 
 @event
