@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 SEAT = "seat"
 """The folder of prompts for people."""
-PAGE = "page"
 
 
 def people_of(voices: Mapping[str, str]) -> frozenset[str]:
@@ -52,8 +51,8 @@ def check_people(scenario: Scenario) -> Iterator[str]:
     if speech.think != "none" or speech.plan or speech.memory.startswith(("summary", "retrieve")):
         yield "a person has its own memory and thoughts: set memory=whole, think=none and plan=0"
     own = [split_spec(scenario.llm_by_party[voice]).options.get("at", "terminal") for voice in people]
-    if shared := next((at for at in own if at != PAGE and own.count(at) > 1), ""):
-        yield f"only one person can sit at {shared}: seat the others in the page, with --llm SEAT=person,at=page"
+    if shared := next((at for at in own if own.count(at) > 1), ""):
+        yield f"only one person can sit at {shared}: give the other seats a model"
 
 
 def consent_text(spec: str, society: Society) -> str:

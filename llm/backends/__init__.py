@@ -49,9 +49,9 @@ def is_scripted(spec: str) -> bool:
 
 
 def is_person(spec: str) -> bool:
-    """Does a spec name a person, who is asked at the terminal or in a page (llm/backends/person)?
+    """Does a spec name a person, who is asked at the terminal (llm/backends/person)?
 
-    >>> is_person("person,at=page"), is_person("oracle")
+    >>> is_person("person,wait=60"), is_person("oracle")
     (True, False)
     """
     return split_spec(spec).name == PERSON

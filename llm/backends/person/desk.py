@@ -1,4 +1,4 @@
-"""The questions that wait for people, and what they answered. One thread asks; the threads of a page or a terminal answer.
+"""The questions that wait for people, and what they answered. One thread asks; other threads may answer.
 
 A seat is named by the `voice` of its requests. A person is `here`, `away` (no sign for `wait` seconds while a question waited) or
 has `left` by choice. While a person is away or has left, every question to the seat fails at once with that word as its reason.
@@ -47,7 +47,6 @@ class Desk:
     def __init__(self, wait: float, clock: Callable[[], float] = time.monotonic):
         self.wait, self.clock = wait, clock
         self.changed = threading.Condition()
-        self.served = True
         self._open: dict[int, Question] = {}
         self._landed: list[tuple[Request, Reply]] = []
         self._state: defaultdict[str, str] = defaultdict(lambda: HERE)
