@@ -289,8 +289,6 @@ def _representative(model: DebateModel, room: RoomState, earlier: Sequence[RoomS
     assert all(one.persona == member.persona for _, one in written)
     speaks, people = (_adapter_of(model, REPRESENTATIVE), _named_voice(model, REPRESENTATIVE)), model.setup.people
     return ProxySeat(member, subject.question(room.topic), written, people.knowledge, *speaks, people.represents)
-    speaks = _adapter_of(model, REPRESENTATIVE), _named_voice(model, REPRESENTATIVE)
-    return ProxySeat(member, subject.question(room.topic), written, model.setup.people.knowledge, *speaks)
 
 
 def stand_in_for_people(model: DebateModel, rooms: Sequence[RoomState]) -> None:

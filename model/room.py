@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from parley.agents.game_rules import Play
 from parley.agents.participant import Participant
 from parley.agents.proxy_seat import ProxySeat
+from parley.agents.representative import CRITIQUE
 from parley.agents.topic import Probe
 from parley.environments._social_graph import SocialGraph
 from parley.environments.base import MEDIATOR, Turn
@@ -166,7 +167,7 @@ def _note_occupant(events: list[Event], room: RoomState, agent: int, reply: Repl
     """Append who is in the seat of a person now, if that has changed: the person, its representative, or no one."""
     stand_in, refused = room.stand_ins.get(agent), room.members[agent].why_absent == NO_CONSENT
     reason = reply.failure.name if reply.failure and is_gone(reply) else NO_CONSENT if refused else ""
-    absent = REPRESENTED if stand_in and stand_in.ready else EMPTY
+    absent = REPRESENTED if stand_in and stand_in.takes(CRITIQUE) else EMPTY
     by = absent if reason else HUMAN
     if room.occupied.get(agent) != by:
         room.occupied[agent] = by

@@ -14,8 +14,7 @@ from parley.agents.agent import DebateAgent
 from parley.agents.memory import Retrieval, Trace, memory_line
 from parley.agents.participant import Participant
 from parley.agents.proxy_seat import ProxySeat
-from parley.agents.representative import BALLOT
-from parley.agents.representative import CRITIQUE, ProxySeat
+from parley.agents.representative import BALLOT, CRITIQUE
 from parley.agents.speech import Speech
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.environments.base import MEDIATOR, Turn, concurrent_turns
@@ -110,7 +109,13 @@ def _stand_in(
     asked, taken = dict(zip(places, replies, strict=True)), list[int]()
     for place, reply in asked.items():
         one, question, proxy = scheduled[place], questions[place], room.stand_ins.get(scheduled[place].speaker)
-        if proxy and is_gone(reply) and one.form == CRITIQUE and proxy.ready and isinstance(question, Request):
+        if (
+            proxy
+            and is_gone(reply)
+            and one.form == CRITIQUE
+            and proxy.takes(CRITIQUE)
+            and isinstance(question, Request)
+        ):
             record_call(events, room, one.speaker, question, reply)
             seed = room.seed(one.speaker, "stand-in", 0, one.iteration)
             scheduled[place], questions[place] = one._replace(writer=proxy), proxy.compose_speech(seed, one.form)
