@@ -13,6 +13,9 @@ from parley.model.cli import Parser, add_option, positive
 EXAMPLES = """opinion-groups planted
 opinion-groups votes.csv --slate "More trains,Cheaper rents" """
 FEWEST_DRAWS, DRAWS = 19, 99
+COMPONENTS = (
+    "principal components on which groups are formed; 2 as Polis does (default: by parallel analysis, at least 2)"
+)
 
 
 def opinion_groups_parser() -> Parser:
@@ -30,6 +33,7 @@ def opinion_groups_parser() -> Parser:
     add_option(parser, "--slate A[,B]", "the statements of a slate to audit", default="")
     add_option(parser, "--size N", "number of statements of a slate, if --slate is left out", positive, 3)
     add_option(parser, "--draws N", "number of worlds without groups, of each kind, to compare with", positive, DRAWS)
+    add_option(parser, "--components N", COMPONENTS, positive)
     return parser
 
 
@@ -40,18 +44,21 @@ def opinion_groups(words: Sequence[str]) -> int:
 
     from parley.analysis.commands.runs import split_names
     from parley.analysis.opinion_groups.planted import PLANTED, planted_votes
-    from parley.analysis.opinion_groups.report import NAME, write_groups
+    from parley.analysis.opinion_groups.report import NAME, Search, write_groups
     from parley.analysis.opinion_groups.votes import read_votes
 
     if options.draws < FEWEST_DRAWS:
         raise UserError(f"--draws must be at least {FEWEST_DRAWS}: with fewer worlds no p can be .05")
+    if options.components == 1:
+        raise UserError("--components must be at least 2: the map of people has two axes")
     planted = options.file == PLANTED
     votes = planted_votes(np.random.default_rng(options.seed), 3)[0] if planted else read_votes(Path(options.file))
     slate = split_names(options.slate)
     if unknown := [name for name in slate if name not in votes]:
         raise UserError(f"--slate: there are no votes on {unknown[0]!r}; name statements of the file")
     folder = results_folder(options, "opinion-groups")
-    page = write_groups(votes, slate, options.size, options.seed, options.draws, folder)
+    search = Search(options.seed, options.draws, options.components)
+    page = write_groups(votes, slate, options.size, search, folder)
     figure = folder / f"{NAME}.png"
     print_paths(report=page, **({"figure": figure} if figure.exists() else {}))
     return 0

@@ -1,15 +1,16 @@
-"""Finds groups of opinion as Polis does, beside two worlds without groups.
+"""Finds groups of opinion as Polis does, on as many components as the votes have, beside two worlds without groups.
 
 Polis (Small et al. 2021): missing votes become the statement's mean, people are projected on two principal components, positions
-are stretched for people with few votes, and k-means takes the number of groups (2 to 5) with the best mean silhouette. k-means
+are stretched for people with few votes, and k-means takes the number of groups (2 to 5) with the best mean silhouette. Two
+components merge groups that differ in unrelated ways, so more are kept if there are more than in dealt votes (Horn 1965). k-means
 always finds groups. The same silhouette is therefore computed where there are none: for votes that are dealt anew within each
-statement, and for a spectrum without gaps: two normal attitudes that are cut into votes, with the shares of votes of each
-statement and, about, the correlations between statements (tetrachoric).
+statement, and for a spectrum without gaps: as many normal attitudes as components, cut into votes, with the shares of votes of
+each statement and, about, the correlations between statements (tetrachoric).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 FEWEST_PEOPLE, FEWEST_STATEMENTS = 20, 5
 MOST_GROUPS, STARTS, STEPS = 5, 4, 12
+FEWEST_COMPONENTS = 2
 LEVEL = 0.05
 
 
@@ -31,8 +33,8 @@ LEVEL = 0.05
 class Grouping:
     """People with their positions and groups (from 1), the silhouette, and its p in worlds without groups.
 
-    people: columns x, y, group. p_dealt, p_spectrum: share of worlds with a silhouette at least as large. reason: why nothing is
-    claimed of groups; empty if there are groups.
+    people: columns x, y (the first two components), group. p_dealt, p_spectrum: share of worlds with a silhouette at least as
+    large. reason: why nothing is claimed of groups; empty if there are groups. components: on how many people were projected.
     """
 
     people: pd.DataFrame
@@ -40,10 +42,16 @@ class Grouping:
     p_dealt: float
     p_spectrum: float
     reason: str
+    components: int = 0
 
 
-def find_groups(votes: pd.DataFrame, rng: np.random.Generator, draws: int = 99) -> Grouping:
-    """Return the groups of opinion in votes (people × statements, NaN for no vote). The unit is the person."""
+def find_groups(
+    votes: pd.DataFrame, rng: np.random.Generator, draws: int = 99, components: int | None = None
+) -> Grouping:
+    """Return the groups of opinion in votes (people × statements, NaN for no vote). The unit is the person.
+
+    components: on how many people are projected; None: by parallel analysis (`count_components`); Polis takes 2.
+    """
     kept = people_to_group(votes)
     if kept.shape[0] < FEWEST_PEOPLE or kept.shape[1] < FEWEST_STATEMENTS:
         return _unknown(
@@ -51,16 +59,18 @@ def find_groups(votes: pd.DataFrame, rng: np.random.Generator, draws: int = 99) 
             f"{kept.shape[0]} and {kept.shape[1]}"
         )
     table = kept.to_numpy()
-    positions = project_people(table)
+    dealt_tables = [_deal(table, rng) for _ in range(draws)]
+    count = min(components or count_components(table, dealt_tables), *table.shape)
+    positions = project_people(table, count)
     if len(np.unique(positions.round(9), axis=0)) <= MOST_GROUPS:
         return _unknown(f"people have fewer than {MOST_GROUPS + 1} different positions")
     labels, score = best_split(positions, rng)
-    dealt = [best_split(project_people(_deal(table, rng)), rng)[1] for _ in range(draws)]
-    loadings = _attitudes(table)
-    spectrum = [best_split(project_people(_cut(table, loadings, rng)), rng)[1] for _ in range(draws)]
+    dealt = [best_split(project_people(world, count), rng)[1] for world in dealt_tables]
+    loadings = _attitudes(table, count)
+    spectrum = [best_split(project_people(_cut(table, loadings, rng), count), rng)[1] for _ in range(draws)]
     p_dealt, p_spectrum = ((1 + sum(value >= score for value in null)) / (1 + draws) for null in (dealt, spectrum))
-    people = pd.DataFrame(positions, kept.index, ["x", "y"]).assign(group=_by_size(labels))
-    return Grouping(people, score, p_dealt, p_spectrum, _why_none(p_dealt, p_spectrum))
+    people = pd.DataFrame(positions[:, :2], kept.index, ["x", "y"]).assign(group=_by_size(labels))
+    return Grouping(people, score, p_dealt, p_spectrum, _why_none(p_dealt, p_spectrum), count)
 
 
 def _why_none(p_dealt: float, p_spectrum: float) -> str:
@@ -73,18 +83,35 @@ def _unknown(reason: str) -> Grouping:
     return Grouping(pd.DataFrame({"x": [], "y": [], "group": []}), np.nan, np.nan, np.nan, reason)
 
 
-def project_people(table: Floats) -> Floats:
-    """Return positions of people (people × 2): principal components, stretched by the root of statements per vote."""
-    seen = ~np.isnan(table)
+def project_people(table: Floats, components: int = FEWEST_COMPONENTS) -> Floats:
+    """Return positions of people (people × components): principal components, stretched by the root of statements per vote."""
+    left, sizes, _ = np.linalg.svd(_centred(table), full_matrices=False)
+    stretch = np.sqrt(table.shape[1] / np.maximum(1, (~np.isnan(table)).sum(axis=1)))
+    return np.asarray(left[:, :components] * sizes[:components] * stretch[:, None])
+
+
+def count_components(table: Floats, dealt: Sequence[Floats]) -> int:
+    """Return how many leading components are larger than in 95% of worlds with dealt votes (Horn 1965), at least two.
+
+    Votes of g groups that differ in unrelated ways have g - 1 such components.
+    """
+    sizes = np.linalg.svd(_centred(table), compute_uv=False)
+    worlds = np.array([np.linalg.svd(_centred(world), compute_uv=False) for world in dealt])
+    larger = ((1 + (worlds >= sizes).sum(axis=0)) / (1 + len(worlds))) <= LEVEL
+    return max(FEWEST_COMPONENTS, int(np.argmin(np.append(larger, False))))
+
+
+def _centred(table: Floats) -> Floats:
+    """Return votes minus the mean of their statement; 0 where there is no vote."""
     means = np.nanmean(table, axis=0)
-    centred = np.where(seen, table, means) - means
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    stretch = np.sqrt(table.shape[1] / np.maximum(1, seen.sum(axis=1)))
-    return np.asarray(left[:, :2] * sizes[:2] * stretch[:, None])
+    return np.asarray(np.where(np.isnan(table), means, table) - means)
 
 
 def best_split(points: Floats, rng: np.random.Generator) -> tuple[Labels, float]:
-    """Return the groups (from 0) of the k-means solution with the best silhouette, 2 to 5 groups, and that silhouette."""
+    """Return the groups (from 0) of the k-means solution with the best silhouette, and that silhouette.
+
+    Numbers of groups that are tried: 2 to 5, or to one more than there are components.
+    """
     distances = cdist(points, points)
     splits = [(mean_silhouette(distances, labels), labels) for labels in _splits(points, rng)]
     score, labels = max(splits, key=lambda split: split[0], default=(np.nan, np.zeros(len(points), int)))
@@ -93,7 +120,7 @@ def best_split(points: Floats, rng: np.random.Generator) -> tuple[Labels, float]
 
 def _splits(points: Floats, rng: np.random.Generator) -> Iterator[Labels]:
     """Yield the best of several k-means solutions for each number of groups; a start that loses a group does not count."""
-    for number in range(2, MOST_GROUPS + 1):
+    for number in range(2, max(MOST_GROUPS, points.shape[1] + 1) + 1):
         tries = []
         for _ in range(STARTS):
             try:
@@ -128,21 +155,21 @@ def _deal(table: Floats, rng: np.random.Generator) -> Floats:
     return dealt
 
 
-def _attitudes(table: Floats) -> Floats:
-    """Return the loadings (statements × 2) of votes on two normal attitudes: factors of Pearson's tetrachoric correlations."""
+def _attitudes(table: Floats, count: int) -> Floats:
+    """Return the loadings (statements × count) of votes on normal attitudes: factors of Pearson's tetrachoric correlations."""
     yes, no = ((table == 1).astype(float), (table <= 0).astype(float))
     alike, apart = (yes.T @ yes + 0.5) * (no.T @ no + 0.5), (yes.T @ no + 0.5) * (no.T @ yes + 0.5)
     correlations = np.cos(np.pi / (1 + np.sqrt(alike / apart)))
     np.fill_diagonal(correlations, 1)
     values, vectors = np.linalg.eigh(correlations)
-    loadings = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
+    loadings = vectors[:, -count:] * np.sqrt(np.maximum(values[-count:], 0))
     return np.asarray(loadings / np.maximum(1, np.linalg.norm(loadings, axis=1, keepdims=True)))
 
 
 def _cut(table: Floats, loadings: Floats, rng: np.random.Generator) -> Floats:
     """Return votes of people with normal attitudes: each statement keeps its shares of votes, each person what is missing."""
     own = np.sqrt(np.maximum(0, 1 - (loadings**2).sum(axis=1)))
-    attitudes = rng.normal(size=(len(table), 2)) @ loadings.T + rng.normal(size=table.shape) * own
+    attitudes = rng.normal(size=(len(table), loadings.shape[1])) @ loadings.T + rng.normal(size=table.shape) * own
     votes = table.copy()
     for column, attitude in zip(votes.T, attitudes.T, strict=True):
         seen = ~np.isnan(column)

@@ -30,11 +30,11 @@ def planted_votes(
 
 
 def spectrum_votes(
-    rng: np.random.Generator, people: int = 100, statements: int = 30, missing: float = 0.3
+    rng: np.random.Generator, people: int = 100, statements: int = 30, missing: float = 0.3, attitudes: int = 1
 ) -> pd.DataFrame:
-    """Return votes of people on a line without gaps: normal places, a logistic chance to agree with each statement."""
-    place, slope, middle = rng.normal(0, 1, people), rng.normal(0, 2, statements), rng.normal(0, 1, statements)
-    chance = 1 / (1 + np.exp(-(np.outer(place, slope) + middle)))
+    """Return votes of people without gaps: normal places on some attitudes, a logistic chance to agree with each statement."""
+    place, slope = rng.normal(0, 1, (people, attitudes)), rng.normal(0, 2, (attitudes, statements))
+    chance = 1 / (1 + np.exp(-(place @ slope + rng.normal(0, 1, statements))))
     return _with_noise(np.where(rng.random(chance.shape) < chance, 1.0, -1.0), rng, 0, missing)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,8 @@ from parley.analysis.report import Report, disk_errors
 
 NAME = "opinion_groups"
 READING = (
-    "The unit is the person. Groups are found as Polis finds them. k-means always finds groups, so they count only if their "
+    "The unit is the person. Groups are found as Polis finds them, on as many principal components as the votes have more than "
+    "chance gives (at least two). k-means always finds groups, so they count only if their "
     "silhouette is larger than in 95% of two worlds without groups: votes dealt anew within each statement, and a spectrum of "
     "opinions without gaps."
 )
@@ -35,13 +37,21 @@ WANTED: Mapping[str, Column] = {
 }  # fmt: skip
 
 
-def write_groups(votes: pd.DataFrame, given: Sequence[str], size: int, seed: int, draws: int, folder: Path) -> Path:
+class Search(NamedTuple):
+    """How groups are looked for. draws: worlds of each kind. components: None to count them by parallel analysis; Polis has 2."""
+
+    seed: int
+    draws: int
+    components: int | None = None
+
+
+def write_groups(votes: pd.DataFrame, given: Sequence[str], size: int, search: Search, folder: Path) -> Path:
     """Write the report on votes (people × statements) with its tables and its figure; return the path of the page.
 
     given: statements of a slate to audit (may be empty). size: statements of the slates that are audited beside it.
-    draws: worlds of each kind.
     """
-    found = find_groups(votes, np.random.default_rng(seed), draws)
+    seed = search.seed
+    found = find_groups(votes, np.random.default_rng(seed), search.draws, search.components)
     groups = None if found.reason else found.people["group"]
     rows = group_votes(votes, groups if groups is not None else pd.Series(1, votes.index))
     ground, wanted = common_ground(rows), representative_votes(rows)
@@ -86,8 +96,8 @@ def sentences(found: Grouping, people: int, slates: pd.DataFrame) -> Iterator[st
         yield f"Whether there are groups of opinion is unknown: {found.reason}."
     else:
         shown = (
-            f"silhouette {format_number(found.silhouette)}, p {format_p(found.p_dealt)} with dealt votes, "
-            f"p {format_p(found.p_spectrum)} on a spectrum"
+            f"{found.components} components, silhouette {format_number(found.silhouette)}, "
+            f"p {format_p(found.p_dealt)} with dealt votes, p {format_p(found.p_spectrum)} on a spectrum"
         )
         sizes = found.people["group"].value_counts().sort_index()
         yield (

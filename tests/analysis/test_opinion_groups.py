@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from parley.__main__ import main
-from parley.analysis.opinion_groups.clusters import find_groups, mean_silhouette, project_people
+from parley.analysis.opinion_groups.clusters import count_components, find_groups, mean_silhouette, project_people
 from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
 from parley.analysis.opinion_groups.planted import planted_votes, rand_index, spectrum_votes
 from parley.analysis.opinion_groups.slates import (
@@ -30,6 +30,25 @@ def test_planted_groups_are_found() -> None:
     found = find_groups(votes, np.random.default_rng(2), draws=19)
     assert not found.reason
     assert rand_index(truth, found.people["group"].tolist()) >= 0.95
+
+
+def test_five_groups_need_more_components() -> None:
+    """Groups that differ in unrelated ways are merged on Polis' two components and found on those of parallel analysis."""
+    votes, truth = planted_votes(np.random.default_rng([7, 5]), 5)
+    found = find_groups(votes, np.random.default_rng(2), draws=19)
+    assert not found.reason
+    assert found.components == 4
+    assert rand_index(truth, found.people["group"].tolist()) >= 0.95
+    polis = find_groups(votes, np.random.default_rng(2), draws=1, components=2)
+    assert rand_index(truth, polis.people["group"].tolist()) < 0.8
+
+
+def test_components_are_counted_against_dealt_votes() -> None:
+    """Votes that do not hang together keep the two components of the map, and no third."""
+    rng = np.random.default_rng(3)
+    table = planted_votes(rng, 1)[0].to_numpy()
+    worlds = [rng.permuted(np.nan_to_num(table), axis=0) for _ in range(19)]
+    assert count_components(np.nan_to_num(table), worlds) == 2
 
 
 def test_nothing_is_claimed_where_there_are_no_groups() -> None:
@@ -79,7 +98,7 @@ def test_numbers_are_those_of_red_dwarf() -> None:
         for (person, statement), vote in cast.items()
     ]
     theirs = polis.run_pipeline(votes=listed, random_state=1)
-    mine = find_groups(votes, np.random.default_rng(2), draws=1)
+    mine = find_groups(votes, np.random.default_rng(2), draws=1, components=2)
     people = theirs.participants_df.loc[mine.people.index]
     np.testing.assert_allclose(np.abs(project_people(votes.to_numpy())), np.abs(theirs.participants_df[["x", "y"]]))
     assert rand_index(people["cluster_id"].astype(int).tolist(), mine.people["group"].tolist()) == 1.0
