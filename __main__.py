@@ -231,6 +231,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Analyse runs": {
         "report": ("analysis.commands.report", "write an HTML page about one or several runs"),
+        "mediators": (
+            "analysis.commands.mediators",
+            "compare which side mediators suit, and what the order of opinions changes",
+        ),
         "opinion-groups": (
             "analysis.commands.opinion_groups",
             "find groups of people who vote alike, and check whether a slate of statements represents them",

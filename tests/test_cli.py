@@ -79,6 +79,7 @@ ASKING = {
     "representatives study": "runs/groups",
     "representatives substitute": "runs/groups --repetitions 1",
     "representatives steps": "runs/groups",
+    "mediators": "runs/groups --mediator draft_revise --orders 2",
 }
 """Every command that asks a model, with the least that it needs beside the shared options."""
 CLAIM = """

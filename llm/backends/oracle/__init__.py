@@ -75,6 +75,9 @@ read (`--llm oracle,obeys=0.5`; community_law.py). apart is how far the candidat
 how often it only guesses a member's ballot (`--llm oracle,apart=2`; mediation_law.py). leaning is the share of a position that is
 the same on all questions of a person, and blind how often a representative acts at random (`--llm oracle,leaning=1`;
 representation_law.py). society is whose banks it has, and a run sets it.
+how often it only guesses a member's ballot (`--llm oracle,apart=2`; mediation_law.py). majority says how far its drafts go toward
+the larger side, and primacy how far toward the opinion that it reads first (`--llm oracle,majority=0.5,primacy=0.3`). society is
+whose banks it has, and a run sets it.
 """
 
 from __future__ import annotations
@@ -192,6 +195,8 @@ def open_backend(
     guesses: float = USUAL_MEDIATION.guesses,
     leaning: float = 0.0,
     blind: float = 0.0,
+    majority: float | None = USUAL_MEDIATION.majority,
+    primacy: float = USUAL_MEDIATION.primacy,
     society: str = US,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic."""
@@ -240,7 +245,7 @@ def open_backend(
     competition.check()
     community = CommunityLaw(breaks, obeys, provokes)
     community.check()
-    mediation = MediationLaw(apart, guesses)
+    mediation = MediationLaw(apart, guesses, majority, primacy)
     mediation.check()
     representation = RepresentationLaw(leaning, blind)
     representation.check()

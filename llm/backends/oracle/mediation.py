@@ -24,6 +24,7 @@ from parley.llm.backends.oracle.dynamics import (
     read,
     shown,
 )
+from parley.llm.backends.oracle.mediation_law import MediationLaw
 from parley.llm.backends.oracle.phrases import Banks, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import fitted, too_few_words
@@ -118,8 +119,9 @@ def answer_statement(reading: Reading, speaker: Speaker) -> Reply:
     last = read(reading.banks, facts["statement"], issue) if "statement" in facts else Read()
     demands: tuple[str, ...] = ()
     if last.stance is None:
-        values = _most_named([opinion.values for opinion in opinions], int(reading.banks.law("drafted")))
-        stance = majority_stance(stances)
+        stance, planted = drafted_stance(stances, speaker.laws.mediation), speaker.laws.mediation.majority is not None
+        count = 0 if planted else int(reading.banks.law("drafted"))
+        values = _most_named([opinion.values for opinion in opinions], count)
     else:
         stance, values, demands = _revised(reading.banks, last.stance, last, facts.get("critiques", ()))
     drawn = None if reading.greedy else rng.random()
@@ -128,6 +130,22 @@ def answer_statement(reading: Reading, speaker: Speaker) -> Reply:
     level = dither(stance, 1, drawn)
     text = fitted(_statement(reading.banks, level, values, demands, rng), facts.get("words", STATEMENT_WORDS))
     return Reply(text) if text else too_few_words(reading)
+
+
+def drafted_stance(stances: Sequence[float], law: MediationLaw) -> float:
+    """Return the stance of a draft under a law, from the stances of the opinions in the order in which they are read.
+
+    >>> drafted_stance([2.0, 7.0, 6.0], MediationLaw(majority=0.0)), drafted_stance([2.0, 7.0, 6.0], MediationLaw(majority=1.0))
+    (4.25, 6.5)
+    >>> drafted_stance([2.0, 7.0, 6.0], MediationLaw(majority=0.0, primacy=0.2))
+    3.8
+    """
+    stance = majority_stance(stances)
+    if law.majority is not None:
+        sides = [[one for one in stances if (one - MIDDLE) * sign > 0] for sign in (1, -1)]
+        large, small = (sum(side) / len(side) if side else MIDDLE for side in sorted(sides, key=len, reverse=True))
+        stance = (large + small + law.majority * (large - small)) / 2 if all(sides) else sum(stances) / len(stances)
+    return stance + law.primacy * (stances[0] - stance)
 
 
 def majority_stance(stances: Sequence[float]) -> float:

@@ -1,0 +1,246 @@
+"""The study of fair mediators (`run.py mediators`): drafts in several orders, what they are worth to members, and the report.
+
+All replies are journaled in the folder of the study, so a study that was stopped goes on where it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.mediators import open_mediator
+from parley.analysis.bootstrap import NO_VARIATION
+from parley.analysis.deliberation.episode import Episode, to_line
+from parley.analysis.deliberation.fairness import (
+    UNIT,
+    Draft,
+    estimate_all,
+    sides,
+    write_draft,
+)
+from parley.analysis.deliberation.payoffs import open_payoff
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import (
+    Column,
+    cell,
+    count_phrase,
+    count_table,
+    estimate,
+    format_estimate,
+    format_p,
+    number,
+)
+from parley.analysis.journaled_calls import CallDesk, check_manifest
+from parley.analysis.judging import UNASKED, Verdict, missing
+from parley.analysis.report import Report
+from parley.llm.backends import check_spec, identity_spec
+from parley.llm.errors import UserError
+from parley.llm.seeding import derive, digest
+from parley.model.scenario_run import lock_folder
+
+NAME = "mediators"
+RESULTS = {
+    "coverage": "smaller side minus larger side",
+    "order": "moved by the order",
+    "first": "read first minus read later",
+}
+READING = (
+    "The unit is the session: a group of people and all its questions. Brackets hold 95% intervals over sessions (none below "
+    "five). Each interval misses the truth in one of twenty cases, so with many mediators some differ from 0 by chance."
+)
+COVERAGE = (
+    "Sides are positions above and below 4. Rooms with one side or with two equal ones are left out. p: sides exchanged among "
+    "the members of a session. A draft at the mean of all is nearer to the larger side: a difference is a fact about the draft, "
+    "not yet a fault."
+)
+ORDER = (
+    "*Equal runs*: how far two drafts from the same order are apart, in points of agreement. *Moved by the order*: how much "
+    "farther two drafts from different orders are apart. *Read first*: a member's agreement when its opinion is read first minus "
+    "that when it is read later."
+)
+COLUMNS: Mapping[str, Column] = {
+    "mediator": "mediator", "smaller side": number("minority"), "larger side": number("majority"),
+    RESULTS["coverage"]: estimate("coverage"), "p": lambda row: format_p(row["coverage_p"]),
+    "sessions with sides": "coverage_sessions",
+    "equal runs": number("again"), RESULTS["order"]: estimate("order"), RESULTS["first"]: estimate("first"),
+    "sessions": "order_sessions",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FairnessStudy:
+    """Which mediators are compared, on which model, who says what a draft is worth, in how many orders, draws of each."""
+
+    mediators: tuple[str, ...]
+    llm: str = "oracle"
+    judge: str = "oracle"
+    payoff: str = "judge"
+    orders: int = 5
+    draws: int = 2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for spec in (self.llm, self.judge):
+            check_spec(spec)
+        if self.orders < 2 or self.draws < 2:
+            raise UserError("--orders and --draws must be at least 2: orders are compared with equal runs")
+        for name in self.mediators:
+            if getattr(open_mediator(name), "ballots", "predicted") != "predicted":
+                raise UserError("the members of recorded episodes cannot be asked for ballots: set ballots=predicted")
+        if self.payoff == "own":
+            raise UserError("members did not rate drafts that are written anew: use --payoff judge or ranking")
+        most, each = open_payoff(self.payoff).MOST, self.orders * self.draws
+        if most is not None and each > most:
+            raise UserError(f"payoff {self.payoff} can score at most {most} drafts: lower --orders or --draws")
+
+
+class Plan(NamedTuple):
+    """One draft to write."""
+
+    mediator: str
+    episode: Episode
+    order: int
+    draw: int
+
+
+def run_fairness(episodes: Sequence[Episode], study: FairnessStudy, desk: CallDesk) -> Path:
+    """Write drafts, payoffs and the report; return the path of the page. Errors: UserError on a folder of another study."""
+    desk.folder.mkdir(parents=True, exist_ok=True)
+    groups = [one for one in episodes if sum(voice.opinion is not None for voice in one.voices) > 1]
+    if not groups:
+        raise UserError("no episode has two opinions: give episodes with the opinions of a group")
+    with lock_folder(desk.folder):
+        specs = {name: identity_spec(getattr(study, name)) for name in ("llm", "judge")}
+        manifest = {**asdict(study), **specs, "episodes": digest(*map(to_line, episodes)).hex()}
+        check_manifest(desk.folder / f"{NAME}.json", manifest, "study of mediators")
+        plans = [
+            Plan(name, one, order, draw)
+            for name in study.mediators
+            for one in groups
+            for order in range(min(study.orders, len(one.voices)))
+            for draw in range(study.draws)
+        ]
+        asking = [write_draft(one, open_mediator(name), order, draw, study.seed) for name, one, order, draw in plans]
+        drafts: list[Draft] = desk.ask(asking, study.llm, "statements", lambda draft: draft.reason)
+        payoffs = _score(plans, drafts, study, desk)
+    return _write_report(groups, plans, drafts, payoffs, study, desk.folder)
+
+
+def _score(plans: Sequence[Plan], drafts: Sequence[Draft], study: FairnessStudy, desk: CallDesk) -> pd.DataFrame:
+    """Return a row per payoff: the draft, the member and its side, whether it was read first, value, reason."""
+    scorer, texts = open_payoff(study.payoff), dict[tuple[str, str], dict[str, None]]()
+    for plan, draft in zip(plans, drafts, strict=True):
+        texts.setdefault((plan.mediator, plan.episode.id), {}).update({draft.text: None} if draft.text else {})
+    episodes = {plan.episode.id: plan.episode for plan in plans}
+    seats = [(key, voice) for key in texts for voice in episodes[key[1]].voices]
+    asking = [
+        scorer.score(episodes[key[1]], voice, list(texts[key]), derive(study.seed, "payoff", key[1]))
+        for key, voice in seats
+    ]
+    scores: list[tuple[Verdict, ...]] = desk.ask(asking, study.judge, "payoffs", _why_unscored)
+    known = {
+        (key, voice.participant, text): score
+        for (key, voice), row in zip(seats, scores, strict=True)
+        for text, score in zip(texts[key], row, strict=True)
+    }
+    rows = []
+    for (name, episode, order, draw), draft in zip(plans, drafts, strict=True):
+        of, none = sides(episode), missing(f"no statement ({draft.reason})")
+        for voice in episode.voices:
+            who = voice.participant
+            score = known[(name, episode.id), who, draft.text] if draft.text else none
+            about = (name, episode.session, episode.id, who, of[who], order, draw, who == draft.first)
+            rows.append((*about, score.value, score.reason))
+    columns = ["mediator", "session", "episode", "participant", "side", "order", "draw", "first", "value", "reason"]
+    return pd.DataFrame(rows, columns=columns).astype({"value": float})
+
+
+def _why_unscored(scores: Sequence[Verdict]) -> str | None:
+    """Return why no draft has a payoff; None also where the scorer was not asked."""
+    reasons = [score.reason for score in scores if score.value is None]
+    return reasons[0] if reasons and len(reasons) == len(scores) and not reasons[0].startswith(UNASKED) else None
+
+
+def _write_report(
+    groups: Sequence[Episode],
+    plans: Sequence[Plan],
+    drafts: Sequence[Draft],
+    payoffs: pd.DataFrame,
+    study: FairnessStudy,
+    folder: Path,
+) -> Path:
+    rows = [
+        {"mediator": name, **estimate_all(part, np.random.default_rng(study.seed))}
+        for name, part in payoffs.groupby("mediator", sort=False)
+    ]
+    report = Report(folder, NAME, "Fair mediators")
+    report.disclaim_models(study.llm, study.judge)
+    sessions = count_phrase(len({one.session for one in groups}), UNIT)
+    report.add(
+        f"{count_phrase(len(groups), 'episode')}, {sessions}. Mediators on {study.llm}. Agreement: "
+        f"{study.payoff} ({open_payoff(study.payoff).UNIT}), scored by {study.judge}. {study.orders} orders, "
+        f"{study.draws} draws of each.",
+        READING,
+    )
+    lost = [draft.reason for draft in drafts if draft.text is None]
+    report.missing(len(lost), len(drafts), "drafts are missing", count_table(lost))
+    unscored = payoffs.loc[payoffs["value"].isna(), "reason"]
+    report.missing(len(unscored), len(payoffs), "payoffs are missing", count_table(unscored))
+    report.section("In short", "\n".join(f"- {line}" for row in rows for line in sentences(row)))
+    report.section("By mediator", COVERAGE, ORDER)
+    points = [
+        {"measure": label, "mediator": row["mediator"], "value": row[name], "low": row[f"{name}_low"],
+         "high": row[f"{name}_high"]}
+        for name, label in RESULTS.items() for row in rows if np.isfinite(row[name])
+    ]  # fmt: skip
+    if points:
+        title, caption = "Whom mediators suit, and what the order of opinions changes", f"Mediators on {study.llm}"
+        drawn = dot_plot(pd.DataFrame(points), ["measure", "mediator"], "value", "points of agreement", caption, title)
+        report.figure(drawn, NAME, title)
+    report.table(rows, COLUMNS)
+    statements = [
+        (name, one.id, order, draw, cell(draft.text or ""), draft.reason or "", draft.first or "")
+        for (name, one, order, draw), draft in zip(plans, drafts, strict=True)
+    ]
+    columns = ["mediator", "episode", "order", "draw", "statement", "reason", "first"]
+    report.data(
+        fairness=pd.DataFrame(rows), payoffs=payoffs, statements=pd.DataFrame(statements, columns=columns)
+    )  # fmt: skip
+    return report.write()
+
+
+def sentences(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each result of a mediator; what is unknown has its reason."""
+    said = {
+        "coverage": (
+            "suits the smaller side better than the larger one",
+            "suits the larger side better than the smaller one",
+            "suits both sides about alike",
+            "Which side it suits",
+        ),
+        "order": (
+            "changes with the order of opinions", "", "does not clearly change with the order of opinions",
+            "What the order changes",
+        ),
+        "first": (
+            "favours the opinion that it reads first",
+            "favours opinions that it reads later",
+            "does not clearly favour the opinion that it reads first",
+            "Whether it favours the opinion that it reads first",
+        ),
+    }  # fmt: skip
+    for name, (above, below, none, unknown) in said.items():
+        value, low, high, reason = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_reason"))
+        head = f"`{row['mediator']}`"
+        if reason == NO_VARIATION:
+            yield f"{head}: {unknown} is {format_estimate(value, None, None)} in each of {row[f'{name}_sessions']} {UNIT}s."
+        elif reason:
+            yield f"{head}: {unknown} is unknown: {reason}."
+        else:
+            verdict = above if low > 0 else below if high < 0 and below else none
+            yield f"{head} {verdict}: {format_estimate(value, low, high)} points."

@@ -1,0 +1,157 @@
+"""Fair mediators: measures by hand, a planted lean is found and none where none is, and what the order of opinions changes."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from synthetic import episodes
+
+import run
+from parley.agents.mediators import open_mediator
+from parley.analysis.deliberation.episode import Episode
+from parley.analysis.deliberation.fairness import Draft, estimate_all, measure, shuffled_p, sides, write_draft
+from parley.analysis.deliberation.fairness_study import FairnessStudy, sentences
+from parley.llm.driver import drive
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
+
+
+def at_positions(*positions: float | None) -> Episode:
+    (episode,) = episodes(1, len(positions), 1)
+    reasons = [{"position": "refusal"} if one is None else {} for one in positions]
+    voices = zip(episode.voices, positions, reasons, strict=True)
+    return replace(
+        episode, voices=tuple(replace(voice, position=one, reasons=why) for voice, one, why in voices)
+    )  # fmt: skip
+
+
+def invented(
+    value: Callable[[int, bool, bool, random.Random], float], sessions: int = 8, seed: int = 0
+) -> pd.DataFrame:
+    """Return payoffs of sessions of five members (the last two are the smaller side), five orders and two draws of each.
+
+    value: the payoff of a member, by its place, whether it is of the smaller side and whether it is read first.
+    """
+    rng, rows = random.Random(seed), []
+    for session, episode, order, draw in product(range(sessions), range(2), range(5), range(2)):
+        for place in range(5):
+            small, first = place > 2, place == order
+            about = {"session": f"s{session}", "episode": f"e{session}_{episode}", "participant": f"s{session}p{place}"}
+            side = "minority" if small else "majority"
+            rows.append(about | {"side": side, "order": order, "draw": draw, "first": first,
+                                 "value": value(place, small, first, rng)})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_sides_of_a_question() -> None:
+    """Two against three; a member in the middle or without a position has no side, and equal or single sides are none."""
+    assert [*sides(at_positions(6, 7, 5, 2, 1)).values()] == ["majority"] * 3 + ["minority"] * 2
+    assert [*sides(at_positions(1, 2, 6, 4, None)).values()] == ["majority"] * 2 + ["minority", "", ""]
+    assert set(sides(at_positions(6, 7, 2, 1)).values()) == set(sides(at_positions(6, 7, 4)).values()) == {""}
+
+
+def test_measures_by_hand() -> None:
+    """One episode, two orders, two draws: every number of the table from eight payoffs."""
+    values = {(0, 0): (5, 1), (0, 1): (6, 1), (1, 0): (4, 3), (1, 1): (4, 2)}
+    rows = [
+        {"session": "s", "episode": "e", "participant": who, "side": side, "order": order, "draw": draw,
+         "first": place == order, "value": float(pair[place])}
+        for (order, draw), pair in values.items()
+        for place, (who, side) in enumerate([("a", "majority"), ("b", "minority")])
+    ]  # fmt: skip
+    found = measure(pd.DataFrame(rows))
+    assert (found.minority.tolist(), found.majority.tolist()) == ([1.75], [4.75])
+    assert found.again.tolist() == [0.5]  # (1 + 0) / 2 and (0 + 1) / 2
+    assert found.order.tolist() == [1.0]  # (0, 0) with (1, 1): 1; (0, 1) with (1, 0): 2; their mean, minus 0.5
+    assert found.first.tolist() == [1.5]  # a: 5.5 - 4; b: 2.5 - 1
+
+
+def test_planted_leans_are_found_and_none_where_none_is() -> None:
+    """Half a point less for the smaller side and a third more for the first: both in their intervals; 0 and p without them."""
+    fair = estimate_all(invented(lambda place, small, first, rng: place + rng.gauss(0, 1)), np.random.default_rng(0))
+    for name in ("order", "first"):
+        assert fair[f"{name}_low"] < 0 < fair[f"{name}_high"]
+    level = [3.0, 1.0, 2.0, 2.0, 2.0]  # members differ, their sides do not
+    lean = estimate_all(
+        invented(lambda place, small, first, rng: level[place] - small / 2 + first / 3 + rng.gauss(0, 0.1)),
+        np.random.default_rng(0),
+    )
+    assert lean["coverage"] == pytest.approx(-0.5, abs=0.05)
+    assert lean["coverage_high"] < 0
+    assert lean["first_low"] < 1 / 3 < lean["first_high"]
+    assert lean["first_low"] > 0
+    assert lean["order_low"] > 0
+
+
+def test_shuffled_sides() -> None:
+    """Where all of the smaller side are below all others, few shuffles reach that; below five sessions there is no p."""
+    apart = invented(lambda place, small, first, rng: -float(small), 6)
+    assert shuffled_p(apart, np.random.default_rng(0), 199) == 0.005
+    assert shuffled_p(invented(lambda *_: 1.0, 6), np.random.default_rng(0), 19) == 1.0
+    assert math.isnan(shuffled_p(apart[apart["session"] < "s4"], np.random.default_rng(0)))
+
+
+def test_the_first_opinion_is_that_of_the_prompt() -> None:
+    """A mediator that writes shuffles opinions: the first is that of the prompt, each member once over all orders."""
+    (episode,) = episodes(1, 4, 1)
+    texts: list[list[str]] = []
+
+    class Writer:
+        in_flight = 0
+
+        def complete(self, requests: list[Request]) -> list[Reply]:
+            texts.extend(list(request.facts["opinions"]) for request in requests)
+            return [Reply("We agree.") for _ in requests]
+
+    def draft(name: str, order: int) -> Draft:
+        (found,) = drive([write_draft(episode, open_mediator(name), order, 0, 1)], Writer())
+        return found
+
+    said = {voice.opinion: voice.participant for voice in episode.voices}
+    firsts = [draft("draft_revise", order).first for order in range(4)]
+    assert firsts == [said[shown[0]] for shown in texts]
+    assert sorted(map(str, firsts)) == sorted(said.values())
+    assert [draft("majority", order).first for order in range(4)] == list(said.values())
+
+
+def test_what_is_unknown_is_said() -> None:
+    """Two sessions have no verdict; a mediator whose drafts never change is reported as such; wrong options are refused."""
+    few = estimate_all(invented(lambda place, *_: float(place), 2), np.random.default_rng(0)) | {"mediator": "m"}
+    assert all("is unknown: fewer than 5 sessions" in line for line in sentences(few))
+    same = estimate_all(invented(lambda place, *_: float(place)), np.random.default_rng(0)) | {"mediator": "m"}
+    assert "What the order changes is 0.00 in each of 8 sessions." in list(sentences(same))[1]
+    for wrong in (
+        {"payoff": "own"},
+        {"draws": 1},
+        {"mediators": ("habermas,ballots=own",)},
+        {"payoff": "ranking", "draws": 6},
+    ):
+        with pytest.raises(UserError):
+            FairnessStudy(**({"mediators": ("majority",)} | wrong))  # type: ignore[arg-type]
+
+
+@pytest.mark.thorough
+def test_the_oracle_as_a_mediator_of_known_lean(tmp_path: Path) -> None:
+    """Drafts halfway to the larger side and then to the first opinion are found; drafts in the middle are fair."""
+    asked = ["--scenario", "consensus", "--llm", "oracle", "--repetitions", "6", "--set", "survey=never"]
+    assert run.main([*asked, "--out", str(tmp_path / "run")]) == 0
+    pages = {}
+    for llm in ("oracle,majority=0", "oracle,majority=0.8,primacy=0.4"):
+        words = ["mediators", str(tmp_path / "run"), "--mediator", "draft_revise", "--llm", llm]
+        assert run.main([*words, "--out", str(tmp_path / llm)]) == 0
+        pages[llm] = (tmp_path / llm / "mediators.md").read_text(encoding="utf-8")
+    fair, lean = pages.values()
+    assert "suits both sides about alike" in fair
+    assert "does not clearly change with the order" in fair
+    assert "does not clearly favour" in fair
+    assert "suits the larger side better" in lean
+    assert "changes with the order" in lean
+    assert "favours the opinion that it reads first" in lean
