@@ -180,6 +180,7 @@ class Facts(TypedDict, total=False):
     # the material of a mediator, a representative, a judge
     opinion: str
     opinions: Sequence[str]
+    groups: Sequence[Sequence[str]]  # opinions of each group of opinion
     critiques: Sequence[str]
     earlier: Sequence[str]  # what the author of the opinion wrote on other questions
     rated: Sequence[tuple[str, float]]  # positions of a person on other questions, 1 to 7, by the question

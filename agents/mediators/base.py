@@ -135,14 +135,22 @@ def load_instruction(brief: MediatorBrief, words: int, rng: random.Random) -> tu
     Opinions and critiques are anonymous, in an order drawn from `rng`; the opinion and the critique of a member have
     one number.
     """
-    members, language = rng.sample(brief.members, len(brief.members)), brief.question.place.language
+    return fill_instruction(brief, rng.sample(brief.members, len(brief.members)), words, ("draft", "revision"))
+
+
+def fill_instruction(
+    brief: MediatorBrief, members: Sequence[ParticipantInput], words: int, prompts: tuple[str, str], **more: str
+) -> tuple[str, Facts]:
+    """Return the prompt for a draft or a revision, and its facts. members: in the order shown. more: further slots."""
+    language = brief.question.place.language
     slots = {"words": words, "question": brief.question.question, "opinions": _listed("opinion", members, language)}
+    slots |= more
     facts: Facts = {"words": words, "opinions": [one.opinion for one in members if one.opinion is not None]}
     if brief.previous is None:
-        return language.prompt("draft").fill(**slots), facts
+        return language.prompt(prompts[0]).fill(**slots), facts
     slots |= {"statement": brief.previous, "critiques": _listed("critique", members, language)}
     facts |= {"statement": brief.previous, "critiques": [one.critique for one in members if one.critique is not None]}
-    return language.prompt("revision").fill(**slots), facts
+    return language.prompt(prompts[1]).fill(**slots), facts
 
 
 def ask_until_usable(

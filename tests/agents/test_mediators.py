@@ -71,7 +71,7 @@ def number_of(statement: str) -> float:
 
 
 def test_every_mediator_is_found_by_its_folder() -> None:
-    assert MEDIATORS.names() == ["draft_revise", "habermas", "human_statement", "majority", "random_opinion"]
+    assert MEDIATORS.names() == ["draft_revise", "groups", "habermas", "human_statement", "majority", "random_opinion"]
 
 
 @check_each(
@@ -128,7 +128,28 @@ def test_a_member_who_wrote_nothing_has_no_line() -> None:
     assert "None" not in text(asked[0])
 
 
-@check_each("spec", ["draft_revise", "habermas", "random_opinion"])
+def test_groups_of_opinion_are_listed_by_side_the_smallest_first() -> None:
+    """Two for and one against: the prompt names the opinion of the one as group A; the revision has the same groups."""
+    for brief in (BRIEF, AGAIN):
+        statement, (asked,) = said("groups", brief, lambda _: "We agree. What divides us: how far to go.")
+        assert statement.text == "We agree. What divides us: how far to go."
+        numbers = {line: number for number, line in re.findall(r"(?m)^Opinion (\d): (.+)$", text(asked))}
+        assert f"\nGroup A: Opinion {numbers['I am against it.']}\nGroup B: Opinion " in text(asked)
+        assert asked.facts["groups"][0] == ["I am against it."]
+        assert sorted(asked.facts["groups"][1]) == ["I am for it.", "I do not mind."]
+        assert ("Objection 1." in text(asked)) == (brief is AGAIN)
+
+
+def test_without_two_known_groups_the_model_finds_them() -> None:
+    """No positions, or all on one side: the prompt says to find groups in the texts, and names none."""
+    for position in (None, 6.0):
+        brief = MediatorBrief(QUESTION, tuple(one._replace(position=position) for one in MEMBERS))
+        _, (asked,) = said("groups", brief, lambda _: "We agree.")
+        assert "Find the groups in what members wrote." in text(asked)
+        assert "Group A" not in text(asked)
+
+
+@check_each("spec", ["draft_revise", "groups", "habermas", "random_opinion"])
 def test_without_any_opinion_nothing_is_asked_or_said(spec: str) -> None:
     statement, asked = said(spec, MediatorBrief(QUESTION, (ParticipantInput(None), ParticipantInput(None, None, 4.0))))
     assert (statement.text, statement.reason, asked) == (None, "no_opinions", [])

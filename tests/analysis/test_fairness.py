@@ -141,7 +141,7 @@ def test_what_is_unknown_is_said() -> None:
 @pytest.mark.thorough
 def test_the_oracle_as_a_mediator_of_known_lean(tmp_path: Path) -> None:
     """Drafts halfway to the larger side and then to the first opinion are found; drafts in the middle are fair."""
-    asked = ["--scenario", "consensus", "--llm", "oracle", "--repetitions", "6", "--set", "survey=never"]
+    asked = ["--scenario", "consensus", "--llm", "oracle", "--repetitions", "6"]
     assert run.main([*asked, "--out", str(tmp_path / "run")]) == 0
     pages = {}
     for llm in ("oracle,majority=0", "oracle,majority=0.8,primacy=0.4"):
@@ -149,6 +149,19 @@ def test_the_oracle_as_a_mediator_of_known_lean(tmp_path: Path) -> None:
         assert run.main([*words, "--out", str(tmp_path / llm)]) == 0
         pages[llm] = (tmp_path / llm / "mediators.md").read_text(encoding="utf-8")
     fair, lean = pages.values()
+    words = [
+        "mediators",
+        str(tmp_path / "run"),
+        "--mediator",
+        "groups",
+        "--mediator",
+        "draft_revise",
+        "--llm",
+        "oracle",
+    ]
+    assert run.main([*words, "--out", str(tmp_path / "groups")]) == 0
+    gaps = pd.read_csv(tmp_path / "groups/fairness.csv").set_index("mediator")["coverage"]
+    assert gaps["groups"] > gaps["draft_revise"] + 0.5
     assert "suits both sides about alike" in fair
     assert "does not clearly change with the order" in fair
     assert "does not clearly favour" in fair

@@ -39,7 +39,7 @@ from parley.model.recorder import MemoryRecorder, to_line
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-MEDIATORS = ["draft_revise", "habermas,candidates=3", "majority", "random_opinion"]
+MEDIATORS = ["draft_revise", "groups", "habermas,candidates=3", "majority", "random_opinion"]
 Speaks = Callable[[Request], "str | Reply"]
 
 

@@ -119,17 +119,37 @@ def answer_statement(reading: Reading, speaker: Speaker) -> Reply:
     last = read(reading.banks, facts["statement"], issue) if "statement" in facts else Read()
     demands: tuple[str, ...] = ()
     if last.stance is None:
-        stance, planted = drafted_stance(stances, speaker.laws.mediation), speaker.laws.mediation.majority is not None
-        count = 0 if planted else int(reading.banks.law("drafted"))
-        values = _most_named([opinion.values for opinion in opinions], count)
+        law, groups = speaker.laws.mediation, facts.get("groups", ())
+        if len(groups) > 1 and law.majority is None:
+            stance, values = _common(reading.banks, groups, issue)
+        else:
+            stance, count = (
+                drafted_stance(stances, law),
+                0 if law.majority is not None else int(reading.banks.law("drafted")),
+            )
+            values = _most_named([opinion.values for opinion in opinions], count)
     else:
         stance, values, demands = _revised(reading.banks, last.stance, last, facts.get("critiques", ()))
+    divided = len(facts.get("groups", ())) > 1
     drawn = None if reading.greedy else rng.random()
     if apart := speaker.laws.mediation.apart:
         stance = min(max(stance + apart * (2 * rng.random() - 1), LOW), HIGH)
     level = dither(stance, 1, drawn)
-    text = fitted(_statement(reading.banks, level, values, demands, rng), facts.get("words", STATEMENT_WORDS))
+    parts = _statement(reading.banks, level, values, demands, rng)
+    parts += [(3, reading.banks.words("divides"))] if divided else []
+    text = fitted(parts, facts.get("words", STATEMENT_WORDS))
     return Reply(text) if text else too_few_words(reading)
+
+
+def _common(banks: Banks, groups: Sequence[Sequence[str]], issue: str) -> tuple[float, tuple[str, ...]]:
+    """Return what unites groups of opinion: the middle between the outermost groups' mean stances, and values named in each."""
+    members = [[read(banks, opinion, issue) for opinion in group] for group in groups]
+    stances = [[one.stance for one in group if one.stance is not None] for group in members]
+    means = [sum(group) / len(group) for group in stances if group]
+    named = [frozenset[str]().union(*(one.values for one in group)) for group in members]
+    values = _most_named([one.values for group in members for one in group], int(banks.law("revised")))
+    shared = [value for value in values if all(value in group for group in named)]
+    return (min(means) + max(means)) / 2, tuple(shared[: int(banks.law("drafted"))])
 
 
 def drafted_stance(stances: Sequence[float], law: MediationLaw) -> float:
