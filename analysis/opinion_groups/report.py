@@ -13,7 +13,7 @@ from parley.analysis.figures import PaperFigure, add_legend, new_figure, styles_
 from parley.analysis.formatting import Column, escape_markdown, format_number, format_p, number
 from parley.analysis.opinion_groups.clusters import Grouping, find_groups
 from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
-from parley.analysis.opinion_groups.slates import audit_slate, greedy_slate
+from parley.analysis.opinion_groups.slates import audit_slate, equal_shares_slate, greedy_slate, phragmen_slate
 from parley.analysis.report import Report, disk_errors
 
 NAME = "opinion_groups"
@@ -79,7 +79,7 @@ def write_groups(votes: pd.DataFrame, given: Sequence[str], size: int, search: S
 def _audits(
     votes: pd.DataFrame, ground: pd.Series, given: Sequence[str], size: int, groups: pd.Series | None
 ) -> Iterator[dict[str, object]]:
-    """Yield the audit of the slate that was given, and of three others of the same size."""
+    """Yield the audit of the slate that was given, and of others of the same size."""
     if given:
         yield {"slate": "given", **audit_slate(votes, given, groups)}
     most = (votes == 1).sum().sort_values(ascending=False, kind="stable").index[:size]
@@ -88,6 +88,9 @@ def _audits(
         yield {"slate": "group-aware consensus", **audit_slate(votes, list(ground.index[:size]), groups)}
     greedy = votes.columns[greedy_slate((votes == 1).to_numpy(), size)]
     yield {"slate": "greedy", **audit_slate(votes, list(greedy), groups)}
+    for name, rule in {"phragmén": phragmen_slate, "equal shares": equal_shares_slate}.items():
+        slate = votes.columns[rule((votes == 1).to_numpy(), size)]
+        yield {"slate": name, **audit_slate(votes, list(slate), groups)}
 
 
 def sentences(found: Grouping, people: int, slates: pd.DataFrame) -> Iterator[str]:

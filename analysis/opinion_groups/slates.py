@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Approvals = NDArray[np.bool_]
+ROUNDING = 1e-9
 MOST_SETS = 20_000
 """Sets of statements that are tried for EJR; with more it rests on EJR+."""
 
@@ -66,6 +67,57 @@ def greedy_slate(approvals: Approvals, size: int) -> list[int]:
         slate.append(int(np.argmax(gains)))
         left &= ~approvals[:, slate[-1]]
     return slate
+
+
+def phragmen_slate(
+    approvals: Approvals, size: int, chosen: Sequence[int] = (), loads: NDArray[np.float64] | None = None
+) -> list[int]:
+    """Return a slate by sequential Phragmén (1894): each statement costs 1, which those who agree with it share evenly.
+
+    The next statement is the one after which the largest load of those who agree with it is least; of equals the first. It gives
+    JR. chosen, loads: statements that are on the slate already, and the loads of people (default: none).
+    """
+    slate = list(chosen)
+    load = np.zeros(len(approvals)) if loads is None else loads.copy()
+    supporters = approvals.sum(axis=0)
+    while len(slate) < size:
+        after = np.where(supporters > 0, (1 + load @ approvals) / np.maximum(1, supporters), np.inf)
+        slate.append(min(set(range(approvals.shape[1])) - set(slate), key=lambda column: (after[column], column)))
+        if np.isfinite(after[slate[-1]]):
+            load[approvals[:, slate[-1]]] = after[slate[-1]]
+    return slate
+
+
+def equal_shares_slate(approvals: Approvals, size: int) -> list[int]:
+    """Return a slate by the method of equal shares (Peters and Skowron 2020); it gives EJR.
+
+    Each of n people has size/n to spend and each statement costs 1. The next statement is the one for which no one pays more than
+    the least amount. When no statement can be paid, the slate is filled by sequential Phragmén, from the money that is left.
+    """
+    slate: list[int] = []
+    money = np.full(len(approvals), size / max(1, len(approvals)))
+    while len(slate) < size:
+        prices = [
+            np.inf if column in slate else _price(money[approvals[:, column]]) for column in range(approvals.shape[1])
+        ]
+        best = int(np.argmin(prices))
+        if not np.isfinite(prices[best]):
+            break
+        payers = approvals[:, best]
+        money[payers] -= np.minimum(money[payers], prices[best])
+        slate.append(best)
+    return phragmen_slate(approvals, size, slate, -money)
+
+
+def _price(money: NDArray[np.float64]) -> float:
+    """Return the least amount that buys a statement for 1 if each pays it, or all that they have; infinite if they cannot."""
+    left, paid = 1.0, np.sort(money)
+    for place, own in enumerate(paid):
+        share = left / (len(paid) - place)
+        if own >= share - ROUNDING:
+            return float(share)
+        left -= float(own)
+    return float("inf")
 
 
 def audit_slate(votes: pd.DataFrame, slate: Sequence[str], groups: pd.Series | None) -> dict[str, object]:

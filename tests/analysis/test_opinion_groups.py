@@ -14,10 +14,12 @@ from parley.analysis.opinion_groups.clusters import count_components, find_group
 from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
 from parley.analysis.opinion_groups.planted import planted_votes, rand_index, spectrum_votes
 from parley.analysis.opinion_groups.slates import (
+    equal_shares_slate,
     greedy_slate,
     is_extended,
     is_extended_plus,
     is_justified,
+    phragmen_slate,
     tries_all_sets,
 )
 from parley.analysis.opinion_groups.votes import read_votes
@@ -121,11 +123,30 @@ def test_justified_representation_against_brute_force() -> None:
         assert is_extended(table, slate) == tries_all_sets(table, slate) == exact
         assert exact or not is_extended_plus(table, slate)
         assert is_justified(table, greedy_slate(table, 3))
+        assert is_justified(table, phragmen_slate(table, 3))
+        assert tries_all_sets(table, equal_shares_slate(table, 3))
         seen.add((is_justified(table, slate), exact))
     assert seen == {(True, True), (False, False)}
     shared = np.array([[True, True, False]] * 4)
     assert is_justified(shared, [0, 2])  # each of four has one of two statements
     assert is_extended(shared, [0, 2]) is False  # and all four share two
+
+
+def test_proportional_slates_by_hand() -> None:
+    """Six people like a, b and c, three like d, one e: of three statements two go to the six and one to the three.
+
+    Phragmén: 1/6, then 1/3 (b or d, b is first), then 1/3 (d). Equal shares: each has .3; a takes 1/6 of each, six times .13 are
+    left, so d (.3 each of three is .9) and b (.8) are not paid. Of what is missing, d needs .1/3 more each and b .2/6.
+    """
+    table = np.zeros((10, 5), bool)
+    table[:6, :3] = table[6:9, 3] = table[9, 4] = True
+    assert phragmen_slate(table, 3) == [0, 1, 3]
+    assert sorted(equal_shares_slate(table, 3)) == [0, 1, 3]
+    assert phragmen_slate(np.zeros((2, 3), bool), 2) == [0, 1]
+    nine = table[:9]
+    assert equal_shares_slate(nine, 3) == [0, 1, 3]  # a third each: a and b take all of six people, d all of three
+    most = np.argsort(-nine.sum(axis=0), kind="stable")[:3].tolist()
+    assert (most, is_justified(nine, most)) == ([0, 1, 2], False)
 
 
 def _represents(table: np.ndarray, slate: list[int], level: int) -> bool:
