@@ -27,7 +27,7 @@ from parley.model.scenario_run import RunSpec, run_scenario
 SEAT = "labour"
 FIELDS = {"repetitions": 1, "episodes": 1, "size": 2, "society": "uk", "mediator": "majority", "llm": "oracle"}
 OPINION, CRITIQUE = "People want to know what they eat.", "It forgets small restaurants."
-FORM = ["woman", "2", "3", "4", "1", "1", "1", "1", "1"]
+FORM = ["woman", "2", "3", "4", "1", "1", "1", "1", "1", "1"]
 ANSWERS = ["I agree", "6", OPINION, CRITIQUE, "7", "5", "4", *FORM]
 """Consent, position, opinion, critique, position, two ratings, questionnaire."""
 
