@@ -98,6 +98,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self._others, self._instruction = tuple(others), ""
         self._system = Message("system", persona.backstory)
         self._facts: Facts = {"topic": topic.title, "frame": style.frame, "words": style.words}
+        self._facts |= {"wording": topic.language.wording, "spacing": style.spacing}
 
     def assign_traits(self, character: Traits) -> None:
         """Give the agent a role, a temperament, a confirmation bias and a belief in the news, before anything is said."""

@@ -12,6 +12,7 @@ from parley.agents.reasoning import INSIGHTS, Ability, Note, cited_numbers, note
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
 from parley.agents.topic import Probe, Topic
 from parley.llm.purposes import Facts
+from parley.llm.spacing import respace_messages
 from parley.llm.request import Message, Reply, Request, Sampling
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class InnerThoughts:
         state: Facts = {} if purpose in UNSTATED else self._state_facts()
         all_facts: Facts = {**self._facts, **state, **(facts or {})}
         return Request(
-            messages,
+            respace_messages(messages, self.style.spacing),
             sampling,
             seed,
             purpose=purpose,

@@ -1,6 +1,7 @@
 """A language as a folder: the prompts, scales and short sentences that agents are sent (agents/languages/<code>/).
 
 prompts/*.txt                     what agents, mediators and writers are asked
+wordings/NAME/*.txt               some of these prompts in other words that mean the same
 sentences.toml                    short texts that code puts together, with the words that a reply has to begin with
 scales.toml, probes.toml          rating scales, and survey questions that fit any topic
 questions.toml                    how new divisive questions are checked
@@ -21,6 +22,7 @@ from parley.llm.prompts import Template, digests, prompt
 
 LANGUAGES = HERE / "languages"
 REPRESENTATIVE = "representative"
+WORDINGS, GIVEN = "wordings", "given"
 
 
 class Language(NamedTuple):
@@ -28,10 +30,24 @@ class Language(NamedTuple):
 
     code: str
     folder: Path
+    wording: str = GIVEN
 
     def prompt(self, name: str) -> Template:
-        """Return a prompt by name, such as `opening` or `representative/ask`. Errors: UserError if it is missing."""
-        return prompt(self.folder / "prompts", name)
+        """Return a prompt by name, such as `opening` or `representative/ask`, in the wording. Errors: UserError if it is missing."""
+        own = self.folder / WORDINGS / self.wording
+        reworded = self.wording != GIVEN and (own / f"{name}.txt").is_file()
+        return prompt(own if reworded else self.folder / "prompts", name)
+
+    @property
+    def wordings(self) -> list[str]:
+        """The wordings of instructions that this language has; `given` is that of prompts/."""
+        return [GIVEN, *sorted(path.name for path in (self.folder / WORDINGS).glob("*") if path.is_dir())]
+
+    def worded(self, wording: str) -> Language:
+        """Return the language with another wording of its instructions. Errors: UserError if it has none of this name."""
+        if wording not in self.wordings:
+            raise unknown_name(f"wording of the language {self.code}", wording, self.wordings)
+        return self._replace(wording=wording)
 
     def words(self, name: str) -> str:
         """Return a short text of sentences.toml. Errors: UserError if it is missing."""
@@ -76,7 +92,8 @@ class Language(NamedTuple):
 
     def prompt_digests(self, folder: str = "") -> dict[str, str]:
         """Return the digest of each prompt by name; of those in a folder of prompts, with the folder in the name."""
-        found = digests(self.folder / "prompts" / folder)
+        names = digests(self.folder / "prompts" / folder)
+        found = {name: self.prompt(f"{folder}/{name}" if folder else name).digest for name in names}
         return {f"{folder}/{name}": digest for name, digest in found.items()} if folder else found
 
 

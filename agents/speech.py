@@ -24,6 +24,7 @@ class DebateStyle(NamedTuple):
     chain       survey questions of whose last answers the agent is reminded before it speaks or acts, and in a survey of
                 those before the question asked
     evidence    whether insights cite the memories that they follow from
+    spacing     the white space of prompts (llm/spacing.py)
     plan        the rounds of a day, at whose start an agent writes a plan; 0: no plans
     """
 
@@ -43,6 +44,7 @@ class DebateStyle(NamedTuple):
     chain: tuple[str, ...] = ()
     evidence: bool = False
     plan: int = 0
+    spacing: str = "given"
 
 
 class Speech(NamedTuple):

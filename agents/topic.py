@@ -169,6 +169,12 @@ class Topic:
         """The language in which its questions are asked."""
         return self.society.language
 
+    def worded(self, wording: str) -> Topic:
+        """Return the topic with the instructions of its questions in another wording. Errors: UserError if there is none."""
+        language = self.language.worded(wording)
+        probes = {name: replace(probe, language=language) for name, probe in self.probes.items()}
+        return replace(self, probes=probes, society=replace(self.society, language=language))
+
     @property
     def root(self) -> str:
         """The slug under which examples, sentences and training data are stored."""

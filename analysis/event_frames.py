@@ -44,6 +44,8 @@ def text_column(values: Iterable[Any]) -> pd.Series:
 def with_keys(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with the keys of its agents in front; on a network of the user, the node is one of them."""
     keys = [*KEYS, NODE] if agents[NODE].notna().any() else KEYS
+    if not len(frame):
+        return pd.concat([frame[["room"]], agents[keys].iloc[:0], frame.drop(columns="room")], axis=1)
     joined = frame.merge(agents[WHO + keys], on=WHO, how="left", validate="many_to_one")
     return joined[["room", *keys, *[name for name in frame.columns if name != "room"]]]
 

@@ -116,6 +116,8 @@ class Facts(TypedDict, total=False):
     topic: str  # title of the debate's topic
     issue: str  # the question on which a group deliberates in private
     frame: str  # debate, conversation
+    wording: str  # how instructions are worded: given, or another wording
+    spacing: str  # the white space of the messages (llm/spacing.py)
     words: int  # the most words asked for
     role: str  # ROLE or ROLE+ARGUMENT
     character: str  # temperament and confirmation bias, as the system message ends with them

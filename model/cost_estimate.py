@@ -31,6 +31,7 @@ from parley.model.events import Event, Rated, Utterance
 from parley.model.interventions import intervention_spec
 from parley.model.model_shares import has_models_by_person
 from parley.model.own_graph import mix_lines, own_graph_lines
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario
 from parley.model.titles import header_parties, heading
 
@@ -101,6 +102,15 @@ def plan_run(scenario: Scenario, known: Path | None = None) -> RunPlan:
     that others of their party do not have, or with a journal of `known` replies, all are.
     """
     return _dry_run(scenario, False, known)
+
+
+def rehearse_run(scenario: Scenario) -> list[Event]:
+    """Return the events of one repetition of a scenario, with stand-ins for all replies: which kinds of events a run has."""
+    recorder, answer = MemoryRecorder(), Fake(_Counter(scenario, False).answer)
+    named = any(one.rooms for one in scenario.interventions)
+    shortened = scenario.replace(repetitions=scenario.repetitions if named else 1, archetypes=0, adapters=())
+    DebateModel(shortened, backend=answer, recorder=recorder, keep_going=True).run()
+    return recorder.events
 
 
 def _dry_run(scenario: Scenario, full: bool, known: Path | None = None) -> RunPlan:

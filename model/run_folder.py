@@ -141,7 +141,7 @@ def _contents(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:
 
 def _prompts(scenario: Scenario) -> dict[str, str]:
     """Name and digest of every prompt; with representatives, also of their prompts."""
-    language = scenario.society.language
+    language = scenario.society.language.worded(scenario.subject.wording)
     theirs = language.prompt_digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
     theirs |= language.prompt_digests(REPRESENTATIVE) if scenario.mediated and people_of(scenario.llm_by_party) else {}
     return language.prompt_digests() | theirs

@@ -10,9 +10,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal
 
+from parley.agents.language import GIVEN
 from parley.agents.memory import Retrieval, make_memory
 from parley.agents.question import Question, question_set, questions_by_id, topics_of
 from parley.agents.reasoning import open_ability
@@ -22,6 +23,7 @@ from parley.agents.topic import END, TURNS, Probe, Topic, load_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.spacing import Spacing
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,9 @@ class Subject:
     ] = ()  # the topics of the debates: names, or paths of .toml files (none: those of the society)
     questions: str = ""  # questions instead of topics: `shipped` or a path; `topics` selects among them (none: all)
     split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which part of the questions is used
+    wording: str = (
+        "given"  # how instructions in prompts are worded: given, or another wording of the language (second)
+    )
     episodes: int = 3  # questions that each group deliberates on in a repetition, drawn at random
 
     def __post_init__(self) -> None:
@@ -88,6 +93,8 @@ class Subject:
         object.__setattr__(self, "topics", named if self.questions else tuple(map(society.qualified, named)))
         if not (self.topics or self.questions) or len(set(self.topics)) < len(self.topics):
             raise UserError("topics must name at least one topic, each once")
+        if self.questions and self.wording != GIVEN:
+            raise UserError("prompts of a deliberation have one wording: set wording=given")
 
     @cached_property
     def question_pool(self) -> tuple[Question, ...]:
@@ -105,14 +112,21 @@ class Subject:
 
     def topic(self, slug: str) -> Topic:
         """Return the topic called `slug`, or the question with this id as a topic."""
-        return self.question(slug).subject if self.questions else load_topic(slug)
+        if self.questions:
+            return self.question(slug).subject
+        return load_topic(slug) if self.wording == GIVEN else _worded_topic(slug, self.wording)
 
     @property
     def all_topics(self) -> list[Topic]:
         """The topics, or the questions as topics, that a room can have."""
         if self.questions:
             return [question.subject for question in self.question_pool]
-        return [load_topic(slug) for slug in self.topics]
+        return [self.topic(slug) for slug in self.topics]
+
+
+@cache
+def _worded_topic(slug: str, wording: str) -> Topic:
+    return load_topic(slug).worded(wording)
 
 
 @dataclass(frozen=True)
@@ -234,6 +248,10 @@ class Speech:
     """How agents speak: form and length of a reply, sampling, memory, and what an agent does before it speaks."""
 
     frame: str = "debate"  # the word for the event in all prompts: debate, conversation
+    spacing: Spacing = (
+        "given"  # white space of every prompt of an agent: as given, newline (a line break at the end of each message),
+        # blank_lines (two empty lines between parts), double_spaces (two after a full stop)
+    )
     format: Literal["free", "structured"] = "free"  # structured: with a case, roles, opening and closing statements
     closing: bool = True  # whether a structured debate ends with closing statements
     words: int = 60  # length of a reply that agents are asked for
@@ -300,6 +318,9 @@ FIELDS = (
     "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "probe", "also", "chain", "survey",
     "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "represents", "knows", "sides", "format",
     "closing", "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
+    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "wording", "spacing", "probe", "also", "chain", "survey",
+    "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "knows", "sides", "format", "closing",
+    "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
     "importance", "relevance", "reflect", "evidence", "plan", "roles", "traits", "confirmation_bias", "believers", "reminder",
     "think", "adapters", "interventions", "llm", "llms", "seed",
 )

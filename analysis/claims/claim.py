@@ -130,7 +130,11 @@ def _check(claim: Claim, where: str) -> None:
             raise UserError(f"{key} in [population] of {where} must name at least one, each once")
     entries = {"settings": claim.settings, "first": claim.contrast.first, "second": claim.contrast.second}
     for key, pairs in entries.items():
-        if taken := sorted(set(parse_settings(pairs)) & set(RESERVED)):
+        try:
+            taken = sorted(set(parse_settings(pairs)) & set(RESERVED))
+        except UserError as error:
+            raise UserError(f"{key} in {where}: {error}") from error
+        if taken:
             raise UserError(f"{key} in {where} sets {taken[0]}: name it in [population], or leave it to the command")
     try:
         arms = claim.arms(claim.base_settings())

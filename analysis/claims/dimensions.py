@@ -59,6 +59,8 @@ def field(name: str, *values: str) -> dict[str, Settings]:
 
 MEANT: tuple[Dimension, ...] = (
     Dimension("word for the event", "wording", field("frame", "debate", "conversation")),
+    Dimension("wording of the instructions", "wording", field("wording", "given", "second")),
+    Dimension("white space", "white space", field("spacing", "given", "newline", "blank_lines", "double_spaces")),
     Dimension(
         "persona repeated", "format", {"once": {"reminder": "false"}, "before every reply": {"reminder": "true"}}
     ),

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from parley.analysis.metrics import METRICS, applies, metrics
+from parley.analysis.metrics import METRICS, applies
 from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
+from parley.analysis.tables import tables as make_tables
 from parley.llm.errors import UserError, unknown_name
+from parley.model.cost_estimate import rehearse_run
+from parley.model.events import SCHEMA, Header
 from parley.model.scenario import Scenario
+from parley.model.titles import header_parties
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "attitudes": ("attitude",),
@@ -26,6 +29,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """Tables of which a column can be an outcome; of `probes`, the name of a further question."""
 ALL_ROUNDS = frozenset({"moves", "outcomes"})
 """Tables of which all rounds count; of others only the last one."""
+OF_REPLIES = frozenset({"graded", "seeded"})
+"""Tables that have rows only if models reply in a certain way, so that no rehearsal shows whether a run has them."""
 COUNTS = frozenset({"rooms", "reason"})
 ROOMS = ["topic", "repetition", "group", "room", "people", "value", "reason"]
 PLUS = "+"
@@ -61,7 +66,7 @@ class Outcome:
             return "the mean over all rounds of a room"
         if self.source in COLUMNS:
             return "the mean answer of the agents of a room after the last round"
-        module = metrics()[self.source]
+        module = METRICS.find(self.source)
         label = module.LABELS[self.column]
         return f"the {label} of a room after the last round, of the metric {module.TITLE}"
 
@@ -76,6 +81,10 @@ class Outcome:
             raise UserError(
                 f"outcome {self.label} is asked in no survey of one arm: add also={self.column} to settings"
             )
+        needed = "" if self.source in COLUMNS else getattr(METRICS.find(self.source), "NEEDS", "")
+        if needed and needed not in OF_REPLIES:
+            header = Header(SCHEMA, scenario.to_dict(), (), {}, {}, "", "", {}, parties=header_parties(scenario))
+            self._check_applies(make_tables([header, *rehearse_run(scenario)]))
 
     def measure(self, tables: Tables) -> pd.DataFrame:
         """Return a row per debating room with the columns ROOMS.
@@ -84,16 +93,14 @@ class Outcome:
         the room (of a metric by party, over parties). It is NaN, with the reason, where one of these rows has no number: a mean
         of the rest would be of other agents.
         """
-        estimates, people = rating_value(tables), _people(tables)
-        rows = []
-        for _, keys in groupby(sorted(room_keys(tables), key=_repetition), _repetition):
-            of_repetition = list(keys)  # one room for each topic and group, so a row of a metric is of one room
-            values = self._rows(_only(estimates, {key.room for key in of_repetition}))
-            rows += [(*key, people[key.room], *_value(values, key)) for key in of_repetition]
+        keys, people = list(room_keys(tables)), _people(tables)
+        values = self._rows(_each_room_apart(rating_value(tables), keys))
+        by_room = {str(room): part for room, part in values.groupby("group", sort=False)}
+        rows = [(*key, people[key.room], *_value(by_room.get(key.room))) for key in keys]
         return pd.DataFrame(rows, columns=ROOMS).astype({"value": "float64"})
 
     def _rows(self, tables: Tables) -> pd.DataFrame:
-        """Return what is measured in rooms of different topics or groups: topic, group, value, reason; after the last round."""
+        """Return what is measured after the last round: topic, group (the room), value, reason."""
         rows = self._table_rows(tables) if self.source in COLUMNS else self._metric_rows(tables)
         if "round" in rows and len(rows) and self.source not in ALL_ROUNDS:
             rows = rows[rows["round"] == rows.groupby(["topic", "group"])["round"].transform("max")]
@@ -110,27 +117,25 @@ class Outcome:
 
     def _metric_rows(self, tables: Tables) -> pd.DataFrame:
         """Return the rows of a metric. Errors: UserError where the runs lack the table that it needs."""
-        metric = METRICS.find(self.source)
-        if not applies(metric, tables):
-            raise UserError(f"outcome {self.source} needs {metric.NEEDS}, and the runs of this claim have none")
-        rows: pd.DataFrame = metric.compute(tables)
+        self._check_applies(tables)
+        rows: pd.DataFrame = METRICS.find(self.source).compute(tables)
         return rows
 
+    def _check_applies(self, tables: Tables) -> None:
+        metric = METRICS.find(self.source)
+        if not applies(metric, tables):
+            raise UserError(f"outcome {self.label} needs {metric.NEEDS}, and a run of one arm has none: name another outcome")
 
-def _value(rows: pd.DataFrame, key: RoomKey) -> tuple[float, str]:
-    """Return the value of a room, or NaN and the reason."""
-    rows = rows[(rows["topic"] == key.topic) & (rows["group"] == key.group)]
-    values = rows["value"].to_numpy(dtype=float)
-    if not len(values):
+
+def _value(rows: pd.DataFrame | None) -> tuple[float, str]:
+    """Return the value of a room, or NaN and the reason. rows: what is measured in it (None: nothing)."""
+    if rows is None:
         return np.nan, NO_VALUE
+    values = rows["value"].to_numpy(dtype=float)
     if np.isnan(values).any():
         reasons = rows.loc[np.isnan(values), "reason"].dropna().astype(str)
         return np.nan, next(iter(reasons), NO_VALUE)
     return float(values.mean()), ""
-
-
-def _repetition(key: RoomKey) -> int:
-    return key.repetition
 
 
 def room_keys(tables: Tables) -> Iterator[RoomKey]:
@@ -147,15 +152,14 @@ def _people(tables: Tables) -> dict[str, str]:
     return {str(room): PLUS.join(sorted(set(part))) for room, part in people.groupby(agents["room"], sort=False)}
 
 
-def _only(tables: Tables, rooms: Collection[str]) -> Tables:
-    """Return the tables of some rooms, with the agents that do not debate."""
-    agents = tables.agents
-    kept = {*rooms, *agents.loc[agents["group"] == REFERENCE, "room"]}
+def _each_room_apart(tables: Tables, keys: Sequence[RoomKey]) -> Tables:
+    """Return the tables with each debating room as a group with its name, so that a metric has a row for each room."""
+    rooms = {key.room for key in keys}
     frames = {field.name: getattr(tables, field.name) for field in fields(tables)}
     parts = {
-        name: frame[frame["room"].isin(kept)]
+        name: frame.assign(group=frame["group"].mask(frame["room"].isin(rooms), frame["room"]))
         for name, frame in frames.items()
-        if isinstance(frame, pd.DataFrame) and "room" in frame and len(frame)
+        if isinstance(frame, pd.DataFrame) and {"room", "group"} <= set(frame.columns) and len(frame)
     }
     return replace(tables, **parts)
 
@@ -172,7 +176,7 @@ def find_outcome(name: str) -> Outcome:
     if source in COLUMNS:
         known = COLUMNS[source]
     elif source in METRICS.names():
-        known = tuple([label for label in metrics()[source].LABELS if label not in COUNTS])
+        known = tuple([label for label in METRICS.find(source).LABELS if label not in COUNTS])
     else:
         raise unknown_name("outcome", source, [*COLUMNS, *METRICS.names()])
     if not dot and known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -82,9 +83,15 @@ def room_means(
     measure. Columns of the result: topic, group, `by`, rooms, missing, each measure with its 95% interval over rooms,
     and reason (why a measure is missing, is over fewer rooms, or has no interval).
     """
-    measured = pd.DataFrame(list(rows), columns=[*KEYS, "room", *by, "missing", *measures])
-    parts = [part for _, group in measured.groupby([*KEYS], sort=False) for _, part in group.groupby([*KEYS, *by])]
-    means = [part.iloc[0][[*KEYS, *by]].to_dict() | _mean_row(part, measures) for part in parts]
+    grouped: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Mapping[str, Any]]]] = {}
+    for row in rows:
+        part = grouped.setdefault(tuple([row[name] for name in KEYS]), {})
+        part.setdefault(tuple([row[name] for name in by]), []).append(row)
+    means = [
+        dict(zip((*KEYS, *by), (*keys, *place), strict=True)) | _mean_row(group[place], measures)
+        for keys, group in grouped.items()
+        for place in sorted(group)
+    ]
     kinds = (
         dict.fromkeys(KEYS, "object")
         | {name: "object" if name in TEXTS else "int64" for name in by}
@@ -95,23 +102,24 @@ def room_means(
     return pd.DataFrame(means, columns=list(kinds)).astype(kinds)
 
 
-def _mean_row(part: pd.DataFrame, measures: Sequence[str]) -> dict[str, Any]:
-    row: dict[str, Any] = {"rooms": len(part), "missing": int(part["missing"].sum())}
+def _mean_row(part: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> dict[str, Any]:
+    row: dict[str, Any] = {"rooms": len(part), "missing": sum(int(one["missing"]) for one in part)}
     reasons = [too_few()] if len(part) < FEWEST else []
     for name in measures:
-        values = np.array([result.value for result in part[name] if result.value is not None], dtype=float)
+        results = [one[name] for one in part]
+        values = np.array([result.value for result in results if result.value is not None], dtype=float)
         if len(values):
             row |= mean_columns(name, values)
             reasons += [f"{name}: {NO_VARIATION}"] if why_no_interval(values) == NO_VARIATION else []
-        reasons += [f"{name}: {reason}" for reason in _missing_reasons(part[name])]
+        reasons += [f"{name}: {reason}" for reason in _missing_reasons(results)]
     return row | {"reason": "; ".join(reasons) or None}
 
 
-def _missing_reasons(results: pd.Series) -> Iterator[str]:
+def _missing_reasons(results: Sequence[RoomMeasurement]) -> Iterator[str]:
     """Yield each reason: `all agents alike` if it holds in every room, else with a count: `all agents alike (2 of 5 rooms)`."""
-    reasons = pd.Series([result.reason for result in results if result.value is None], dtype="object")
-    for reason, count in reasons.value_counts(sort=False).items():
-        yield str(reason) if count == len(results) else f"{reason} ({count} of {len(results)} rooms)"
+    missing = [result.reason for result in results if result.value is None and result.reason is not None]
+    for reason, count in Counter(missing).items():
+        yield reason if count == len(results) else f"{reason} ({count} of {len(results)} rooms)"
 
 
 def seat_means(ratings: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:

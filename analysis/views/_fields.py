@@ -58,6 +58,8 @@ LABELS: dict[str, tuple[str, str]] = {
     "questions": (ADVANCED, "Set of questions"),
     "split": (ADVANCED, "Part of the questions"),
     "frame": (ADVANCED, "Word for the event"),
+    "wording": (ADVANCED, "Wording of the instructions"),
+    "spacing": (ADVANCED, "White space of prompts"),
     "format": (ADVANCED, "Form of the debate"),
     "closing": (ADVANCED, "Closing statements"),
     "reader": (ADVANCED, "How ratings are read"),

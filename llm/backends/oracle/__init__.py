@@ -28,6 +28,7 @@ people or about large language models.
     tact_law.py        the planted law by which public lines go toward the audience
     flip_law.py        the planted law by which causes turn ratings to the other side
     sycophancy_law.py  the planted law by which answers go to what an interviewer says to think
+    wording_law.py     the planted law by which answers follow the wording of instructions
     suspicion_law.py   the planted law of people who guess what a study is about
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
@@ -66,7 +67,8 @@ frame (`--llm oracle,tact=reward:2+order:1`; tact_law.py). variety, alike, contr
 it writes about people, and how far each moves answers to a survey (attribute_law.py). flattery is how far the side that it
 argues follows the judge's (debating.py). flips is how often each cause turns a rating to the other side of the middle (`--llm
 oracle,flips=conformity:0.3+reasons:0.1`; flip_law.py). sycophancy is the share of the way that answers go to what an
-interviewer says to think (sycophancy_law.py). suspects is the probability that a person guesses what a study is about, and
+interviewer says to think (sycophancy_law.py). wording is by how many points answers are higher, once a line was heard, under
+another wording of the instructions (wording_law.py). suspects is the probability that a person guesses what a study is about, and
 complies the points by which it then goes where the study seems to want it (`--llm oracle,suspects=0.5,complies=2`;
 suspicion_law.py). ignores names what it ignores of what it is given: party, belief, confirmation_bias, traits (ignored.py).
 embellish, craves and misjudges say how it writes, chooses and judges messages of rivals (`--llm oracle,embellish=0.5`;
@@ -111,6 +113,7 @@ from parley.llm.backends.oracle.survey_law import SurveyLaw
 from parley.llm.backends.oracle.suspicion_law import UNSUSPECTING, SuspicionLaw
 from parley.llm.backends.oracle.sycophancy_law import check_sycophancy
 from parley.llm.backends.oracle.tact_law import check_tact
+from parley.llm.backends.oracle.wording_law import check_wording
 from parley.llm.errors import UserError, unknown_name
 
 
@@ -182,6 +185,7 @@ def open_backend(
     flattery: float = 0.0,
     flips: str = "",
     sycophancy: float = 0.0,
+    wording: float = 0.0,
     suspects: float = UNSUSPECTING.suspects,
     complies: float = UNSUSPECTING.complies,
     ignores: str = "",
@@ -237,6 +241,7 @@ def open_backend(
     turns = _shares("flips", flips)
     check_flips(turns)
     check_sycophancy(sycophancy)
+    check_wording(wording)
     suspicion = SuspicionLaw(suspects, complies)
     suspicion.check()
     attributes = AttributeLaw(variety, alike, contradicts, attribute_effect)
@@ -278,6 +283,7 @@ def open_backend(
         representation=representation,
         flips=turns,
         sycophancy=sycophancy,
+        wording=wording,
         suspicion=suspicion,
     )
     return Oracle(planted, pull, society, laws)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from parley.llm.backends.oracle.phrases import US, Banks, banks
 from parley.llm.purposes import Facts
 from parley.llm.request import Request
+from parley.llm.spacing import GIVEN, restore_messages
 
 WORDS = 60
 """The length of an utterance where none is asked for."""
@@ -103,6 +104,8 @@ class Reading:
 
 def read(request: Request, banks: Banks) -> Reading:
     """Read a request. The question is the last paragraph of the last message; the opening is the first of the first."""
+    if (spacing := request.facts.get("spacing", GIVEN)) != GIVEN:  # it reads words, not the white space between them
+        request = replace(request, messages=restore_messages(request.messages, spacing))
     persona, opening, ask, unheard = "", "", "", 0
     heard: list[tuple[str, str]] = []
     own: list[str] = []

@@ -24,6 +24,7 @@ from parley.llm.backends.oracle.stance import standing, unknown, unread_notes
 from parley.llm.backends.oracle.steadiness import repeated
 from parley.llm.backends.oracle.suspicion_law import EXPECTED, STUDIED
 from parley.llm.backends.oracle.sycophancy_law import toward_interviewer
+from parley.llm.backends.oracle.wording_law import shift_by_wording
 from parley.llm.purposes import RatingScale
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
@@ -87,6 +88,7 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
     if speaker.laws.flips:
         attitude = flipped(reading, attitude, stated.direction, speaker.laws.flips)
     attitude = toward_interviewer(attitude, facts.get("interviewer", ""), stated.direction, speaker.laws.sycophancy)
+    attitude = shift_by_wording(reading, attitude, speaker.laws.wording)
     attitude = speaker.laws.suspicion.comply(reading, attitude, stated.direction)
     shares = repeated(reading, scale, stated.shares(stated.value(attitude)), speaker.laws.steady)
     reply = pick(reading, shares, stated.text, reading.ask, attitude)

@@ -1,0 +1,25 @@
+"""The planted law of wording: after a line was heard, answers are higher where instructions are in other words than the given ones.
+
+Example: with 1.5 points, an attitude of 4 (0-10) is answered as 5.5 under another wording, and as 4 under the given one.
+"""
+
+from __future__ import annotations
+
+from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.errors import UserError
+
+LOW, HIGH = 0.0, 10.0
+GIVEN = "given"
+
+
+def check_wording(points: float) -> None:
+    """Errors: UserError for points that are off the scale."""
+    if not -HIGH <= points <= HIGH:
+        raise UserError("oracle: wording must be from -10 to 10 points, as in oracle,wording=1.5")
+
+
+def shift_by_wording(reading: Reading, attitude: float, points: float) -> float:
+    """Return the attitude (0-10) by which a person answers."""
+    if not points or not reading.heard or reading.facts.get("wording", GIVEN) == GIVEN:
+        return attitude
+    return min(max(attitude + points, LOW), HIGH)
