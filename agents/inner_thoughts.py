@@ -12,8 +12,8 @@ from parley.agents.reasoning import INSIGHTS, Ability, Note, cited_numbers, note
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
 from parley.agents.topic import Probe, Topic
 from parley.llm.purposes import Facts
-from parley.llm.spacing import respace_messages
 from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.spacing import respace_messages
 
 if TYPE_CHECKING:
     from parley.agents.speech import DebateStyle

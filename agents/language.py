@@ -33,7 +33,7 @@ class Language(NamedTuple):
     wording: str = GIVEN
 
     def prompt(self, name: str) -> Template:
-        """Return a prompt by name, such as `opening` or `representative/ask`, in the wording. Errors: UserError if it is missing."""
+        """Return a prompt by name, such as `opening` or `representative/ask`, in this wording. Errors: UserError if missing."""
         own = self.folder / WORDINGS / self.wording
         reworded = self.wording != GIVEN and (own / f"{name}.txt").is_file()
         return prompt(own if reworded else self.folder / "prompts", name)

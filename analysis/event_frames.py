@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
+from functools import cache
 from itertools import zip_longest
 from typing import Any
 
@@ -23,6 +24,15 @@ TYPES = {"int": "int64", "float": "float64", "float | None": "float64"}
 
 def event_frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:
     """Return a row per event and a column per field of its class, with the field's type."""
+    return _fields_frame(rows, kind) if rows else _no_events(kind).copy()
+
+
+@cache
+def _no_events(kind: type) -> pd.DataFrame:
+    return _fields_frame((), kind)
+
+
+def _fields_frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:
     columns = {}
     for field in fields(kind):
         values, dtype = [getattr(row, field.name) for row in rows], TYPES.get(str(field.type), "object")
@@ -45,9 +55,16 @@ def with_keys(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with the keys of its agents in front; on a network of the user, the node is one of them."""
     keys = [*KEYS, NODE] if agents[NODE].notna().any() else KEYS
     if not len(frame):
-        return pd.concat([frame[["room"]], agents[keys].iloc[:0], frame.drop(columns="room")], axis=1)
+        return _no_rows(tuple(frame.dtypes.items()), tuple(agents[keys].dtypes.items())).copy()
     joined = frame.merge(agents[WHO + keys], on=WHO, how="left", validate="many_to_one")
     return joined[["room", *keys, *[name for name in frame.columns if name != "room"]]]
+
+
+@cache
+def _no_rows(own: tuple[tuple[str, Any], ...], keys: tuple[tuple[str, Any], ...]) -> pd.DataFrame:
+    """Return a table without rows, of these columns and types: most tables of a run are such."""
+    kinds = {"room": dict(own)["room"], **dict(keys), **{name: kind for name, kind in own if name != "room"}}
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in kinds.items()})
 
 
 def with_nodes(agents: pd.DataFrame, nodes: Sequence[events.Node]) -> pd.DataFrame:

@@ -11,15 +11,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import chisquare
+from scipy.stats import f as fisher
 
 from parley.analysis.claims.bayes import draw_half_t, sample_posterior
 from parley.analysis.claims.claim import Claim, Contrast, Population
 from parley.analysis.claims.curve import draw_curve
-from parley.analysis.claims.design import factorial_design
+from parley.analysis.claims.design import contrasts, factorial_design
 from parley.analysis.claims.dimensions import MEANT, POPULATION, Dimension, field
 from parley.analysis.claims.multiverse import SPECIFICATION
 from parley.analysis.claims.variance import setting_share
@@ -91,6 +93,38 @@ def coverage(rng: np.random.Generator, audits: int, **truth: float | bool) -> tu
     return first, second, third
 
 
+def null_coverage(
+    rng: np.random.Generator, audits: int, topics: int = 4, groups: int = 3, common: float = 0.3, whole: bool = False
+) -> float:
+    """Return how often the interval of all settings holds 0 with nothing planted: where p of their F test is .05 or more.
+
+    The same test as `setting_share`, on means of specifications and many audits at once.
+    """
+    design, strata = design_of(64), design_of(64)[:, -1]
+    nuisance = _basis(design[:, -1:])
+    full = _basis(design)
+    df, df_error = full.shape[1] - nuisance.shape[1], len(design) - full.shape[1]
+    held = []
+    for _ in range(audits // 1000):
+        people = rng.normal(0, 1, (1000, 2, 1, groups))[:, strata]
+        values = rng.normal(0, common, (1000, len(design), 1, 1)) + rng.normal(0, 1, (1000, 1, topics, 1)) + people
+        values = values + rng.normal(0, 1, (1000, len(design), topics, groups))
+        values = np.round(values) if whole else values
+        for stratum in (0, 1):
+            values[:, strata == stratum] -= values[:, strata == stratum].mean(axis=1, keepdims=True)
+        means = values.mean(axis=(2, 3)).T
+        squares = [(means**2).sum(axis=0) - ((part.T @ means) ** 2).sum(axis=0) for part in (nuisance, full)]
+        statistic = (squares[0] - squares[1]) / df / (squares[1] / df_error)
+        held.append(fisher.sf(statistic, df, df_error) >= 0.05)
+    return float(np.mean(held))
+
+
+def _basis(design: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of the main effects of a design, with the constant."""
+    columns = np.hstack([np.ones((len(design), 1)), *(contrasts(column) for column in design.T)])
+    return np.asarray(np.linalg.qr(columns)[0])
+
+
 def verdicts(rng: np.random.Generator, audits: int, **truth: float) -> float:
     """Return how often the median has p below .05, if arm labels are swapped."""
     curves = [draw_curve(CLAIM, draw_differences(rng, **truth), rng) for _ in range(audits)]  # type: ignore[arg-type]
@@ -139,6 +173,14 @@ def rows(audits: int) -> Iterator[str]:
     for name, truth in settings.items():
         first, second, third = coverage(rng, audits, **truth)
         yield f"{name:<30} all settings {first:.3f}  {PLANTED} {second:.3f}  above 0 {third:.3f}"
+    nulls: dict[str, dict[str, Any]] = {
+        "nothing planted": {},
+        "nothing, whole points": {"whole": True},
+        "nothing, no common chance": {"common": 0.0},
+        "nothing, 2 topics, 2 groups": {"topics": 2, "groups": 2},
+    }
+    for name, case_ in nulls.items():
+        yield f"{name:<30} all settings {null_coverage(rng, 100 * audits, **case_):.4f} of {100 * audits:,} audits"
     null = {"topic": 0.0}
     cases: dict[str, Callable[[], float]] = {
         "verdict without an effect": lambda: verdicts(rng, audits, **null),

@@ -57,7 +57,7 @@ def make_header(
         scenario.to_dict() | {"llms": _seated_models(scenario)} | header_names(scenario, classes),
         tuple(sorted(given)),
         dict(backend.identity),
-        _prompts(scenario),
+        provenance_prompts(scenario),
         _data_digest(scenario),
         code_revision(),
         package_versions(),
@@ -136,10 +136,14 @@ def scenario_fields(scenario: Scenario) -> dict[str, Any]:
 
 def _contents(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:
     own = {AGENT_CLASS: list(classes)} if classes else {}
-    return {"scenario": scenario_fields(scenario) | own, "prompts": _prompts(scenario), "data": _data_digest(scenario)}
+    return {
+        "scenario": scenario_fields(scenario) | own,
+        "prompts": provenance_prompts(scenario),
+        "data": _data_digest(scenario),
+    }
 
 
-def _prompts(scenario: Scenario) -> dict[str, str]:
+def provenance_prompts(scenario: Scenario) -> dict[str, str]:
     """Name and digest of every prompt; with representatives, also of their prompts."""
     language = scenario.society.language.worded(scenario.subject.wording)
     theirs = language.prompt_digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}

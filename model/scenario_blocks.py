@@ -81,9 +81,7 @@ class Subject:
     ] = ()  # the topics of the debates: names, or paths of .toml files (none: those of the society)
     questions: str = ""  # questions instead of topics: `shipped` or a path; `topics` selects among them (none: all)
     split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which part of the questions is used
-    wording: str = (
-        "given"  # how instructions in prompts are worded: given, or another wording of the language (second)
-    )
+    wording: str = "given"  # how instructions in prompts are worded: given, or another wording of the language (second)
     episodes: int = 3  # questions that each group deliberates on in a repetition, drawn at random
 
     def __post_init__(self) -> None:
@@ -321,6 +319,9 @@ FIELDS = (
     "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "wording", "spacing", "probe", "also", "chain", "survey",
     "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "knows", "sides", "format", "closing",
     "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
+    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "wording", "spacing", "probe", "also",
+    "chain", "survey", "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "knows", "sides",
+    "format", "closing", "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
     "importance", "relevance", "reflect", "evidence", "plan", "roles", "traits", "confirmation_bias", "believers", "reminder",
     "think", "adapters", "interventions", "llm", "llms", "seed",
 )

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,7 @@ from parley.analysis.claims.claim import Claim
 from parley.analysis.claims.design import factorial_design, largest_correlation
 from parley.analysis.claims.differences import pair_rooms
 from parley.analysis.claims.dimensions import Dimension, claim_dimensions, refusal
-from parley.analysis.claims.outcomes import Outcome
 from parley.analysis.formatting import count_phrase
-from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 from parley.model.casting import seat_rooms
@@ -153,16 +150,6 @@ class Multiverse:
         if not parts:
             raise UserError("no specification has both arms: repeat the command to continue")
         return pd.concat(parts, ignore_index=True)
-
-
-@dataclass(frozen=True)
-class RoomMeasure:
-    """Measures a finished run folder by an outcome, also in another process."""
-
-    outcome: Outcome
-
-    def __call__(self, run: Path) -> pd.DataFrame:
-        return self.outcome.measure(load(run))
 
 
 def given_fields(multiverse: Multiverse) -> tuple[str, ...]:

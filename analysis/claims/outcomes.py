@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 from parley.analysis.metrics import METRICS, applies
 from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.rating_value import rating_value
-from parley.analysis.tables import Tables
+from parley.analysis.tables import Tables, load
 from parley.analysis.tables import tables as make_tables
 from parley.llm.errors import UserError, unknown_name
 from parley.model.cost_estimate import rehearse_run
@@ -124,7 +125,19 @@ class Outcome:
     def _check_applies(self, tables: Tables) -> None:
         metric = METRICS.find(self.source)
         if not applies(metric, tables):
-            raise UserError(f"outcome {self.label} needs {metric.NEEDS}, and a run of one arm has none: name another outcome")
+            raise UserError(
+                f"outcome {self.label} needs {metric.NEEDS}, and a run of one arm has none: name another outcome"
+            )
+
+
+@dataclass(frozen=True)
+class RoomMeasure:
+    """Measures a finished run folder by an outcome, also in another process."""
+
+    outcome: Outcome
+
+    def __call__(self, run: Path) -> pd.DataFrame:
+        return self.outcome.measure(load(run))
 
 
 def _value(rows: pd.DataFrame | None) -> tuple[float, str]:

@@ -49,7 +49,8 @@ def claim(words: Sequence[str]) -> int:
     options = claim_parser().parse_args(words)
     from parley.analysis.claims.audit import audit_claim
     from parley.analysis.claims.claim import load_claim
-    from parley.analysis.claims.multiverse import Multiverse, RoomMeasure, given_fields
+    from parley.analysis.claims.multiverse import Multiverse, given_fields
+    from parley.analysis.claims.outcomes import RoomMeasure
     from parley.analysis.claims.report import NAME, write_claim
     from parley.analysis.claims.verdict import verdict
     from parley.model.scenario_run import lock_folder

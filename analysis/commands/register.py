@@ -118,7 +118,8 @@ def _test(plan: Registration, attempt: Attempt, options: argparse.Namespace) -> 
     import pandas as pd
 
     from parley.analysis.claims.differences import pair_rooms
-    from parley.analysis.claims.multiverse import ARMS, RoomMeasure
+    from parley.analysis.claims.multiverse import ARMS
+    from parley.analysis.claims.outcomes import RoomMeasure
     from parley.analysis.preregistration.verdict import make_look
     from parley.model.sweep.design import SweepCell, check_sweep_manifest
 

@@ -74,6 +74,10 @@ FAULTS = {
     ('"enhanced", "simple"', '"enhanced", "nobody"'): "nobody",
     ("polarisation.variance", "probes.trust"): "also=trust",
     ("polarisation.variance", "moves.value"): "of games",
+    ("polarisation.variance", "echo_chamber"): "needs links",
+    ('["environment=groups"]', '["environment"]'): "first in claim.toml",
+    ('"three_way"', "3"): "scenario in claim.toml must be a text",
+    ('["rounds=1"]', "[1]"): "settings in claim.toml must be a list",
 }
 
 
@@ -227,14 +231,23 @@ def test_what_is_said_without_variation_and_without_replies() -> None:
 
 @pytest.mark.thorough
 def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole command: both arms of eight specifications, the page and the tables; a repeated command asks nothing again."""
-    fixed = "probe=attitude", "memory=whole", "survey=ends", "temperature=1", "listing=given"
+    """The whole command: both arms of four specifications, the page and the tables; a repeated command asks nothing again."""
+    fixed = (
+        "probe=attitude",
+        "memory=whole",
+        "survey=ends",
+        "temperature=1",
+        "listing=given",
+        "frame=debate",
+        "spacing=given",
+    )
     settings = ", ".join(f'"{one}"' for one in ("rounds=1", *fixed))
-    path = written(tmp_path, ('"rounds=1"', settings), ('"racism", "gun_violence"', '"racism"'))
-    command = ["claim", str(path), "--specifications", "16", "--workers", "1", "--out", str(tmp_path / "out")]
+    fewer = (('"racism", "gun_violence"', '"racism"'), ('"enhanced", "simple"', '"simple"'))
+    path = written(tmp_path, ('"rounds=1"', f'{settings}, "wording=second"'), *fewer)
+    command = ["claim", str(path), "--repetitions", "1", "--workers", "1", "--out", str(tmp_path / "out")]
     assert run.main(command) == 0
     first = capsys.readouterr().out
-    assert "32 of 32 are finished" in first
+    assert "8 of 8 are finished" in first
     page = (tmp_path / "out" / "claim.md").read_text(encoding="utf-8")
     assert "## The specification curve" in page
     assert (tmp_path / "out" / "claim.html").exists()
@@ -248,7 +261,7 @@ def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str
 ACQUIESCENT = """
 claim = "Agents who talked for one round rate the topic higher than agents who did not."
 scenario = "two_way"
-settings = ["memory=whole", "survey=ends", "temperature=1", "listing=given", "reminder=false"]
+settings = ["memory=whole", "survey=ends", "temperature=1", "listing=given", "reminder=false", "spacing=given"]
 outcome = "attitudes.attitude"
 expected = "greater"
 smallest = 0.5
@@ -258,23 +271,26 @@ second = ["rounds=0"]
 [population]
 personas = ["enhanced"]
 topics = ["racism"]
-models = ["oracle,flips=acquiescence:1"]
+models = ["oracle,flips=acquiescence:1,wording=2"]
 """
 
 
 @pytest.mark.thorough
-def test_a_speaker_who_agrees_with_any_statement_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its ratings turn with the scale after lines heard, so the effect depends on the scale, and on no other setting."""
+def test_planted_effects_of_scale_and_wording_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The ratings of the speaker turn with the scale after lines heard, and are higher in the second wording: the effect depends
+    on both, and on no other setting.
+    """
     path, out = tmp_path / "claim.toml", tmp_path / "out"
     path.write_text(ACQUIESCENT, encoding="utf-8")
     command = ["claim", str(path), "--specifications", "16", "--repetitions", "3", "--workers", "1", "--out", str(out)]
     assert run.main(command) == 0
     said = capsys.readouterr().out
-    assert "The effect depends on scale (" in said
+    assert "The effect depends on wording of the instructions (" in said
+    assert " and scale (" in said
     assert "Whether the claim holds will be unknown: 3 different groups of people" in said
     settings = pd.read_csv(out / "settings.csv").set_index("setting")
     assert settings.loc["scale", "low"] > 0.5
-    assert (settings.drop(index="scale")["p_holm"] >= 0.05).all()
+    assert (settings.drop(index=["scale", "wording of the instructions"])["p_holm"] >= 0.05).all()
 
 
 def test_the_printed_claim_is_one(tmp_path: Path) -> None:

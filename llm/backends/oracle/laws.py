@@ -50,7 +50,8 @@ class Laws(NamedTuple):
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
     representation: what a representative can know of a person.
     flips: how often each cause turns a rating to the other side of the middle. sycophancy: how far answers go to what an
-    interviewer says to think. wording: by how many points answers are higher under another wording. suspicion: who guesses what a study is about, and goes where it seems to want them.
+    interviewer says to think. wording: by how many points answers are higher under another wording.
+    suspicion: who guesses what a study is about, and goes where it seems to want them.
     """
 
     acts: ActLaw = PLANTED

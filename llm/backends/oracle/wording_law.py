@@ -1,4 +1,4 @@
-"""The planted law of wording: after a line was heard, answers are higher where instructions are in other words than the given ones.
+"""The planted law of wording: after a line was heard, answers are higher under another wording than the given one.
 
 Example: with 1.5 points, an attitude of 4 (0-10) is answered as 5.5 under another wording, and as 4 under the given one.
 """
