@@ -313,14 +313,8 @@ TOP = ""
 # fmt: off
 FIELDS = (
     "name", "title", "source", "environment", "options", "society", "topics", "questions", "split", "episodes", "repetitions",
-    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "probe", "also", "chain", "survey",
-    "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "represents", "knows", "sides", "format",
-    "closing", "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
-    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "wording", "spacing", "probe", "also", "chain", "survey",
-    "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "knows", "sides", "format", "closing",
-    "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
-    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "wording", "spacing", "probe", "also",
-    "chain", "survey", "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "knows", "sides",
+    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "wording", "spacing", "probe", "also", "chain",
+    "survey", "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "represents", "knows", "sides",
     "format", "closing", "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
     "importance", "relevance", "reflect", "evidence", "plan", "roles", "traits", "confirmation_bias", "believers", "reminder",
     "think", "adapters", "interventions", "llm", "llms", "seed",
