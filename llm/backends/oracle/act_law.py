@@ -60,3 +60,13 @@ class ActLaw:
 
 PLANTED = ActLaw()
 """The law unless other parameters are set."""
+
+
+def plant_acts(
+    herd: float = HERD,
+    homophily: float = HOMOPHILY,
+    repost: float = CONSTANTS["repost"],
+    follow: float = CONSTANTS["follow"],
+) -> ActLaw:
+    """Return the law with these numbers. repost, follow: the constants of these acts."""
+    return ActLaw(homophily, herd, CONSTANTS | {"repost": repost, "follow": follow})

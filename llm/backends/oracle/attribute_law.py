@@ -49,6 +49,13 @@ class AttributeLaw(NamedTuple):
 USUAL_ATTRIBUTES = AttributeLaw()
 
 
+def plant_attributes(
+    variety: int = VARIANTS, alike: float = 0.0, contradicts: float = 0.0, attribute_effect: float = 0.0
+) -> AttributeLaw:
+    """Return the law with these numbers."""
+    return AttributeLaw(variety, alike, contradicts, attribute_effect)
+
+
 def pull(question: str, option: str, kind: int) -> float:
     """Return the standard normal number by which a kind of sentence pulls to an option of a question."""
     return stream(0, "attribute", question, option, str(kind)).gauss(0.0, 1.0)

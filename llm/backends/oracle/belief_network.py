@@ -63,6 +63,17 @@ class BeliefNetwork(NamedTuple):
         return 10 * claim / sum(joint), unread
 
 
+def plant_network(
+    logos: float | None = None, pathos: float | None = None, ethos: float | None = None, report: float = 0.0
+) -> BeliefNetwork | None:
+    """Return the network if an appeal has a weight; the others weigh 0. Errors: UserError."""
+    if (logos, pathos, ethos) != (None, None, None):
+        return BeliefNetwork(logos or 0.0, pathos or 0.0, ethos or 0.0, report)
+    if report:
+        raise UserError("oracle: report is the noise of a Bayesian hearer: write oracle,logos=1,report=0.3")
+    return None
+
+
 def prior(claim: float) -> tuple[float, ...]:
     """Return the probability of each of STATES before any message.
 

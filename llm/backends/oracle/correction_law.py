@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from parley.llm.backends.oracle.bank_files import read_file
 from parley.llm.backends.oracle.phrases import FOLDER, sentences
+from parley.llm.errors import UserError
 
 
 class CorrectionLaw(NamedTuple):
@@ -15,6 +16,11 @@ class CorrectionLaw(NamedTuple):
 
     quotes: float = 0.8
     fabricates: float = 0.1
+
+    def check(self) -> None:
+        """Errors: UserError for a probability that is none."""
+        if not all(0 <= value <= 1 for value in self):
+            raise UserError("oracle: quotes and fabricates must be from 0 to 1, as in oracle,quotes=0")
 
 
 USUAL = CorrectionLaw()

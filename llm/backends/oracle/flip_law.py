@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from parley.llm.backends.oracle.option_texts import parse_numbers
 from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.errors import UserError, unknown_name
@@ -32,13 +33,15 @@ STEADFAST: Mapping[str, float] = {}
 """The law unless probabilities are planted: nothing turns a rating."""
 
 
-def check_flips(flips: Mapping[str, float]) -> None:
-    """Errors: UserError for a cause that does not exist or a probability that is none."""
-    for cause, probability in flips.items():
+def plant_flips(flips: str = "") -> Mapping[str, float]:
+    """Return the probabilities by cause. flips: as `conformity:0.3+reasons:0.1`. Errors: UserError."""
+    planted = parse_numbers("flips", flips)
+    for cause, probability in planted.items():
         if cause not in CAUSES:
             raise unknown_name("cause of oracle,flips", cause, CAUSES)
         if not 0 <= probability <= 1:
             raise UserError(f"oracle: flips of {cause} must be from 0 to 1, as in oracle,flips=conformity:0.3")
+    return planted
 
 
 def causes_heard(reading: Reading, attitude: float) -> Iterator[str]:

@@ -18,13 +18,13 @@ PARTY = "party"
 IGNORABLE = (PARTY, "belief", "confirmation_bias", "traits")
 
 
-def parse_ignored(text: str) -> tuple[str, ...]:
-    """Read `party+belief`. Errors: UserError on an unknown name.
+def plant_ignored(ignores: str = "") -> tuple[str, ...]:
+    """Return the names of what is ignored. Errors: UserError on an unknown name.
 
-    >>> parse_ignored("party+belief")
+    >>> plant_ignored("party+belief")
     ('party', 'belief')
     """
-    names = tuple([name for name in text.split("+") if name])
+    names = tuple([name for name in ignores.split("+") if name])
     for name in names:
         if name not in IGNORABLE:
             raise unknown_name("thing that oracle,ignores can name", name, IGNORABLE)

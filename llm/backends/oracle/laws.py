@@ -1,14 +1,20 @@
-"""The planted laws of the oracle besides that of attitudes, by name. Each is described in its own file."""
+"""The planted laws of the oracle besides that of attitudes, and the options that plant them.
+
+A law is one file. A function or a class there plants it: its arguments are options of `--llm oracle`, and its docstring and that
+of the file explain them. So a new law is a file, a field of `Laws`, and a line in `PLANTERS`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
-from parley.llm.backends.oracle.act_law import PLANTED, ActLaw
-from parley.llm.backends.oracle.attribute_law import USUAL_ATTRIBUTES, AttributeLaw
-from parley.llm.backends.oracle.belief_network import BeliefNetwork
+from parley.llm.backends.oracle.act_law import PLANTED, ActLaw, plant_acts
+from parley.llm.backends.oracle.attribute_law import USUAL_ATTRIBUTES, AttributeLaw, plant_attributes
+from parley.llm.backends.oracle.belief_network import BeliefNetwork, plant_network
 from parley.llm.backends.oracle.community_law import USUAL as USUAL_COMMUNITY
 from parley.llm.backends.oracle.community_law import CommunityLaw
 from parley.llm.backends.oracle.competition_law import RIVALS, CompetitionLaw
@@ -16,20 +22,26 @@ from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
 from parley.llm.backends.oracle.crowd_law import CrowdLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
-from parley.llm.backends.oracle.flip_law import STEADFAST
+from parley.llm.backends.oracle.flip_law import STEADFAST, plant_flips
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
+from parley.llm.backends.oracle.ignored import plant_ignored
 from parley.llm.backends.oracle.mediation_law import USUAL as USUAL_MEDIATION
 from parley.llm.backends.oracle.mediation_law import MediationLaw
+from parley.llm.backends.oracle.option_texts import parse_numbers
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
-from parley.llm.backends.oracle.profile_law import INDIFFERENT, ProfileLaw
+from parley.llm.backends.oracle.profile_law import INDIFFERENT, ProfileLaw, plant_profiles
 from parley.llm.backends.oracle.representation_law import USUAL as USUAL_REPRESENTATION
 from parley.llm.backends.oracle.representation_law import RepresentationLaw
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
-from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw
+from parley.llm.backends.oracle.steadiness import plant_steadiness
+from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw, plant_story
 from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY, SurveyLaw
 from parley.llm.backends.oracle.suspicion_law import UNSUSPECTING, SuspicionLaw
-from parley.llm.backends.oracle.tact_law import CANDID
+from parley.llm.backends.oracle.sycophancy_law import plant_sycophancy
+from parley.llm.backends.oracle.tact_law import CANDID, plant_tact
+from parley.llm.backends.oracle.wording_law import plant_wording
+from parley.llm.errors import UserError, unknown_name
 
 EVENTS = 2.0
 """Points by which news moves how the speaker fares, unless another number is planted."""
@@ -48,10 +60,9 @@ class Laws(NamedTuple):
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
-    representation: what a representative can know of a person.
     flips: how often each cause turns a rating to the other side of the middle. sycophancy: how far answers go to what an
-    interviewer says to think. wording: by how many points answers are higher under another wording.
-    suspicion: who guesses what a study is about, and goes where it seems to want them.
+    interviewer says to think. suspicion: who guesses what a study is about, and goes where it seems to want them. wording: by how
+    many points answers are higher under another wording. representation: what a representative can know of a person.
     """
 
     acts: ActLaw = PLANTED
@@ -79,8 +90,8 @@ class Laws(NamedTuple):
     mediation: MediationLaw = USUAL_MEDIATION
     flips: Mapping[str, float] = STEADFAST
     sycophancy: float = 0.0
-    wording: float = 0.0
     suspicion: SuspicionLaw = UNSUSPECTING
+    wording: float = 0.0
     representation: RepresentationLaw = USUAL_REPRESENTATION
 
     def planted(self) -> dict[str, Any]:
@@ -97,6 +108,92 @@ class Laws(NamedTuple):
 
 
 USUAL_LAWS = Laws()
+
+
+def plant_traits(by_trait: str = "") -> Mapping[str, float]:
+    """Return how much more influence others have on a person for each step of a trait (very_low, -2, to very_high, 2)."""
+    return parse_numbers("by_trait", by_trait)
+
+
+def plant_events(events: float = EVENTS) -> float:
+    """Return by how many points news moves how the speaker fares (circumstances.py)."""
+    return _finite("events", events)
+
+
+def plant_exaggeration(exaggeration: float = 1.0) -> float:
+    """Return how far a person sees another party from its own; 1 is right (perception.py)."""
+    return _finite("exaggeration", exaggeration)
+
+
+def plant_flattery(flattery: float = 0.0) -> float:
+    """Return how far the side that a debater argues follows the judge's (debating.py)."""
+    if not 0 <= flattery <= 1:
+        raise UserError("oracle: flattery must be from 0 to 1, as in oracle,flattery=0.5")
+    return flattery
+
+
+def _finite(option: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise UserError(f"oracle: {option} must be a finite number, as in oracle,{option}=1")
+    return value
+
+
+PLANTERS: Mapping[str, Callable[..., Any]] = {
+    "acts": plant_acts,
+    "chooser": Person,
+    "emotions": EmotionLaw,
+    "corrections": CorrectionLaw,
+    "by_trait": plant_traits,
+    "story": plant_story,
+    "guidance": GuidanceLaw,
+    "events": plant_events,
+    "survey": SurveyLaw,
+    "network": plant_network,
+    "persuasion": PersuasionLaw,
+    "exaggeration": plant_exaggeration,
+    "steady": plant_steadiness,
+    "play": GameLaw,
+    "profiles": plant_profiles,
+    "crowd": CrowdLaw,
+    "tact": plant_tact,
+    "attributes": plant_attributes,
+    "flattery": plant_flattery,
+    "ignored": plant_ignored,
+    "competition": CompetitionLaw,
+    "community": CommunityLaw,
+    "mediation": MediationLaw,
+    "flips": plant_flips,
+    "sycophancy": plant_sycophancy,
+    "suspicion": SuspicionLaw,
+    "wording": plant_wording,
+    "representation": RepresentationLaw,
+}
+"""By field of `Laws`: what plants the law. A law with a method `check` is checked when it is planted."""
+
+
+def law_options() -> dict[str, inspect.Parameter]:
+    """Return the options of all laws by name, with their types and usual values."""
+    found: dict[str, inspect.Parameter] = {}
+    for planter in PLANTERS.values():
+        hints = get_type_hints(planter)
+        for name, parameter in inspect.signature(planter).parameters.items():
+            found[name] = parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name])
+    return found
+
+
+def plant_laws(options: Mapping[str, Any]) -> Laws:
+    """Return the laws with these options. Errors: UserError for an unknown option, or a value that a law cannot have."""
+    known = law_options()
+    for name in options:
+        if name not in known:
+            raise unknown_name("option of oracle", name, known)
+    planted = {}
+    for field, planter in PLANTERS.items():
+        own = inspect.signature(planter).parameters
+        planted[field] = planter(**{name: value for name, value in options.items() if name in own})
+        if hasattr(planted[field], "check"):
+            planted[field].check()
+    return Laws(**planted)
 
 
 def _plain(law: Any) -> Any:

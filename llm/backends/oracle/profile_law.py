@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from parley.llm.backends.oracle.option_texts import parse_numbers
 from parley.llm.errors import UserError
 
 NO_WORTH: Mapping[str, float] = {}
@@ -33,3 +34,8 @@ class ProfileLaw(NamedTuple):
 
 
 INDIFFERENT = ProfileLaw()
+
+
+def plant_profiles(worth: str = "", worth_spread: float = 0.05, first: float = 0.0) -> ProfileLaw:
+    """Return the law. worth: by `attribute/level`, as `age/52:0.1+taxes/lower:-0.2`. Errors: UserError."""
+    return ProfileLaw(parse_numbers("worth", worth), worth_spread, first)

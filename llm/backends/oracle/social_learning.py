@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from parley.llm.errors import UserError
+
 A, B = "A", "B"
 STATES = (A, B)
 TIE = 1e-9
@@ -37,6 +39,13 @@ class Person(NamedTuple):
     own: float = 1.0
     public: float = 1.0
     noise: float = 0.0
+
+    def check(self) -> None:
+        """Errors: UserError for a number that is not finite, and for negative noise."""
+        if not (all(map(math.isfinite, self)) and self.noise >= 0):
+            raise UserError(
+                "oracle: own, public and noise must be finite numbers, and noise at least 0, as in oracle,own=2,noise=1"
+            )
 
 
 BAYESIAN = Person()

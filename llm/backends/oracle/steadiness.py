@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.errors import UserError
 from parley.llm.purposes import RatingScale
+
+
+def plant_steadiness(steady: float = 0.0) -> float:
+    """Return the probability of repeating an answer. Errors: UserError."""
+    if not 0 <= steady <= 1:
+        raise UserError("oracle: steady must be from 0 to 1, as in oracle,steady=0.5")
+    return steady
 
 
 def repeated(reading: Reading, scale: RatingScale, shares: Mapping[int, float], steady: float) -> Mapping[int, float]:

@@ -17,6 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from parley.llm.backends.oracle.option_texts import parse_numbers
+from parley.llm.errors import UserError, unknown_name
+
 DIMENSIONS = ("sentiment", "information", "certainty", "style", "time", "perspective")
 """Tone, news added, how sure it sounds, style, when it happened, and whose point of view it takes."""
 SHARES = {"commentator": 0.5, "verifier": -1.0}
@@ -48,3 +51,17 @@ class StoryLaw:
 
 UNCHANGED = StoryLaw()
 """No retelling changes a story."""
+
+
+def plant_story(drift: str = "", heed: float = 1.0) -> StoryLaw:
+    """Return the law. drift: `0.5` (every dimension) or `sentiment:1+certainty:0.5`. Errors: UserError."""
+    if not 0 <= heed <= 1:
+        raise UserError("oracle: heed must be from 0 to 1, as in oracle,drift=0.5,heed=0")
+    every = "+".join(f"{name}:{drift}" for name in DIMENSIONS) if drift and ":" not in drift else drift
+    points = parse_numbers("drift", every)
+    for name, value in points.items():
+        if name not in DIMENSIONS:
+            raise unknown_name("dimension of oracle,drift", name, DIMENSIONS)
+        if not 0 <= value <= MOST:
+            raise UserError(f"oracle: drift must be from 0 to 10 points a retelling, not {value:g}")
+    return StoryLaw({name: value for name, value in points.items() if value}, heed)

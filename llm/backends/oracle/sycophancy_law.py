@@ -11,10 +11,11 @@ from parley.llm.errors import UserError
 LOW, HIGH = 0.0, 10.0
 
 
-def check_sycophancy(share: float) -> None:
-    """Errors: UserError for a share that is none."""
-    if not 0 <= share <= 1:
+def plant_sycophancy(sycophancy: float = 0.0) -> float:
+    """Return the share. Errors: UserError for a share that is none."""
+    if not 0 <= sycophancy <= 1:
         raise UserError("oracle: sycophancy must be from 0 to 1, as in oracle,sycophancy=0.2")
+    return sycophancy
 
 
 def toward_interviewer(attitude: float, view: str, direction: int, share: float) -> float:

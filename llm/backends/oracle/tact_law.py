@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import fmean
 
+from parley.llm.backends.oracle.option_texts import parse_numbers
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.errors import UserError, unknown_name
 
@@ -23,13 +24,15 @@ FRAMES = ("neutral", "neutral_again", "reward", "order", "exclusion", "audience"
 """The frames of `run.py honesty`, which are roles of the prompt."""
 
 
-def check_tact(points: Mapping[str, float]) -> None:
-    """Errors: UserError for a frame that no prompt has, and for points that are off the scale."""
+def plant_tact(tact: str = "") -> Mapping[str, float]:
+    """Return the points by frame. tact: as `reward:2+order:1`. Errors: UserError."""
+    points = parse_numbers("tact", tact)
     for name in points:
         if name not in FRAMES:
             raise unknown_name("frame of tact", name, FRAMES)
     if wrong := [name for name, value in points.items() if not -10 <= value <= 10]:
         raise UserError(f"oracle: tact of {wrong[0]} must be from -10 to 10 points, as in oracle,tact=reward:2")
+    return points
 
 
 def public_grade(own: float, audience: float | None, points: float) -> float:

@@ -12,10 +12,11 @@ LOW, HIGH = 0.0, 10.0
 GIVEN = "given"
 
 
-def check_wording(points: float) -> None:
-    """Errors: UserError for points that are off the scale."""
-    if not -HIGH <= points <= HIGH:
+def plant_wording(wording: float = 0.0) -> float:
+    """Return the points. Errors: UserError for points that are off the scale."""
+    if not -HIGH <= wording <= HIGH:
         raise UserError("oracle: wording must be from -10 to 10 points, as in oracle,wording=1.5")
+    return wording
 
 
 def shift_by_wording(reading: Reading, attitude: float, points: float) -> float:
