@@ -21,7 +21,7 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import too_few
 from parley.analysis.deliberation import preference_judge, representation, substitution
 from parley.analysis.deliberation.episode import HUMAN, Episode, to_line
-from parley.analysis.deliberation.payoffs import open_payoff
+from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff, own_model
 from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
 from parley.analysis.deliberation.preference_judge import statement_pairs
 from parley.analysis.deliberation.substitution import (
@@ -265,7 +265,7 @@ def _score_payoffs(
         scorer.score(episode, voice, list(texts[episode.id]), derive(settings.seed, "payoff", episode.id))
         for episode, voice in seats
     ]
-    scores: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", _score_failure)
+    scores: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", score_failure, own_model(scorer))
     known = {
         (episode.id, voice.participant, text): score
         for (episode, voice), row in zip(seats, scores, strict=True)
@@ -303,14 +303,14 @@ def _calibrate(episodes: Sequence[Episode], settings: Substitution, desk: CallDe
         )
         for key, rated in ratings.items()
     ]
-    scores: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", _score_failure)
+    scores: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", score_failure, own_model(scorer))
     rows = [
         (*key, name, rating, score.value)
         for (key, rated), verdicts in zip(ratings.items(), scores, strict=True)
         for (name, rating), score in zip(rated, verdicts, strict=True)
     ]
     table = pd.DataFrame(rows, columns=["episode", "participant", "statement", "rating", "score"])
-    return substitution.calibrate_payoff(table.astype({"score": float}), same_scale=settings.payoff == "judge")
+    return substitution.calibrate_payoff(table.astype({"score": float}), same_scale=scorer.UNIT == AGREEMENT)
 
 
 def _statement_failure(statement: Statement) -> str | None:
@@ -319,7 +319,7 @@ def _statement_failure(statement: Statement) -> str | None:
     return None if reason and reason.startswith(substitution.SILENT) else reason
 
 
-def _score_failure(scores: Sequence[Verdict]) -> str | None:
+def score_failure(scores: Sequence[Verdict]) -> str | None:
     """Return why none of the statements has a payoff; None also where the scorer was not asked."""
     reasons = [score.reason for score in scores if score.value is None]
     return reasons[0] if reasons and len(reasons) == len(scores) and not reasons[0].startswith(UNASKED) else None
@@ -371,8 +371,9 @@ def _title(regime: str, settings: Substitution) -> str:
 
 
 def _setting_line(episodes: Sequence[Episode], settings: Substitution) -> str:
-    unit = open_payoff(settings.payoff).UNIT
-    by = "as it was recorded" if settings.payoff == "own" else f"scored by {settings.judge}"
+    scorer = open_payoff(settings.payoff)
+    by = f"scored by {'a model trained on ratings' if own_model(scorer) else settings.judge}"
+    by, unit = "as it was recorded" if settings.payoff == "own" else by, scorer.UNIT
     others = "".join(f", and {one.name}" for one in settings.others)
     groups, adapter = len({one.session for one in episodes}), f" ({settings.adapter})" if settings.adapter else ""
     return (

@@ -1,4 +1,4 @@
-"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute, study, ballots, steps."""
+"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute, study, payoff, ballots, steps."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from parley.model import cli
 from parley.model.arguments import model_from_args, models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, natural, positive
 from parley.model.progress import bar
+from parley.training.commands.payoff import payoff, payoff_parser
+from parley.training.commands.rated_episodes import SOURCES, dataset_builder
 from parley.training.commands.tuning import add_numbers, from_args, out_folder
 
 if TYPE_CHECKING:
@@ -25,12 +27,9 @@ representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --
 representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
 representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle
 representatives study runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/study
+representatives payoff runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/payoff
 representatives ballots runs/consensus
 representatives steps runs/consensus --llm oracle --out runs/steps"""
-SOURCES = (
-    ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
-    ".json files (docs/deliberation.md)"
-)
 TRAIN = "Train a representative on the training side of some episodes."
 LESSON: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of LoRA; 0 trains all weights, as in the study (default: 0)"),
@@ -57,7 +56,7 @@ SUBSTITUTION = (
     ),
     ("--mediator", "NAME[,key=value]", "draft_revise", "the mediator that writes group statements"),
     ("--mediator-llm", "SPEC", "oracle", "the model that the mediator uses"),
-    ("--payoff", "NAME", "judge", "how a statement is scored for a participant: judge, ranking, own"),
+    ("--payoff", "NAME", "judge", "how a statement is scored for a participant: judge, ranking, own, trained:FOLDER"),
     ("--judge", "SPEC", "oracle", "the model that scores and compares statements"),
 )
 
@@ -125,7 +124,7 @@ def episodes(options: argparse.Namespace) -> int:
 
 def train(options: argparse.Namespace) -> int:
     """Train a representative."""
-    llm, builder = model_from_args(options, "pocket"), _dataset_builder(options)
+    llm, builder = model_from_args(options, "pocket"), dataset_builder(options)
     model = builder.model(llm, _lesson(options))
     print(f"data     {builder.folder / 'data' / 'card.md'}\nmodel    {model.spec}\ncard     {model.folder}/README.md")
     return 0
@@ -150,7 +149,7 @@ def measure(options: argparse.Namespace) -> int:
     from parley.training.representatives import measures
 
     *specs, judge = models_from_args(options, "judge")
-    llm, builder = only_model(specs, "pocket"), _dataset_builder(options)
+    llm, builder = only_model(specs, "pocket"), dataset_builder(options)
     spending = shared_budget(options, builder.folder, llm, *filter(None, [judge]))
     desk = CallDesk(builder.folder, bar, options.keep_going, spending)
     return _print_report(desk, measures.measure(builder, llm, _lesson(options), judge, options.limit, desk))
@@ -175,7 +174,7 @@ def grid(options: argparse.Namespace) -> int:
     specs = models_from_args(options) or ["pocket"]
     shown = "per_token" if len(specs) == 1 else "per_character"
     choices = _choices(options.choices, knowledge.PAPER, knowledge.EVERY)
-    builder = _dataset_builder(options)
+    builder = dataset_builder(options)
     specs = _two_sizes(specs, builder)
     rows = knowledge.knowledge_grid(builder, specs, choices, _lesson(options))
     print(f"report   {knowledge.report(rows, builder.folder, specs, shown)}\nfigure   {builder.folder / 'grid.png'}")
@@ -219,7 +218,7 @@ def study(options: argparse.Namespace) -> int:
 
     *specs, options.mediator_llm, options.judge = models_from_args(options, "mediator_llm", "judge")
     choices = _choices(options.choices, knowledge.PAPER, knowledge.EVERY)
-    builder = _dataset_builder(options)
+    builder = dataset_builder(options)
     options.specs = tuple(_two_sizes(list(dict.fromkeys(specs)) or ["pocket"], builder))
     options.choices, options.lesson = tuple(choices), _lesson(options)
     plan: StudyPlan = from_args(StudyPlan, options)
@@ -366,16 +365,6 @@ def _lesson(options: argparse.Namespace) -> Lesson:
     return from_args(Lesson, options)  # type: ignore[no-any-return]
 
 
-def _dataset_builder(options: argparse.Namespace) -> DatasetBuilder:
-    """Read and split the episodes."""
-    from parley.analysis.deliberation.episode_readers import read_all
-    from parley.training.representatives.pipeline import DatasetBuilder
-
-    out = out_folder(options, "representatives")
-    print(f"folder   {out}", flush=True)
-    return DatasetBuilder(read_all(options.episodes), options.seed, out, bar)
-
-
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Parser], str]] = {
     "episodes": (episodes, episodes_parser, "run many deliberations of people of a known kind, as training data"),
     "train": (
@@ -386,6 +375,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
     "measure": (measure, measure_parser, "measure it on people and questions that it has not seen"),
     "grid": (grid, grid_parser, "measure what each thing that a representative knows adds, by two model sizes"),
     "study": (study, study_parser, "critiques, consensus and what it helps to know, for two model sizes, on one page"),
+    "payoff": (payoff, payoff_parser, "train a payoff model on ratings, and compare it with a judge and others"),
     "ballots": (
         ballots,
         ballots_parser,

@@ -47,13 +47,13 @@ def train(
     """
     if len(examples) < 2:
         raise UserError(f"{len(examples)} examples are too few to train on: set more --questions or --answers")
-    with _quiet():
+    with quiet():
         loaded = load_model(base.name, base.dtype, base.load, base.device)
         _check_model(recipe, base, loaded, start)
         if loaded.model.config._attn_implementation == grouped_attention.NAME:
             loaded.model.set_attn_implementation("sdpa")  # the backend's own serves generation only
         trainer = _make_trainer(recipe, loaded, examples, held_out, work, start, stopping)
-        trainer.add_callback(_ReportSteps(progress))
+        trainer.add_callback(ReportSteps(progress))
         trainer.train(resume_from_checkpoint=last_checkpoint(work))
         scores = trainer.evaluate() if held_out and not stopping else {}
         shutil.rmtree(out, ignore_errors=True)
@@ -133,8 +133,8 @@ def _make_trainer(
             r=recipe.r, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout, bias="none", task_type="CAUSAL_LM",
             target_modules=list(PROJECTIONS),
         )  # fmt: skip
-    settings = _settings(recipe, work, recipe.steps(len(examples)), loaded.model.device.type == "cuda")
-    settings |= _stopping_settings(stopping, recipe.batch) if stopping else {}
+    settings = training_settings(recipe, work, recipe.steps(len(examples)), loaded.model.device.type == "cuda")
+    settings |= stopping_settings(stopping, recipe.batch) if stopping else {}
     args: Any = trl.SFTConfig(**settings) if recipe.method == SFT else trl.DPOConfig(**settings, beta=recipe.beta)
     args._n_gpu = min(args.n_gpu, 1)  # with several GPUs a batch would be one per GPU, which TRL refuses
     trainer: Any = trl.SFTTrainer if recipe.method == SFT else trl.DPOTrainer
@@ -163,7 +163,8 @@ def _dataset(examples: Sequence[Any]) -> Any:
     return datasets.Dataset.from_list([example | options for example in examples])
 
 
-def _settings(recipe: Recipe, work: Path, steps: int, cuda: bool) -> dict[str, Any]:
+def training_settings(recipe: Recipe, work: Path, steps: int, cuda: bool) -> dict[str, Any]:
+    """Return the settings that all trainers share. cuda: whether the model is on a GPU."""
     return {
         "output_dir": str(work),
         "num_train_epochs": recipe.epochs,
@@ -185,7 +186,7 @@ def _settings(recipe: Recipe, work: Path, steps: int, cuda: bool) -> dict[str, A
     }
 
 
-def _stopping_settings(stopping: EarlyStopping, batch: int) -> dict[str, Any]:
+def stopping_settings(stopping: EarlyStopping, batch: int) -> dict[str, Any]:
     """Return what early stopping changes. Two checkpoints are kept: the best, and the last for a resume."""
     return {
         "eval_strategy": "steps",
@@ -203,7 +204,9 @@ def _stopping_settings(stopping: EarlyStopping, batch: int) -> dict[str, Any]:
     }
 
 
-class _ReportSteps(transformers.TrainerCallback):
+class ReportSteps(transformers.TrainerCallback):
+    """Moves a progress bar by each step."""
+
     def __init__(self, progress: Progress | None):
         self.progress, self.done = progress, 0
 
@@ -214,7 +217,7 @@ class _ReportSteps(transformers.TrainerCallback):
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Hide the progress bars, tables and deprecation warnings of the trainers."""
     datasets.disable_progress_bars()
     transformers.utils.logging.disable_progress_bar()

@@ -1,18 +1,26 @@
 """Payoff scorers: what a statement is worth to a participant. A file each (llm/registry.py).
 
 A module has `UNIT` (what its numbers are), `MOST` (statements that it can score at once, None: any number) and
-`score(episode, voice, statements, seed)`, a conversation that returns a `Verdict` for each statement. None of them is
-the payoff model of the study (a fine-tuned model of 1B parameters, not published): they stand in for it, and
-`analysis/deliberation/substitution.py` says how well where there are final ratings.
+`score(episode, voice, statements, seed)`, a conversation that returns a `Verdict` for each statement. A scorer with a
+model of its own also has `open_model(folder)`, which returns an object with these three and with `model`; its spec
+names the folder (`trained:FOLDER`). `judge`, `ranking` and `own` stand in for the payoff model of the study, a
+fine-tuned model of 1B parameters that is not published; `trained` is such a model, trained here (docs/payoffs.md).
+`analysis/deliberation/substitution.py` says how good a scorer is where there are final ratings.
 """
 
 from __future__ import annotations
 
-from types import ModuleType
+from pathlib import Path
+from typing import Any
 
+from parley.llm.errors import UserError
 from parley.llm.registry import Registry
+from parley.llm.request import Backend
+from parley.llm.spec import split_path
 
 PAYOFFS = Registry("payoff scorer", __name__, "parley.payoffs", ("UNIT", "MOST", "score"), whole=True)
+AGREEMENT = "agreement, 1 to 7"
+"""The unit of scorers on the scale of the ratings."""
 
 
 def names() -> list[str]:
@@ -20,7 +28,23 @@ def names() -> list[str]:
     return PAYOFFS.names()
 
 
-def open_payoff(name: str) -> ModuleType:
-    """The scorer's module. Errors: UserError on an unknown name."""
-    scorer: ModuleType = PAYOFFS.find(name)
-    return scorer
+def open_payoff(spec: str) -> Any:
+    """Return the scorer that a spec names. Errors: UserError on an unknown name, and on a folder without a payoff model."""
+    if split_path(spec):
+        return PAYOFFS.find(spec)
+    name, _, folder = spec.partition(":")
+    scorer = PAYOFFS.find(name)
+    opener = getattr(scorer, "open_model", None)
+    if opener is None and folder:
+        raise UserError(f"payoff {name} has no model of its own: write {name}, or trained:FOLDER")
+    if opener is None:
+        return scorer
+    if not folder:
+        raise UserError(f"payoff {name} needs the folder of a model: {name}:FOLDER")
+    return opener(Path(folder))
+
+
+def own_model(scorer: Any) -> Backend | None:
+    """Return the model that a scorer brings along, which is asked instead of the judge; None without one."""
+    model: Backend | None = getattr(scorer, "model", None)
+    return model

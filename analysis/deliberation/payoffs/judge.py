@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parley.analysis.deliberation.episode import Episode, Voice
+from parley.analysis.deliberation.payoffs import AGREEMENT
 from parley.analysis.judging import Item, Verdict, compose, load_rubric, missing, one_line, read
 from parley.llm.driver import Conversation, ask_all
 
-UNIT = "agreement, 1 to 7"
+UNIT = AGREEMENT
 MOST: int | None = None
 RUBRIC = load_rubric("payoff")
 

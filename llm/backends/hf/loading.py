@@ -47,15 +47,8 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     """Load a model from a folder or a hub id. Errors: UserError, in one line."""
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # one line for every 8-bit product otherwise
     transformers.utils.logging.disable_progress_bar()
-    try:
-        place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
-    except RuntimeError as error:
-        raise UserError(
-            f"device {device!r} is unknown: write auto, cpu, cuda, or a numbered one such as cuda:1"
-        ) from error
-    options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype), "trust_remote_code": False}
-    if load != "full":
-        options |= {"quantization_config": _quantisation(load, dtype), "device_map": {"": place}}
+    place = find_device(device)
+    options = load_options(dtype, load, place)
     files = cached_files(name)
     with load_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(name, padding_side="left", trust_remote_code=False, **files)
@@ -82,6 +75,24 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
         identity["adapters"] = {adapter: fingerprint(folder) for adapter, folder in folders.items() if folder.is_dir()}
         model = _with_adapters(model, folders)
     return Loaded(model, tokenizer, identity, context, ends, copied, tuple(folders), *_limits(model))
+
+
+def find_device(device: str) -> torch.device:
+    """Return the device of the option `device`. Errors: UserError on an unknown one."""
+    try:
+        return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    except RuntimeError as error:
+        raise UserError(
+            f"device {device!r} is unknown: write auto, cpu, cuda, or a numbered one such as cuda:1"
+        ) from error
+
+
+def load_options(dtype: str, load: str, place: torch.device) -> dict[str, Any]:
+    """Return how weights are loaded: their number format, and whether in 8 or 4 bits."""
+    options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype), "trust_remote_code": False}
+    if load != "full":
+        options |= {"quantization_config": _quantisation(load, dtype), "device_map": {"": place}}
+    return options
 
 
 @contextmanager

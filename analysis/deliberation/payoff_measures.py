@@ -1,0 +1,226 @@
+"""How good payoff scorers are on ratings that they have not seen: which statement, whose gain, which person, how far off.
+
+    statement   pairs of two statements and one participant: the share in which the better rated one has the better score
+    gain        pairs of two participants of a group: the share in which the one whose rating rises more (from draft to revision)
+                has the score that rises more
+    person      pairs of two participants and one statement: the share in which the one who rates it higher has the better score;
+                only for scores that are ratings, because others have no common zero
+    error       the mean distance between the score and the rating, after a straight line that was fitted on other ratings, so
+                that a scorer on another scale can be compared
+    brier       the mean squared error of the predicted chance that the revision is rated higher than the draft
+
+Ties of a score count half; pairs with equal ratings are left out. A scorer that knows nothing of people has 0.5 in `gain` and
+`person` by definition, and may be good at `statement`, where some statements please all.
+
+**The unit is the group**: sessions, joined where they share a participant. Members of a group rate the same statements, so their
+ratings do not count as independent (docs/log.md of 2026-11-27 has the false alarms with participants as units).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
+
+from parley.analysis.bootstrap import Floats
+from parley.analysis.deliberation.episode import STATEMENTS, Episode
+from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
+
+DRAFT, REVISION = STATEMENTS
+STATEMENT, GAIN, PERSON, ERROR, BRIER = "statement", "gain", "person", "error", "brier"
+ORDERS = (STATEMENT, GAIN, PERSON)
+MEASURES = (*ORDERS, ERROR, BRIER)
+KEYS = ["group", "episode", "participant", "statement"]
+BINS = 5
+Places = NDArray[np.int_]
+MOST_SLOPE = 50.0
+
+
+class Line(NamedTuple):
+    """What was fitted on other ratings: rating = start + rise * score, and the chance of a win = expit(slope * difference)."""
+
+    start: float
+    rise: float
+    slope: float
+
+
+def groups_of(episodes: Sequence[Episode]) -> dict[str, str]:
+    """Return the group of each session: sessions that share a participant are one group, named by its first session."""
+    graph = nx.Graph((("s", one.session), ("p", who)) for one in episodes for who in one.participants)
+    return {
+        name: min(session for kind, session in chunk if kind == "s")
+        for chunk in nx.connected_components(graph)
+        for kind, name in chunk
+        if kind == "s"
+    }
+
+
+def rating_table(episodes: Sequence[Episode]) -> pd.DataFrame:
+    """Return a row per recorded rating of a known statement: KEYS, rating, other (the rating of the other one, NaN: none)."""
+    groups = groups_of(episodes)
+    rows = [
+        (groups[one.session], one.id, voice.participant, name, float(value), voice.agreement.get(other))
+        for one in episodes
+        for voice in one.voices
+        for name, other in (STATEMENTS, STATEMENTS[::-1])
+        if getattr(one, name) is not None and (value := voice.agreement.get(name)) is not None
+    ]
+    return pd.DataFrame(rows, columns=[*KEYS, "rating", "other"]).astype({"rating": float, "other": float})
+
+
+def pair_places(rows: pd.DataFrame, kind: str) -> Places:
+    """Return the rows of each pair as (pairs, 2) places, first and second; of gains as (pairs, 4), see `_difference`.
+
+    rows: KEYS, one per rating. kind: statement, gain or person.
+    """
+    placed = rows[KEYS].assign(place=np.arange(len(rows)))
+    if kind == PERSON:
+        return _two_people(placed, ["group", "episode", "statement"], ["place"])
+    first, last = (placed[placed["statement"] == name] for name in STATEMENTS)
+    both = last.merge(first, on=KEYS[:3], suffixes=("", "_draft"))
+    if kind == GAIN:
+        return _two_people(both, ["group", "episode"], ["place", "place_draft"])
+    return both[["place", "place_draft"]].to_numpy(int)
+
+
+def _two_people(placed: pd.DataFrame, keys: list[str], columns: list[str]) -> Places:
+    """Return the places of two participants with the same keys: those of the first, then those of the second."""
+    two = placed.merge(placed, on=keys, suffixes=("", "_other"))
+    two = two[two["participant"] < two["participant_other"]]
+    return two[[*columns, *(f"{column}_other" for column in columns)]].to_numpy(int)
+
+
+def _difference(numbers: Floats, places: Places) -> Floats:
+    """Return first minus second; of gains the first participant's revision minus draft, minus that of the second."""
+    found = [numbers[column] for column in places.T]
+    return found[0] - found[1] if len(found) == 2 else (found[0] - found[1]) - (found[2] - found[3])
+
+
+def pairs(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return a row per pair with different ratings: group, rating and score (differences). The index numbers all pairs.
+
+    rows: KEYS, rating, score (NaN: missing).
+    """
+    places = pair_places(rows, kind)
+    gaps = {name: _difference(rows[name].to_numpy(float), places) for name in ("rating", "score")}
+    table = pd.DataFrame({"group": rows["group"].to_numpy()[places[:, 0]], **gaps})
+    return table[table["rating"] != 0]
+
+
+def fit_line(rows: pd.DataFrame) -> Line:
+    """Return the straight line and the slope of wins that fit ratings best. A score that does not vary has rise and slope 0."""
+    known = rows.dropna(subset=["rating", "score"])
+    if known["score"].nunique() < 2:
+        return Line(float(known["rating"].mean()) if len(known) else math.nan, 0.0, 0.0)
+    rise, start = np.polyfit(known["score"].to_numpy(float), known["rating"].to_numpy(float), 1)
+    return Line(float(start), float(rise), fit_slope(pairs(known, STATEMENT)))
+
+
+def fit_slope(table: pd.DataFrame) -> float:
+    """Return the slope of the log odds of a win on the difference of scores (no constant), by maximum likelihood.
+
+    1 means that the differences are log odds as they are. table: as from `pairs`. NaN without pairs.
+    """
+    known = table.dropna(subset=["score"])
+    if known.empty:
+        return math.nan
+    signed = known["score"].to_numpy(float) * np.sign(known["rating"].to_numpy(float))
+
+    def loss(slope: float) -> float:
+        return float(np.logaddexp(0.0, -slope * signed).mean())
+
+    return float(minimize_scalar(loss, bounds=(-MOST_SLOPE, MOST_SLOPE), method="bounded").x)
+
+
+def values(rows: pd.DataFrame, measure: str, line: Line) -> pd.DataFrame:
+    """Return what a measure is the mean of, a row per pair or rating: group, value (NaN: no score)."""
+    if measure == ERROR:
+        score = rows["score"] if line.rise else 0.0
+        gap = (line.start + line.rise * score - rows["rating"]).abs()
+        return pd.DataFrame({"group": rows["group"], "value": gap})
+    table = pairs(rows, STATEMENT if measure == BRIER else measure)
+    if measure == BRIER:
+        value = (chance(table, line.slope) - (table["rating"] > 0)) ** 2
+    else:
+        value = (np.sign(table["score"]) * np.sign(table["rating"]) + 1) / 2
+    return pd.DataFrame({"group": table["group"], "value": value})
+
+
+def chance(table: pd.DataFrame, slope: float) -> pd.Series:
+    """Return the predicted chance that the first of each pair is rated higher."""
+    return pd.Series(expit(slope * table["score"].to_numpy(float)), index=table.index)
+
+
+def measure_scorer(rows: pd.DataFrame, line: Line, on_ratings: bool) -> dict[str, ClusteredMean]:
+    """Return each measure with its 95% interval over groups. on_ratings: whether scores of two people can be compared."""
+    found = {}
+    for measure in MEASURES:
+        table = values(rows, measure, line)
+        left_out = table.empty or (measure == PERSON and not on_ratings)
+        found[measure] = NO_MEAN if left_out else clustered_mean(table["value"], table["group"])
+    return found
+
+
+def compare_scorers(ours: pd.DataFrame, theirs: pd.DataFrame) -> ClusteredMean:
+    """Return our mean minus theirs on the cases that both have, with its interval over groups. Tables: as from `values`."""
+    gap = (ours["value"] - theirs["value"].reindex(ours.index)).dropna()
+    return clustered_mean(gap, ours["group"].reindex(gap.index)) if len(gap) else NO_MEAN
+
+
+def calibrate_wins(rows: pd.DataFrame, line: Line) -> pd.DataFrame:
+    """Return predicted and observed shares of revisions that are rated higher, in bins of about as many pairs.
+
+    Columns: predicted, observed, low, high, pairs, groups.
+    """
+    table = pairs(rows, STATEMENT).dropna(subset=["score"])
+    if table.empty:
+        return pd.DataFrame(columns=["predicted", "observed", "low", "high", "pairs", "groups"])
+    table = table.assign(predicted=chance(table, line.slope), won=(table["rating"] > 0).astype(float))
+    rank = table["predicted"].rank(method="first").to_numpy() - 1
+    found = []
+    for _, part in table.groupby((rank * BINS // len(table)).astype(int)):
+        mean = clustered_mean(part["won"], part["group"])
+        found.append((part["predicted"].mean(), mean.value, mean.low, mean.high, mean.n, mean.clusters))
+    return pd.DataFrame(found, columns=["predicted", "observed", "low", "high", "pairs", "groups"])
+
+
+def deal_ratings(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Return the table with the ratings of each participant dealt anew among what the participant rated.
+
+    The dealt ratings keep how high a person rates, and lose what was rated. table: participant, rating.
+    """
+    people = pd.factorize(table["participant"])[0]
+    dealt: Floats = table["rating"].to_numpy(float).copy()
+    dealt[np.argsort(people, kind="stable")] = dealt[np.lexsort((rng.random(len(dealt)), people))]
+    return table.assign(rating=dealt)
+
+
+def null_ranges(
+    rows: pd.DataFrame, measures: Sequence[str], seed: int, deals: int = 200
+) -> dict[str, tuple[float, float]]:
+    """Return where 95% of the shares of right pairs lie when each participant's ratings are dealt anew.
+
+    measures: statement, gain, person.
+    """
+    rng = np.random.default_rng(seed)
+    score = rows["score"].to_numpy(float)
+    places = {measure: pair_places(rows, measure) for measure in measures}
+    signs = {measure: np.sign(_difference(score, found)) for measure, found in places.items()}
+    shares: dict[str, list[float]] = {measure: [] for measure in measures}
+    for _ in range(deals):
+        dealt = deal_ratings(rows, rng)["rating"].to_numpy(float)
+        for measure, found in places.items():
+            gap = np.sign(_difference(dealt, found))
+            known = (gap != 0) & np.isfinite(signs[measure])
+            shares[measure].append(
+                float((signs[measure][known] * gap[known] + 1).mean() / 2) if known.any() else math.nan
+            )
+    ends = {measure: np.quantile(found, [0.025, 0.975]) for measure, found in shares.items()}
+    return {measure: (float(low), float(high)) for measure, (low, high) in ends.items()}

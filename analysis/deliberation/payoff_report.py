@@ -1,0 +1,263 @@
+"""Payoff scorers side by side on ratings that they have not seen: one table, what the trained model adds, calibration, a null.
+
+A scorer has its scores on three lots of episodes: `fit` (where the straight line and the slope of wins are fitted), `people` (new
+people on questions of the training) and `questions` (new people on new questions). The report is about the last two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Floats, too_few
+from parley.analysis.deliberation.episode import Episode
+from parley.analysis.deliberation.payoff_measures import (
+    BRIER,
+    ERROR,
+    GAIN,
+    MEASURES,
+    PERSON,
+    STATEMENT,
+    Line,
+    calibrate_wins,
+    compare_scorers,
+    fit_line,
+    measure_scorer,
+    null_ranges,
+    rating_table,
+    values,
+)
+from parley.analysis.deliberation.payoffs import AGREEMENT, own_model
+from parley.analysis.deliberation.position_change import ClusteredMean
+from parley.analysis.deliberation.substitution_study import score_failure
+from parley.analysis.figures import new_figure
+from parley.analysis.formatting import Column, count_phrase, estimate, format_estimate, format_number
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.judging import Verdict
+from parley.analysis.report import Report
+from parley.llm.seeding import derive
+
+FIT, PEOPLE, QUESTIONS = "fit", "people", "questions"
+CELLS = {PEOPLE: "New people, questions of the training", QUESTIONS: "New people, new questions"}
+MEAN, OTHER = "mean rating", "self-report: rating of the other statement"
+READING = (
+    "**statement**: of two statements, how often the participant's better rated one has the better score. **gain**: of two "
+    "members of a group, how often the one whose rating rises more, from draft to revision, has the score that rises more. "
+    "**person**: of two members, how often the one who rates a statement higher has the better score (ratings only). 0.5 is a "
+    "coin; a scorer that does not read the opinion has exactly 0.5 in gain and person. **error**: mean distance from the rating, "
+    "after a straight line fitted on other ratings. **brier**: squared error of the predicted chance that the revision is rated "
+    "higher. Brackets: 95% intervals over groups, because members of a group rate the same statements."
+)
+COLUMNS: Mapping[str, Column] = {
+    "scorer": "scorer", **{name: estimate(name, 3 if name == BRIER else 2) for name in MEASURES}, "ratings": "ratings",
+    "missing": "missing",
+}  # fmt: skip
+WIN_COLUMNS: Mapping[str, Column] = {
+    "predicted": "predicted", "observed": estimate("observed"), "pairs": "pairs", "groups": "groups",
+}  # fmt: skip
+
+
+class Scored(NamedTuple):
+    """A scorer's rows (KEYS, rating, score) in each cell, what was fitted, and whether its scores are ratings."""
+
+    rows: Mapping[str, pd.DataFrame]
+    line: Line
+    on_ratings: bool
+
+
+class Trained(NamedTuple):
+    """A trained model on the page: its name, and the measure that decides for its form."""
+
+    name: str
+    measure: str
+
+
+def score_table(
+    table: pd.DataFrame, episodes: Sequence[Episode], scorer: Any, judge: str, seed: int, desk: CallDesk, title: str
+) -> Floats:
+    """Return a score for each row of a rating table, NaN for a missing one. Errors: UserError from the journal or the budget."""
+    seats = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
+    keys = list(dict.fromkeys(zip(table["episode"], table["participant"], strict=True)))
+    names = {key: list(part["statement"]) for key, part in table.groupby(["episode", "participant"], sort=False)}
+    asking = [
+        scorer.score(*seats[key], [getattr(seats[key][0], name) for name in names[key]], derive(seed, "payoff", key[0]))
+        for key in keys
+    ]
+    found: list[tuple[Verdict, ...]] = desk.ask(asking, judge, title, score_failure, own_model(scorer))
+    scores = {
+        (*key, name): math.nan if verdict.value is None else verdict.value
+        for key, verdicts in zip(keys, found, strict=True)
+        for name, verdict in zip(names[key], verdicts, strict=True)
+    }
+    wanted = zip(table["episode"], table["participant"], table["statement"], strict=True)
+    return np.array([scores[key] for key in wanted], dtype=float)
+
+
+def score_all(
+    cells: Mapping[str, Sequence[Episode]], scorers: Mapping[str, tuple[Any, str]], seed: int, desk: CallDesk
+) -> dict[str, Scored]:
+    """Return every scorer on every cell, with the two that need no model. scorers: by name the scorer and the judge's spec."""
+    tables = {cell: _rated(episodes) for cell, episodes in cells.items()}
+    found = {}
+    for name, (scorer, judge) in scorers.items():
+        scores = {
+            cell: score_table(table, cells[cell], scorer, judge, seed, desk, f"payoffs {name}, {cell}")
+            for cell, table in tables.items()
+        }
+        found[name] = _scored(tables, scores, scorer.UNIT == AGREEMENT)
+    found[OTHER] = _scored(tables, {cell: table["other"].to_numpy(float) for cell, table in tables.items()}, True)
+    found[MEAN] = _scored(tables, {cell: np.zeros(len(table)) for cell, table in tables.items()}, True)
+    return found
+
+
+def _rated(episodes: Sequence[Episode]) -> pd.DataFrame:
+    """Return the ratings of participants who wrote an opinion: the others can be scored by no model."""
+    wrote = {(one.id, voice.participant) for one in episodes for voice in one.voices if voice.opinion is not None}
+    table = rating_table(episodes)
+    keep = [key in wrote for key in zip(table["episode"], table["participant"], strict=True)]
+    return table[keep].reset_index(drop=True)
+
+
+def _scored(tables: Mapping[str, pd.DataFrame], scores: Mapping[str, Floats], on_ratings: bool) -> Scored:
+    rows = {cell: table.assign(score=scores[cell]) for cell, table in tables.items()}
+    return Scored(rows, fit_line(rows[FIT]), on_ratings)
+
+
+def measure_table(scored: Mapping[str, Scored], cell: str) -> pd.DataFrame:
+    """Return a row per scorer: scorer, ratings, missing, and each measure with low and high."""
+    found = []
+    for name, one in scored.items():
+        rows = one.rows[cell]
+        row: dict[str, Any] = {"scorer": name, "ratings": len(rows), "missing": int(rows["score"].isna().sum())}
+        for measure, mean in measure_scorer(rows, one.line, one.on_ratings).items():
+            row |= {measure: mean.value, f"{measure}_low": mean.low, f"{measure}_high": mean.high}
+        found.append(row)
+    return pd.DataFrame(found)
+
+
+def difference_table(scored: Mapping[str, Scored], trained: Sequence[Trained]) -> pd.DataFrame:
+    """Return a row per cell, trained model, other scorer and measure: trained minus other on the same pairs or ratings.
+
+    Columns: cell, trained, other, measure, value, low, high, n, clusters.
+    """
+    found = []
+    for cell in CELLS:
+        for model in trained:
+            mine = scored[model.name]
+            for other, theirs in scored.items():
+                for measure in (STATEMENT, GAIN, PERSON, ERROR) if other != model.name else ():
+                    if measure != PERSON or (mine.on_ratings and theirs.on_ratings):
+                        tables = [values(one.rows[cell], measure, one.line) for one in (mine, theirs)]
+                        found.append((cell, model.name, other, measure, *compare_scorers(*tables)))
+    return pd.DataFrame(found, columns=["cell", "trained", "other", "measure", "value", "low", "high", "n", "clusters"])
+
+
+def sentence(trained: str, other: str, measure: str, mean: ClusteredMean) -> str:
+    """Return whether the trained model beats another scorer, or why that is unknown.
+
+    >>> sentence("trained", "judge", "error", ClusteredMean(-0.2, -0.3, -0.1, 40, 8))
+    '**trained** beats **judge** in error: -0.20 (-0.30 to -0.10).'
+    """
+    names = f"**{trained}** {{}} **{other}** in {measure}"
+    if not mean.n or math.isnan(mean.low):
+        reason = (
+            "no pairs that both have" if not mean.n else too_few("group") if mean.clusters < FEWEST else NO_VARIATION
+        )
+        return f"Whether {names.format('beats')} is unknown: {reason}."
+    sign = -1 if measure in (ERROR, BRIER) else 1
+    ends = sorted((sign * mean.low, sign * mean.high))
+    verb = "beats" if ends[0] > 0 else "is worse than" if ends[1] < 0 else "does not beat"
+    return f"{names.format(verb)}: {format_estimate(mean.value, mean.low, mean.high)}."
+
+
+def sentences(differences: pd.DataFrame, trained: Sequence[Trained], cell: str) -> Iterator[str]:
+    """Yield a line of a list per trained model and other scorer, on the main measure of its form."""
+    for model in trained:
+        rows = differences[(differences["cell"] == cell) & (differences["trained"] == model.name)]
+        for row in rows[rows["measure"] == model.measure].itertuples():
+            mean = ClusteredMean(row.value, row.low, row.high, row.n, row.clusters)
+            yield f"- {sentence(model.name, row.other, model.measure, mean)}"
+
+
+def calibration_figure(bins: Mapping[str, pd.DataFrame], caption: str) -> Figure:
+    """Draw observed shares of wins by predicted ones, a line a model; on the diagonal a model is calibrated."""
+    with new_figure(3.6, 3.4, caption, title="Predicted and observed shares of wins") as figure:
+        axis = figure.subplots()
+        axis.plot([0, 1], [0, 1], color="#999999", linewidth=0.6)
+        for place, (name, table) in enumerate(bins.items()):
+            ends = [(table["observed"] - table["low"]).fillna(0.0), (table["high"] - table["observed"]).fillna(0.0)]
+            look: Any = {"fmt": "os^v"[place % 4], "markersize": 4, "capsize": 2, "linestyle": "-", "linewidth": 0.8}
+            axis.errorbar(table["predicted"], table["observed"], yerr=ends, label=name, **look)
+        axis.set(xlabel="predicted share", ylabel="observed share", xlim=(-0.02, 1.02), ylim=(-0.05, 1.05))
+        axis.legend(fontsize=6, loc="upper left")
+    return figure
+
+
+def write_payoffs(
+    scored: Mapping[str, Scored], trained: Sequence[Trained], folder: Path, specs: Sequence[str], about: str, seed: int
+) -> Path:
+    """Write payoff.md with payoff_measures, payoff_differences and payoff_calibration; return the path of the page."""
+    report = Report(folder, "payoff", "What a statement is worth to a participant: payoff models compared")
+    report.disclaim_models(*specs)
+    report.add(about, READING)
+    measured = {cell: measure_table(scored, cell) for cell in CELLS}
+    for cell, title in CELLS.items():
+        rows = scored[MEAN].rows[cell]
+        counts = f"{count_phrase(len(rows), 'rating')}, {count_phrase(rows['group'].nunique(), 'group')}."
+        report.section(title, f"{rows['participant'].nunique()} participants, {counts}")
+        report.table(measured[cell], COLUMNS)
+    differences = difference_table(scored, trained)
+    report.section("Does the trained model add anything?", "New people, new questions. Trained minus the other scorer.")
+    report.lines(sentences(differences, trained, QUESTIONS))
+    _add_calibration(report, scored, trained)
+    _add_null(report, scored, trained, seed)
+    report.data(
+        payoff_measures=pd.concat([table.assign(cell=cell) for cell, table in measured.items()]),
+        payoff_differences=differences,
+        payoff_scores=pd.concat(
+            [one.rows[cell].assign(scorer=name, cell=cell) for name, one in scored.items() for cell in one.rows]
+        ),
+    )
+    return report.write()
+
+
+def _add_calibration(report: Report, scored: Mapping[str, Scored], trained: Sequence[Trained]) -> None:
+    bins = {one.name: calibrate_wins(scored[one.name].rows[QUESTIONS], scored[one.name].line) for one in trained}
+    report.section(
+        "Calibration",
+        "How often the revision is rated higher than the draft, of participants who rate them differently: as predicted, and as "
+        "observed, on new people and new questions. The slope from score to log odds was fitted on other ratings.",
+    )
+    bins = {name: table for name, table in bins.items() if len(table)}
+    if not bins:
+        report.add("The calibration is unknown: no participant rates the two statements differently.")
+        return
+    for name, table in bins.items():
+        report.add(f"**{name}**, fitted slope {format_number(scored[name].line.slope)}:")
+        report.table(table, WIN_COLUMNS)
+    caption = "Bars: 95% intervals over groups; none below 5 groups or without variation"
+    report.figure(calibration_figure(bins, caption), "payoff_calibration", "Predicted and observed shares of wins")
+    report.data(payoff_calibration=pd.concat([table.assign(scorer=name) for name, table in bins.items()]))
+
+
+def _add_null(report: Report, scored: Mapping[str, Scored], trained: Sequence[Trained], seed: int) -> None:
+    lines = []
+    for model in trained:
+        one = scored[model.name]
+        measures = (STATEMENT, GAIN, PERSON) if one.on_ratings else (STATEMENT, GAIN)
+        ranges = null_ranges(one.rows[QUESTIONS], measures, seed)
+        shown = ", ".join(f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in ranges.items())
+        lines.append(f"- {model.name}: {shown}")
+    report.section(
+        "Null",
+        "The same scores, when the ratings of each participant are dealt anew among the statements that the participant rated: "
+        "95% of 200 deals. The rows *labels shuffled* of the tables are models that were trained on ratings dealt in this way; "
+        "they can still learn who rates low in general, so they are above these ranges where the opinion shows that.",
+    )
+    report.lines(lines)

@@ -1,0 +1,199 @@
+"""Payoff models in a folder of episodes: data, training, models. Every step continues from what the folder already has.
+
+    payoffs/BASE/NAME/    a trained payoff model, its card, its losses (`--payoff trained:FOLDER`)
+
+The folder is that of `run.py representatives` (training/representatives/pipeline.py), with the same split. An eighth of the
+groups of the training side is held out as well: new people on questions that were trained on.
+
+The form `rating` learns the rating by squared error. The form `pairs` learns which of two statements a participant rated higher
+(Bradley and Terry), by TRL's RewardTrainer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.deliberation.episode import Episode
+from parley.analysis.deliberation.payoff_measures import deal_ratings, groups_of, rating_table
+from parley.analysis.deliberation.payoffs.trained import payoff_question
+from parley.llm.backends.hf.reward import FORMS, PAIRS, RATING, Head, encode_questions, write_head
+from parley.llm.driver import Bar
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.model_hubs import cached_files
+from parley.llm.seeding import digest, stream
+from parley.training.base_model import BaseModel, base_model
+from parley.training.representatives.pipeline import FULL_RATES
+from parley.training.tuning.model_card import read_values, write_card
+from parley.training.tuning.pipeline import training_folders
+from parley.training.tuning.recipe import RATES, SFT, EarlyStopping, Recipe
+
+HELD_OUT = 8
+"""One of so many groups of the training side is held out as new people."""
+USE = """## What it is for
+
+A payoff model is a **research instrument**. It predicts how a participant of a deliberation would rate a statement, so that
+procedures can be studied before people are asked. It was not asked to decide anything, and its numbers are no person's rating. It
+takes over the biases of the ratings it was trained on. Measure it on people (docs/payoffs.md) before you use it. The licences of
+the base model and of the data also apply. Pass this note on with the model."""
+
+
+@dataclass(frozen=True)
+class PayoffLesson(Recipe):
+    """The settings of a payoff model's training. `r` 0 trains all weights.
+
+    `form`: rating or pairs. `blind`: the model does not read the opinion. `shuffled`: each participant's ratings are dealt anew
+    before the training (a null). `every`, `patience`, `micro`: see `EarlyStopping`.
+    """
+
+    party: str = "payoff"
+    r: int = 0
+    epochs: float = 5.0
+    length: int = 1024
+    form: str = RATING
+    blind: bool = False
+    shuffled: bool = False
+    every: int = 20
+    patience: int = 3
+    micro: int = 16
+    LEAST: ClassVar[Mapping[str, float]] = {**Recipe.LEAST, "r": 0, "every": 1, "patience": 1, "micro": 1}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.form not in FORMS:
+            raise unknown_name("form of a payoff model", self.form, FORMS)
+
+    @property
+    def name(self) -> str:
+        """`rating-full`, `pairs-r16-blind`: the model's folder."""
+        marks = [mark for mark in ("blind", "shuffled") if getattr(self, mark)]
+        return "-".join([self.form, f"r{self.r}" if self.r else "full", *marks])
+
+    def filled(self, kind: str) -> PayoffLesson:
+        """Return the lesson with its defaults for a backend in place of 0."""
+        rate = self.rate or (RATES[kind][SFT] if self.r else FULL_RATES[kind])
+        return replace(self, alpha=self.alpha or 2 * self.r, rate=rate)
+
+
+class Lot(NamedTuple):
+    """Examples of a training, with centre and scale of the ratings (0 and 1 for pairs)."""
+
+    examples: list[dict[str, Any]]
+    centre: float
+    scale: float
+
+
+def hold_out_people(episodes: Sequence[Episode], seed: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
+    """Return the episodes to train on and those of an eighth of the groups (at least one), whose people are new.
+
+    Errors: UserError when there is only one group.
+    """
+    groups = groups_of(episodes)
+    names = sorted(set(groups.values()))
+    if len(names) < 2:
+        raise UserError("the training episodes are of one group, so no people can be held out: give more sessions")
+    held = set(stream(seed, "payoff people").sample(names, -(-len(names) // HELD_OUT)))
+    sides = [tuple(one for one in episodes if (groups[one.session] in held) is out) for out in (False, True)]
+    return sides[0], sides[1]
+
+
+def questions_of(table: pd.DataFrame, episodes: Sequence[Episode], blind: bool) -> list[Any]:
+    """Return what the model reads for each row of a rating table: chats of one message."""
+    seats = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
+    chats = []
+    for row in table.itertuples():
+        episode, voice = seats[row.episode, row.participant]
+        text = getattr(episode, row.statement)
+        chats.append([payoff_question(episode.question.question, voice.opinion, text, blind)])
+    return chats
+
+
+def with_opinion(table: pd.DataFrame, episodes: Sequence[Episode]) -> pd.DataFrame:
+    """Return the ratings whose participant wrote an opinion."""
+    wrote = {(one.id, voice.participant) for one in episodes for voice in one.voices if voice.opinion is not None}
+    kept = [key in wrote for key in zip(table["episode"], table["participant"], strict=True)]
+    return table[kept].reset_index(drop=True)
+
+
+def make_lot(
+    episodes: Sequence[Episode], lesson: PayoffLesson, tokenizer: Any, fitted: tuple[float, float] | None
+) -> Lot:
+    """Return token ids with what is to be learned. fitted: centre and scale of the training ratings, for other ones.
+
+    Errors: UserError when nothing can be learned from these ratings, or one question is too long.
+    """
+    table = with_opinion(rating_table(episodes), episodes)
+    if lesson.shuffled:
+        table = deal_ratings(table, np.random.default_rng(lesson.seed))
+    ids = encode_questions(questions_of(table, episodes, lesson.blind), tokenizer) if len(table) else []
+    if ids and (longest := max(map(len, ids))) > lesson.length:
+        raise UserError(f"a question has {longest} tokens, which is too long: set --length {longest} or more")
+    ratings = table["rating"].to_numpy(float)
+    centre, scale = fitted or ((float(ratings.mean()), float(ratings.std())) if len(ratings) else (0.0, 0.0))
+    if lesson.form == PAIRS:
+        return Lot(_pair_examples(table, ids), 0.0, 1.0)
+    if not scale > 0:
+        raise UserError("all ratings are the same, so there is nothing to learn: give other episodes")
+    labels = (ratings - centre) / scale
+    return Lot([{"input_ids": row, "labels": float(y)} for row, y in zip(ids, labels, strict=True)], centre, scale)
+
+
+def _pair_examples(table: pd.DataFrame, ids: Sequence[list[int]]) -> list[dict[str, Any]]:
+    """Return both statements of each participant who rated them differently: the better rated one is chosen."""
+    examples = []
+    for _, part in table.groupby(["episode", "participant"], sort=False):
+        if len(part) == 2 and part["rating"].iloc[0] != part["rating"].iloc[1]:
+            best = part["rating"].idxmax()
+            worst = part["rating"].idxmin()
+            examples.append({"chosen_ids": ids[best], "rejected_ids": ids[worst]})
+    if not examples:
+        raise UserError("no participant rated two statements differently, so no pair can be learned: use --form rating")
+    return examples
+
+
+def train_payoff(
+    llm: str, lesson: PayoffLesson, train: Sequence[Episode], validation: Sequence[Episode], folder: Path, bar: Bar
+) -> Path:
+    """Return the folder of the payoff model; train it unless it is there. Errors: UserError on one with other settings."""
+    from transformers import AutoTokenizer
+
+    from parley.llm.backends.hf.loading import load_errors
+    from parley.training.payoffs.trainer import fit
+    from parley.training.tuning.trainers import versions
+
+    base = base_model(llm)
+    lesson = lesson.filled(base.kind)
+    out = folder / "payoffs" / base.path_name / lesson.name
+    if out.exists():
+        _check_payoff(out, lesson, base)
+        return out
+    with load_errors(base.name):
+        tokenizer = AutoTokenizer.from_pretrained(base.name, **cached_files(base.name))
+    lot = make_lot(train, lesson, tokenizer, None)
+    held = make_lot(validation, lesson, tokenizer, (lot.centre, lot.scale))
+    stream(lesson.seed, "payoffs", "order").shuffle(lot.examples)
+    seen = digest(*(json.dumps(example) for example in (*lot.examples, *held.examples))).hex()
+    data = {"examples": len(lot.examples), "validation": len(held.examples), "digest": seen}
+    key = digest(json.dumps(asdict(lesson)), seen).hex()[:12]
+    stopping = EarlyStopping(lesson.every, lesson.patience, lesson.micro)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with training_folders(out, key) as (part, work), bar(f"{base.path_name} {lesson.name}", 0) as progress:
+        result = fit(lesson, base, lot.examples, held.examples, part, work, stopping, progress)
+        model = {"model": base.name, "dtype": base.dtype, "load": base.load, "device": base.device}
+        write_head(part, Head(model, bool(lesson.r), lot.centre, lot.scale, lesson.blind, lesson.form))
+        write_card(part, lesson, base.card_identity, data, versions(), result, USE)
+    return out
+
+
+def _check_payoff(out: Path, lesson: PayoffLesson, base: BaseModel) -> None:
+    card = read_values(out)
+    other = [name for name, value in asdict(lesson).items() if card["recipe"].get(name) != value]
+    other += [f"{name} of the base" for name, value in base.card_identity.items() if card["base"].get(name) != value]
+    if other:
+        raise UserError(f"{out} already has a payoff model trained with another {', '.join(other)}: give another --out")
