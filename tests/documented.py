@@ -257,9 +257,11 @@ RULES = (
     Rule(r"^run\.py wave\b", "--llm oracle --repeats 1"),
     Rule(r"^run\.py compare-waves", why="tests/analysis/test_waves.py compares waves", how="parse"),
     Rule(r"^run\.py validate", "--personas simple"),
+    Rule(r"^run\.py representatives substitute .*trained:", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives substitute", "--limit 2 --repetitions 1"),
     Rule(r"^run\.py mediators", why="tests/analysis/test_fairness.py runs it", how="parse"),
     Rule(r"^run\.py representatives study", why=TORCH, how="parse"),
+    Rule(r"^run\.py representatives payoff", why=TORCH, how="parse"),
     Rule(r"^run\.py opinion-groups votes", why="needs a table of your own; tests make one", how="parse"),
     Rule(r"^run\.py opinion-groups planted", "--draws 19"),
     Rule(

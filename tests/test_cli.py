@@ -77,6 +77,7 @@ ASKING = {
     "representatives episodes": "--laps 1",
     "representatives measure": "runs/groups",
     "representatives study": "runs/groups",
+    "representatives payoff": "runs/groups",
     "representatives substitute": "runs/groups --repetitions 1",
     "representatives steps": "runs/groups",
     "mediators": "runs/groups --mediator draft_revise --orders 2",
@@ -106,9 +107,11 @@ SILENT = {
     "representatives train", "representatives grid", "representatives ballots", "register",
 }  # fmt: skip
 """Every command that asks none: what it does is computed, or trained. `dissonance` can let a model embed texts."""
-NOT_TRIED = ("fine-tuned", "representatives measure", "representatives study", "branch")
+NOT_TRIED = ("fine-tuned", "representatives measure", "representatives study", "representatives payoff", "branch")
 """Commands whose budget is not tried here: they need an adapter, or journaled calls that would count as well."""
-LOCAL = ("train", "fine-tuned", "sweep-lora", "representatives measure", "representatives study")
+LOCAL = (
+    "train", "fine-tuned", "sweep-lora", "representatives measure", "representatives study", "representatives payoff",
+)  # fmt: skip
 """Commands that load a model to train it; their budget is tried where torch is."""
 SHARED = (
     "--llm openai:m --base-url http://h/v1 --max-calls 3 --max-tokens 9 --max-cost 1.5 --price 1,2 --prices mine.toml "

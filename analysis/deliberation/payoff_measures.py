@@ -87,20 +87,21 @@ def pair_places(rows: pd.DataFrame, kind: str) -> Places:
     both = last.merge(first, on=KEYS[:3], suffixes=("", "_draft"))
     if kind == GAIN:
         return _two_people(both, ["group", "episode"], ["place", "place_draft"])
-    return both[["place", "place_draft"]].to_numpy(int)
+    return np.asarray(both[["place", "place_draft"]], dtype=int)
 
 
 def _two_people(placed: pd.DataFrame, keys: list[str], columns: list[str]) -> Places:
     """Return the places of two participants with the same keys: those of the first, then those of the second."""
     two = placed.merge(placed, on=keys, suffixes=("", "_other"))
     two = two[two["participant"] < two["participant_other"]]
-    return two[[*columns, *(f"{column}_other" for column in columns)]].to_numpy(int)
+    return np.asarray(two[[*columns, *(f"{column}_other" for column in columns)]], dtype=int)
 
 
 def _difference(numbers: Floats, places: Places) -> Floats:
     """Return first minus second; of gains the first participant's revision minus draft, minus that of the second."""
     found = [numbers[column] for column in places.T]
-    return found[0] - found[1] if len(found) == 2 else (found[0] - found[1]) - (found[2] - found[3])
+    gap = found[0] - found[1]
+    return np.asarray(gap if len(found) == 2 else gap - (found[2] - found[3]), dtype=float)
 
 
 def pairs(rows: pd.DataFrame, kind: str) -> pd.DataFrame:

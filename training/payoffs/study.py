@@ -18,7 +18,7 @@ from parley.training.representatives.pipeline import DatasetBuilder
 
 FORM_MODELS = {RATING: Trained("trained on ratings", ERROR), PAIRS: Trained("trained on pairs", STATEMENT)}
 """How a form's model is called on the page, and the measure that decides for it."""
-CONTROLS: Mapping[str, Mapping[str, bool]] = {
+CONTROLS: Mapping[str, Mapping[str, Any]] = {
     "": {},
     ", blind to the opinion": {"blind": True},
     ", labels shuffled": {"shuffled": True},
