@@ -26,6 +26,7 @@ from parley.analysis.deliberation.payoff_measures import (
     ERROR,
     GAIN,
     KEYS,
+    MEASURES,
     PERSON,
     STATEMENT,
     Line,
@@ -78,7 +79,7 @@ def table(groups: int = 120) -> Iterator[str]:
     for name, score in scores.items():
         rows = test.assign(score=score)
         line = fit_line(rows)
-        found = measure_scorer(rows, line, True)
+        found = measure_scorer(rows, line, MEASURES)
         shown = ", ".join(f"{key} {one.value:.3f} ({one.low:.3f} to {one.high:.3f})" for key, one in found.items())
         yield f"{name}: {shown}, slope {line.slope:.2f}"
 

@@ -159,14 +159,19 @@ def chance(table: pd.DataFrame, slope: float) -> pd.Series:
     return pd.Series(expit(slope * table["score"].to_numpy(float)), index=table.index)
 
 
-def measure_scorer(rows: pd.DataFrame, line: Line, on_ratings: bool) -> dict[str, ClusteredMean]:
-    """Return each measure with its 95% interval over groups. on_ratings: whether scores of two people can be compared."""
+def measure_scorer(rows: pd.DataFrame, line: Line, measures: Sequence[str]) -> dict[str, ClusteredMean]:
+    """Return each measure with its 95% interval over groups; none for those that are not in `measures`."""
     found = {}
     for measure in MEASURES:
-        table = values(rows, measure, line)
-        left_out = table.empty or (measure == PERSON and not on_ratings)
-        found[measure] = NO_MEAN if left_out else clustered_mean(table["value"], table["group"])
+        table = values(rows, measure, line) if measure in measures else pd.DataFrame()
+        mean = NO_MEAN if table.empty else clustered_mean(table["value"], table["group"])
+        found[measure] = mean if measure == ERROR else _share(mean)
     return found
+
+
+def _share(mean: ClusteredMean) -> ClusteredMean:
+    """Return a share whose interval is cut to what a share can be."""
+    return mean._replace(low=float(np.clip(mean.low, 0, 1)), high=float(np.clip(mean.high, 0, 1)))
 
 
 def compare_scorers(ours: pd.DataFrame, theirs: pd.DataFrame) -> ClusteredMean:
@@ -187,7 +192,7 @@ def calibrate_wins(rows: pd.DataFrame, line: Line) -> pd.DataFrame:
     rank = table["predicted"].rank(method="first").to_numpy() - 1
     found = []
     for _, part in table.groupby((rank * BINS // len(table)).astype(int)):
-        mean = clustered_mean(part["won"], part["group"])
+        mean = _share(clustered_mean(part["won"], part["group"]))
         found.append((part["predicted"].mean(), mean.value, mean.low, mean.high, mean.n, mean.clusters))
     return pd.DataFrame(found, columns=["predicted", "observed", "low", "high", "pairs", "groups"])
 

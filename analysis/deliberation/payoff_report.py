@@ -64,11 +64,11 @@ WIN_COLUMNS: Mapping[str, Column] = {
 
 
 class Scored(NamedTuple):
-    """A scorer's rows (KEYS, rating, score) in each cell, what was fitted, and whether its scores are ratings."""
+    """A scorer's rows (KEYS, rating, score) in each cell, what was fitted, and the measures that its scores allow."""
 
     rows: Mapping[str, pd.DataFrame]
     line: Line
-    on_ratings: bool
+    measures: Sequence[str] = MEASURES
 
 
 class Trained(NamedTuple):
@@ -110,9 +110,13 @@ def score_all(
             cell: score_table(table, cells[cell], scorer, judge, seed, desk, f"payoffs {name}, {cell}")
             for cell, table in tables.items()
         }
-        found[name] = _scored(tables, scores, scorer.UNIT == AGREEMENT)
-    found[OTHER] = _scored(tables, {cell: table["other"].to_numpy(float) for cell, table in tables.items()}, True)
-    found[MEAN] = _scored(tables, {cell: np.zeros(len(table)) for cell, table in tables.items()}, True)
+        measures = [one for one in MEASURES if one != PERSON or scorer.UNIT == AGREEMENT]
+        found[name] = _scored(tables, scores, measures)
+    others = {cell: table["other"].to_numpy(float) for cell, table in tables.items()}
+    found[OTHER] = _scored(
+        tables, others, (PERSON, ERROR)
+    )  # its differences between statements are the ratings', turned
+    found[MEAN] = _scored(tables, {cell: np.zeros(len(table)) for cell, table in tables.items()}, MEASURES)
     return found
 
 
@@ -124,9 +128,9 @@ def _rated(episodes: Sequence[Episode]) -> pd.DataFrame:
     return table[keep].reset_index(drop=True)
 
 
-def _scored(tables: Mapping[str, pd.DataFrame], scores: Mapping[str, Floats], on_ratings: bool) -> Scored:
+def _scored(tables: Mapping[str, pd.DataFrame], scores: Mapping[str, Floats], measures: Sequence[str]) -> Scored:
     rows = {cell: table.assign(score=scores[cell]) for cell, table in tables.items()}
-    return Scored(rows, fit_line(rows[FIT]), on_ratings)
+    return Scored(rows, fit_line(rows[FIT]), measures)
 
 
 def measure_table(scored: Mapping[str, Scored], cell: str) -> pd.DataFrame:
@@ -135,7 +139,7 @@ def measure_table(scored: Mapping[str, Scored], cell: str) -> pd.DataFrame:
     for name, one in scored.items():
         rows = one.rows[cell]
         row: dict[str, Any] = {"scorer": name, "ratings": len(rows), "missing": int(rows["score"].isna().sum())}
-        for measure, mean in measure_scorer(rows, one.line, one.on_ratings).items():
+        for measure, mean in measure_scorer(rows, one.line, one.measures).items():
             row |= {measure: mean.value, f"{measure}_low": mean.low, f"{measure}_high": mean.high}
         found.append(row)
     return pd.DataFrame(found)
@@ -152,7 +156,7 @@ def difference_table(scored: Mapping[str, Scored], trained: Sequence[Trained]) -
             mine = scored[model.name]
             for other, theirs in scored.items():
                 for measure in (STATEMENT, GAIN, PERSON, ERROR) if other != model.name else ():
-                    if measure != PERSON or (mine.on_ratings and theirs.on_ratings):
+                    if measure in mine.measures and measure in theirs.measures:
                         tables = [values(one.rows[cell], measure, one.line) for one in (mine, theirs)]
                         found.append((cell, model.name, other, measure, *compare_scorers(*tables)))
     return pd.DataFrame(found, columns=["cell", "trained", "other", "measure", "value", "low", "high", "n", "clusters"])
@@ -250,7 +254,7 @@ def _add_null(report: Report, scored: Mapping[str, Scored], trained: Sequence[Tr
     lines = []
     for model in trained:
         one = scored[model.name]
-        measures = (STATEMENT, GAIN, PERSON) if one.on_ratings else (STATEMENT, GAIN)
+        measures = [measure for measure in (STATEMENT, GAIN, PERSON) if measure in one.measures]
         ranges = null_ranges(one.rows[QUESTIONS], measures, seed)
         shown = ", ".join(f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in ranges.items())
         lines.append(f"- {model.name}: {shown}")

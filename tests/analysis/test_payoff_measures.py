@@ -16,6 +16,7 @@ from parley.analysis.deliberation.payoff_measures import (
     ERROR,
     GAIN,
     KEYS,
+    MEASURES,
     PERSON,
     STATEMENT,
     Line,
@@ -76,9 +77,9 @@ def test_missing_scores_are_no_numbers() -> None:
     """A missing score takes its pairs along, and is counted; without any pair a measure has no value."""
     rows = table(("ann", 3, 6, np.nan, 5), ("bo", 5, 4, 4, 4))
     assert values(rows, STATEMENT, EXACT)["value"].isna().tolist() == [True, False]
-    assert measure_scorer(rows, EXACT, True)[STATEMENT].n == 1
-    assert measure_scorer(rows, EXACT, True)[GAIN].n == 0
-    assert measure_scorer(rows, EXACT, False)[PERSON] == NO_MEAN
+    assert measure_scorer(rows, EXACT, MEASURES)[STATEMENT].n == 1
+    assert measure_scorer(rows, EXACT, MEASURES)[GAIN].n == 0
+    assert measure_scorer(rows, EXACT, [STATEMENT])[PERSON].n == 0
     even = table(("ann", 4, 4, 1, 2))
     assert pairs(even, STATEMENT).empty
     assert np.isnan(fit_slope(pairs(even, STATEMENT)))
@@ -90,8 +91,8 @@ def test_a_known_law_is_found_and_nothing_where_nothing_is() -> None:
     truth = rows.assign(score=rows["law"])
     coin = rows.assign(score=np.random.default_rng(5).normal(size=len(rows)))
     assert fit_line(truth).slope == pytest.approx(1.0, abs=0.2)
-    found = measure_scorer(truth, fit_line(truth), True)
-    nothing = measure_scorer(coin, fit_line(coin), True)
+    found = measure_scorer(truth, fit_line(truth), MEASURES)
+    nothing = measure_scorer(coin, fit_line(coin), MEASURES)
     for name in (STATEMENT, GAIN, PERSON):
         assert found[name].low > 0.55
         assert nothing[name].low < 0.5 < nothing[name].high
@@ -109,8 +110,8 @@ def test_a_linear_model_reaches_the_ceiling_and_its_controls_do_not() -> None:
     mine = values(scored["trained"], PERSON, EXACT)
     assert abs(compare_scorers(mine, values(law, PERSON, EXACT)).value) < 0.01
     assert compare_scorers(mine, values(scored["blind"], PERSON, EXACT)).low > 0.05
-    assert measure_scorer(scored["blind"], EXACT, True)[PERSON].value == 0.5
-    assert measure_scorer(scored["blind"], EXACT, True)[GAIN].value == 0.5
+    assert measure_scorer(scored["blind"], EXACT, MEASURES)[PERSON].value == 0.5
+    assert measure_scorer(scored["blind"], EXACT, MEASURES)[GAIN].value == 0.5
     tables = [values(scored[name], ERROR, EXACT) for name in ("trained", "shuffled")]
     assert compare_scorers(*tables).high < 0
 
@@ -152,7 +153,7 @@ def test_the_page_of_known_scorers(tmp_path: Path) -> None:
 
     def scorer(name: str) -> Scored:
         rows = {cell: lot.assign(score=lot[name] if name != MEAN else 0.0) for cell, lot in lots.items()}
-        return Scored(rows, fit_line(rows[FIT]), True)
+        return Scored(rows, fit_line(rows[FIT]))
 
     scored = {name: scorer(name) for name in ("law", "other", MEAN)}
     scored[OTHER] = scored.pop("other")
