@@ -33,7 +33,7 @@ def mediators_parser() -> Parser:
     about = f"a mediator, with its options; repeat it to compare several (default: {', '.join(USUAL)})"
     add_option(parser, "--mediator NAME[,key=value]", about, action="append")
     add_option(parser, "--judge SPEC", "the model that says how far members agree with a draft", default="oracle")
-    about = "how a draft is scored for a member: judge (1 to 7) or ranking (docs/deliberation.md)"
+    about = "how a draft is scored for a member: judge (1 to 7), ranking or trained:FOLDER (docs/deliberation.md)"
     add_option(parser, "--payoff NAME", about, default="judge")
     add_option(parser, "--orders N", "orders of the opinions, at most one for each member", positive, 5)
     add_option(parser, "--draws N", "drafts from each order, with other random draws", positive, 2)

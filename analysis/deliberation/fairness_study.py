@@ -23,7 +23,7 @@ from parley.analysis.deliberation.fairness import (
     sides,
     write_draft,
 )
-from parley.analysis.deliberation.payoffs import open_payoff
+from parley.analysis.deliberation.payoffs import open_payoff, own_model
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
@@ -93,7 +93,9 @@ class FairnessStudy:
             if getattr(open_mediator(name), "ballots", "predicted") != "predicted":
                 raise UserError("the members of recorded episodes cannot be asked for ballots: set ballots=predicted")
         if self.payoff == "own":
-            raise UserError("members did not rate drafts that are written anew: use --payoff judge or ranking")
+            raise UserError(
+                "members did not rate drafts that are written anew: use --payoff judge, ranking or trained:FOLDER"
+            )
         most, each = open_payoff(self.payoff).MOST, self.orders * self.draws
         if most is not None and each > most:
             raise UserError(f"payoff {self.payoff} can score at most {most} drafts: lower --orders or --draws")
@@ -142,7 +144,7 @@ def _score(plans: Sequence[Plan], drafts: Sequence[Draft], study: FairnessStudy,
         scorer.score(episodes[key[1]], voice, list(texts[key]), derive(study.seed, "payoff", key[1]))
         for key, voice in seats
     ]
-    scores: list[tuple[Verdict, ...]] = desk.ask(asking, study.judge, "payoffs", _why_unscored)
+    scores: list[tuple[Verdict, ...]] = desk.ask(asking, study.judge, "payoffs", _why_unscored, own_model(scorer))
     known = {
         (key, voice.participant, text): score
         for (key, voice), row in zip(seats, scores, strict=True)
@@ -181,9 +183,11 @@ def _write_report(
     report = Report(folder, NAME, "Fair mediators")
     report.disclaim_models(study.llm, study.judge)
     sessions = count_phrase(len({one.session for one in groups}), UNIT)
+    scorer = open_payoff(study.payoff)
+    by = "a model trained on ratings" if own_model(scorer) else study.judge
     report.add(
         f"{count_phrase(len(groups), 'episode')}, {sessions}. Mediators on {study.llm}. Agreement: "
-        f"{study.payoff} ({open_payoff(study.payoff).UNIT}), scored by {study.judge}. {study.orders} orders, "
+        f"{study.payoff} ({scorer.UNIT}), scored by {by}. {study.orders} orders, "
         f"{study.draws} draws of each.",
         READING,
     )

@@ -28,7 +28,7 @@ from parley.agents.representative import OPINION, CritiqueBrief, Representative,
 from parley.agents.social_choice import Places, preference_levels, read_ranking
 from parley.analysis.bootstrap import mean_interval, why_no_interval
 from parley.analysis.deliberation.ballots import UNIT, rank_correlation
-from parley.analysis.deliberation.payoffs import open_payoff
+from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff, own_model, ranking
 from parley.analysis.deliberation.representation import Author, open_authors
 from parley.analysis.deliberation.step_cases import Sessions, StepCase, read_sessions
 from parley.analysis.journaled_calls import CallDesk, check_manifest
@@ -43,8 +43,8 @@ from parley.model.scenario_run import lock_folder
 
 OWN, STRANGER, TWICE = WHO = ("own", "stranger", "twice")
 """Who is compared with the person: its representative, a stranger's, the person asked once more."""
-RANGES = {"judge": 6.0, "ranking": 1.0}
-"""The payoffs by which opinions are compared, and the range of each."""
+RANGES = {AGREEMENT: 6.0, ranking.UNIT: 1.0}
+"""The units of payoffs by which opinions are compared, and the range of each."""
 ALL_TIED, NOT_ASKED = "all candidates tied", "the person cannot be asked again"
 
 
@@ -64,8 +64,10 @@ class StepStudy:
         for spec in (self.llm, self.judge):
             check_spec(spec)
         object.__setattr__(self, "knows", parse_knowledge(self.knows))
-        if self.payoff not in RANGES:
-            raise UserError(f"--payoff {self.payoff} cannot be read from an opinion: choose {' or '.join(RANGES)}")
+        if self.payoff == "own" or open_payoff(self.payoff).UNIT not in RANGES:
+            raise UserError(
+                f"--payoff {self.payoff} cannot be read from an opinion: choose judge, ranking or trained:FOLDER (form rating)"
+            )
 
 
 class Act(NamedTuple):
@@ -179,11 +181,11 @@ def _opinion_likeness(
     for who, case, text in texts:
         voice, named = replace(case.voice, opinion=text), derive(settings.seed, "payoff", who, *case.key)
         asking.append(scorer.score(case.episode, voice, case.statements, named))
-    found: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", _unscored)
+    found: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", _unscored, own_model(scorer))
     scores = {(who, case.key): [one.value for one in row] for (who, case, _), row in zip(texts, found, strict=True)}
     reasons = {(who, case.key): _unscored(row) or "" for (who, case, _), row in zip(texts, found, strict=True)}
     return {
-        key: (1 - distance / RANGES[settings.payoff], "")
+        key: (1 - distance / RANGES[scorer.UNIT], "")
         if (distance := mean_distance(row, scores["", key[1]])) is not None
         else (math.nan, f"no payoff ({reasons[key] or reasons['', key[1]]})")
         for key, row in scores.items()

@@ -101,7 +101,7 @@ def test_the_whole_comparison_and_the_payoff_of_a_study(spec: str, tmp_path: Pat
     again = run_payoffs(builder, spec, lesson, (RATING,), "fake", CallDesk(builder.folder, BAR, True))
     assert again.read_text(encoding="utf-8") == text
     (out,) = builder.folder.glob("payoffs/*/rating-full")
-    study = Substitution("oracle", payoff=f"trained:{out}", repetitions=1)
+    study = Substitution("fake", payoff=f"trained:{out}", repetitions=1, mediator_llm="fake", judge="fake")
     page = run_substitution(builder.sides["test"], study, CallDesk(tmp_path / "seats", BAR, True))
     assert "a model trained on ratings" in page.read_text(encoding="utf-8")
     payoffs = pd.read_csv(tmp_path / "seats" / "payoffs.csv")

@@ -91,7 +91,12 @@ def representatives(arguments: Sequence[str]) -> int:
 STEPS = (
     ("--adapter", "NAME", "", "the adapter of --llm that represents people (default: none)"),
     ("--knows", "LETTERS", "OCP", f"what representatives know: {LETTERS}"),
-    ("--payoff", "NAME", "judge", "how opinions are compared, by the payoffs that are read from them: judge, ranking"),
+    (
+        "--payoff",
+        "NAME",
+        "judge",
+        "how opinions are compared, by the payoffs that are read from them: judge, ranking, trained:FOLDER",
+    ),
     ("--judge", "SPEC", "oracle", "the model that reads payoffs from opinions"),
 )
 
