@@ -122,6 +122,11 @@ RULES = (
         how="parse",
     ),
     Rule(
+        r"^run\.py report runs/a/batch-1/",
+        why="needs an audit of flips; tests/analysis/test_flips.py runs one",
+        how="parse",
+    ),
+    Rule(
         r"^run\.py (train|fine-tuned|sweep-lora|export|representatives (train|measure|grid))\b", why=TORCH, how="parse"
     ),
     Rule(r"^run\.py organisms list\b"),
