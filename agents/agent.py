@@ -17,12 +17,13 @@ from parley.agents.guidance import STYLES
 from parley.agents.inner_thoughts import InnerThoughts, State
 from parley.agents.memory import LINES, Summary, make_memory
 from parley.agents.persona import Persona
+from parley.agents.probe import Probe, answer_order
 from parley.agents.reasoning import Note, open_ability
 from parley.agents.recollection import PLANS, InterviewQuestion
 from parley.agents.reply_cleaning import clean_speech, cut_echo, is_refusal, shortened, speaks_for
 from parley.agents.society import DEFAULT
 from parley.agents.speech import DebateStyle, Rating, Speech
-from parley.agents.topic import Probe, Topic, answer_order
+from parley.agents.topic import Topic
 from parley.agents.traits import PLAIN, Traits
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling

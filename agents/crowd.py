@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from parley.agents.language import Language
 from parley.agents.persona import Persona
-from parley.agents.topic import scales
+from parley.agents.probe import scales
 from parley.llm.errors import UserError
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling

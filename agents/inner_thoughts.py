@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parley.agents.memory import LEAST, MOST, Memory, Retrieval, Trace, memory_line
 from parley.agents.persona import persona_reminder
+from parley.agents.probe import Probe
 from parley.agents.reasoning import INSIGHTS, Ability, Note, cited_numbers, note_in, plain_note, read_insights
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
-from parley.agents.topic import Probe, Topic
+from parley.agents.topic import Topic
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.llm.spacing import respace_messages

@@ -9,9 +9,10 @@ from parley.agents.agent import SURVEY_TOKENS, DebateAgent
 from parley.agents.ballots import RANKING_TOKENS, lettered
 from parley.agents.language import Language
 from parley.agents.persona import Persona
+from parley.agents.probe import Probe, scales
 from parley.agents.question import POSITION, QuestionnaireAnswer, QuestionnaireItem, questionnaire
 from parley.agents.speech import Rating, Speech
-from parley.agents.topic import Probe, Topic, scales
+from parley.agents.topic import Topic
 from parley.llm.request import Message, Reply, Request, Sampling
 
 STATEMENTS = ("draft", "revision")

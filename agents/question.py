@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from parley.agents.datafiles import HERE, build_from_table, quoted, read_toml, require_section
 from parley.agents.language import Language
+from parley.agents.probe import Probe, scales
 from parley.agents.society import US, Society, load_society, society_names
-from parley.agents.topic import Probe, Topic, scales
+from parley.agents.topic import Topic
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import digest, stream
 

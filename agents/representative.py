@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 
 from parley.agents.ballots import RANKING_TOKENS, lettered
 from parley.agents.language import ENGLISH, REPRESENTATIVE, Language
+from parley.agents.probe import scales
 from parley.agents.question import Question, questionnaire
 from parley.agents.reasoning import Note, plain_note
 from parley.agents.society import Society
-from parley.agents.topic import scales
 from parley.llm.errors import UserError
 from parley.llm.prompts import Template
 from parley.llm.purposes import Facts

@@ -18,7 +18,7 @@ class DebateStyle(NamedTuple):
     format      free, or structured (a case, a question, a role, opening and closing statements)
     think       what an agent does before it speaks (agents/reasoning.py)
     importance  and reflect: see `agents.memory.Retrieval`
-    listing     the order in which the answers to a survey question are listed (`agents.topic.answer_order`)
+    listing     the order in which the answers to a survey question are listed (`agents.probe.answer_order`)
     reminder    whether the prompt says who the agent is before every utterance, survey and private thought (not before
                 summaries, reflections, ratings of importance, interviews and the questionnaire)
     chain       survey questions of whose last answers the agent is reminded before it speaks or acts, and in a survey of

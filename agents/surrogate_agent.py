@@ -17,8 +17,9 @@ import numpy as np
 from parley.agents.agent import DebateAgent
 from parley.agents.laws.surrogate import RESPONSE, next_attitude, spoken_grade
 from parley.agents.persona import Persona
+from parley.agents.probe import Probe
 from parley.agents.speech import DebateStyle, Rating, Speech
-from parley.agents.topic import Probe, Topic
+from parley.agents.topic import Topic
 
 NEAR = 8
 """One of so many lines around a grade is said."""

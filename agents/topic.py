@@ -2,138 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, cast, get_args
 
 from parley.agents.claim_questions import CLAIM_QUESTIONS, NEGATED, VIEWS, claim_question
 from parley.agents.datafiles import build_from_table, read_toml, require_section
-from parley.agents.language import ENGLISH, Language
+from parley.agents.language import Language
 from parley.agents.news import NewsItem, news_item, topic_values
-from parley.agents.scales import LABELLED, Reading, Scale, read_rating
+from parley.agents.probe import END, PUBLIC, TURNS, Probe, build_probes, build_scales, scales, shared_probes, with_scale
 from parley.agents.society import SOCIETIES, US, Society, load_society, society_of, split_name
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.purposes import Facts
-from parley.llm.seeding import stream
 
 TOPICS = SOCIETIES / US / "topics"
 NEWS = "news"
 """The folder of items of news (agents/news.py). What runs over all topics leaves them out."""
-PUBLIC, TURNS, END = ":public", ":turns", ":end"
-"""Suffixes of a probe's name: the same question, answered in public, after every turn, or only once after the last survey."""
-Audience = Literal["private", "public"]
-FORECAST = "forecast"
-EMOTIONS = ("valence", "arousal")
-"""The survey questions on emotion (probes.toml of a language)."""
-
-
-@dataclass(frozen=True)
-class Probe:
-    """One survey question.
-
-    construct  what it measures
-    polarity   its direction on the topic's axis; 0: it measures something else (probes.toml of the language)
-    audience   who hears the answer, according to the question; in fact no one does
-    position   in a private deliberation: the answer to the question under discussion that is to be agreed with
-    statement  the same for a statement of the mediator
-    state      how the agent is reminded of its answer, with {label}; "": by question and number (prompt `recall`)
-    negated    whether it asks for agreement with the opposite of a claim
-    options    whether the labels of its scale are options: listed without numbers, always in an order drawn by the seed
-    view       what the interviewer says to think of the claim: for, against; "": nothing
-    """
-
-    name: str
-    construct: str
-    scale: Scale
-    question: str
-    polarity: int = 1
-    sentence: str = ""
-    audience: Audience = "private"
-    position: str = ""
-    statement: str = ""
-    state: str = ""
-    negated: bool = False
-    view: str = ""
-    options: bool = False
-    language: Language = field(default=ENGLISH, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.polarity not in (1, -1, 0):
-            raise UserError(f"probe {self.name}: polarity must be 1, -1 or 0, not {self.polarity}")
-        if self.audience not in get_args(Audience):
-            raise unknown_name(f"audience of probe {self.name}", self.audience, get_args(Audience))
-        if self.state and ("{label}" not in self.state or set(self.scale.points) - set(self.scale.labels)):
-            raise UserError(f"probe {self.name}: state needs {{label}}, and a scale with a label for every point")
-
-    def ask(self, frame: str, order: Sequence[int] = ()) -> str:
-        """Return the survey question as an agent reads it.
-
-        frame: debate, conversation. order: the points in the order in which the answers are listed (default: from low
-        to high).
-        """
-        slots: dict[str, Any] = {
-            "frame": frame,
-            "question": self.question,
-            "low": self.scale.low,
-            "high": self.scale.high,
-            "anchors": self.scale.name_points(order or self.scale.points, *map(self.language.words, ("means", "and"))),
-        }
-        kind = "options" if self.options else "labelled" if self.scale.kind == LABELLED else "numeric"
-        if kind == "options":
-            labels = [self.scale.labels[point] for point in order or self.scale.points]
-            slots = {"frame": frame, "question": self.question, "anchors": ", ".join(labels)}
-        if self.scale.kind == LABELLED:
-            label, number = (f"[{self.language.words(slot)}]" for slot in ("label", "number"))
-            slots["sentence"] = self.sentence.replace("{label}", label).replace("{number}", number)
-        return self.language.prompt(f"survey_{kind}{'_public' if self.audience == 'public' else ''}").fill(**slots)
-
-    def recall(self, rating: float) -> str:
-        """Return the sentence that reminds an agent of its rating: `Right now you feel bad.`"""
-        if self.state:
-            return self.state.replace("{label}", self.scale.labels[round(rating)])
-        words = map(self.language.words, ("means", "and"))
-        slots = {
-            "question": self.question,
-            "answer": f"{rating:g}",
-            "anchors": self.scale.name_points(self.scale.points, *words),
-        }
-        return self.language.prompt("recall").fill(**slots)
-
-    @property
-    def facts(self) -> Facts:
-        """What the survey question states, for the oracle."""
-        texts = {
-            "sentence": self.sentence,
-            "position": self.position,
-            "statement": self.statement,
-            "interviewer": self.view,
-        }
-        facts: Facts = {"question": self.question, "construct": self.construct, "scale": self.scale}
-        if self.negated:
-            facts["negated"] = True
-        return cast(Facts, facts | {name: text for name, text in texts.items() if text})
-
-    @property
-    def on_axis(self) -> bool:
-        """Whether an answer is an attitude toward the topic."""
-        return self.polarity != 0
-
-    @property
-    def prefix(self) -> str:
-        """How the answer begins before its label: "I think racism is a " (nothing on a numeric scale)."""
-        return self.sentence.partition("{label}")[0] if self.scale.kind == LABELLED else ""
-
-    def read(self, text: str | None, reader: str = "strict") -> Reading:
-        return read_rating(text, self.scale, reader)
-
-    def attitude(self, rating: float) -> float:
-        """Return a rating on the topic's 0-10 axis. Errors: ValueError if the probe measures something else."""
-        if not self.on_axis:
-            raise ValueError(f"probe {self.name} is not on the topic's axis")
-        return self.scale.attitude(rating, self.polarity)
 
 
 @dataclass(frozen=True)
@@ -213,23 +98,6 @@ class Topic:
         return replace(probe, name=name, audience="public" if name.endswith(PUBLIC) else probe.audience)
 
 
-def answer_order(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
-    """Return the points of a scale as they are listed: `given` (from low to high), `reversed`, or `shuffled` by a seed.
-
-    Options are always shuffled.
-    """
-    points = probe.scale.points
-    if order == "shuffled" or probe.options:
-        return tuple(stream(seed, "listing").sample(points, len(points)))
-    return points[::-1] if order == "reversed" else points
-
-
-def forecast_probe(probe: Probe, frame: str) -> Probe:
-    """Return the question which answer to a probe the agent expects to give at the end."""
-    question = probe.language.prompt("forecast").fill(frame=frame, question=probe.question)
-    return replace(probe, name=FORECAST, question=question)
-
-
 def claim_probe(topic: Topic, name: str) -> Probe:
     """Return a question of CLAIM_QUESTIONS about a topic's claim. Errors: UserError if the topic has no such claim, or
     its language no words for the question.
@@ -238,47 +106,6 @@ def claim_probe(topic: Topic, name: str) -> Probe:
     question = claim_question(name, topic.claim, topic.language.words)
     polarity = -probe.polarity if opposite else probe.polarity
     return replace(probe, name=name, question=question, polarity=polarity, negated=opposite, view=VIEWS.get(name, ""))
-
-
-def with_scale(probe: Probe, scale: str) -> Probe:
-    """Return a probe on another numeric scale of its construct. Errors: UserError if there is no such scale."""
-    shared = scales(probe.language)
-    numeric = [name for name, known in shared.items() if known.kind != LABELLED]
-    known = [name for name in numeric if name.startswith(f"{probe.construct}_")]
-    if scale not in known:
-        raise unknown_name(f"scale for probe {probe.name}", scale, known)
-    return replace(probe, scale=shared[scale])
-
-
-@cache
-def scales(language: Language = ENGLISH) -> Mapping[str, Scale]:
-    """Return the scales of a language by name. Languages have the same scales with other labels."""
-    return _scales(dict(language.data("scales")), f"scales.toml of {language.code}")
-
-
-@cache
-def shared_probes(language: Language = ENGLISH) -> Mapping[str, Probe]:
-    """Return the probes for any topic, by name."""
-    return _probes(
-        dict(language.data("probes")), scales(language), f"probes.toml of {language.code}", "probes", language
-    )
-
-
-def _scales(entries: dict, where: str) -> dict[str, Scale]:
-    return {
-        name: scale_of_table(name, require_section(entries, name, where), f"scale {name} of {where}")
-        for name in entries
-    }
-
-
-def scale_of_table(name: str, values: dict, where: str) -> Scale:
-    """Make a scale from its table. Errors: UserError."""
-    labels = require_section(values, "labels", where)
-    for point, label in labels.items():
-        if not point.removeprefix("-").isdecimal() or not isinstance(label, str):
-            raise UserError(f"{where}: a label is a whole number and a text, not {point} = {label!r}")
-    by_point = MappingProxyType({int(point): label for point, label in labels.items()})
-    return build_from_table(Scale, {**values, "name": name, "labels": by_point}, where)
 
 
 def topic_names(folder: Path = TOPICS) -> list[str]:
@@ -347,12 +174,12 @@ def load_topic(slug: str) -> Topic:
     named = values.pop("society", None)
     inside = "" if slug.endswith(".toml") else split_name(slug)[0]
     society = load_society(str(named)) if named else society_of(path) or load_society(inside or US)
-    own_scales = _scales(require_section(values, "scales", where), f"{slug}.toml")
+    own_scales = build_scales(require_section(values, "scales", where), f"{slug}.toml")
     item = news_item(require_section(values, NEWS, where), where) if NEWS in values else None
     values = topic_values(values, item, society.language) if item else values
     values.pop("scales", None)
     known = {**scales(society.language), **own_scales}
-    probes = _probes(require_section(values, "probes", where), known, where, slug, society.language)
+    probes = build_probes(require_section(values, "probes", where), known, where, slug, society.language)
     if not probes:
         raise UserError(f"topic {slug} lacks probes: a [probes.NAME] table for each survey question")
     own = {party: one.positions[path.stem] for party, one in society.parties.items() if path.stem in one.positions}
@@ -362,17 +189,3 @@ def load_topic(slug: str) -> Topic:
             raise UserError(f"positions of {where}: {party} must be a text such as 'a small problem', not {position!r}")
     parts = {"slug": slug, "news": item, "probes": MappingProxyType(probes), "positions": MappingProxyType(positions)}
     return replace(build_from_table(Topic, {**values, **parts}, where), society=society)
-
-
-def _probes(entries: dict, known: Mapping[str, Scale], where: str, slug: str, language: Language) -> dict[str, Probe]:
-    probes = {}
-    for name in entries:
-        entry = require_section(entries, name, where)
-        scale = str(entry.get("scale"))
-        if scale not in known:
-            raise unknown_name(f"scale of probe {name} in topic {slug}", scale, known)
-        if known[scale].kind == LABELLED and "{label}" not in str(entry.get("sentence")):
-            raise UserError(f"probe {name} in topic {slug}: a labelled scale needs a sentence with {{label}}")
-        values = {**entry, "name": name, "scale": known[scale]}
-        probes[name] = replace(build_from_table(Probe, values, f"probe {name} of topic {slug}"), language=language)
-    return probes

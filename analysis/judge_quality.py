@@ -17,8 +17,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.stats import rankdata
 
+from parley.agents.probe import scales
 from parley.agents.society import PartyNames
-from parley.agents.topic import load_topic, scales
+from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
 from parley.analysis.figures import ESTIMATE, new_figure

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple, cast
 import pandas as pd
 
 from parley.agents.datafiles import build_from_table, read_toml
+from parley.agents.probe import scale_of_table, scales
 from parley.agents.scales import LABELLED, Reading, Scale, read_rating
-from parley.agents.topic import load_topic, scale_of_table, scales
+from parley.agents.topic import load_topic
 from parley.analysis.journaled_calls import check_manifest, open_journal, read_answers
 from parley.analysis.tables import Tables
 from parley.llm.backends import identity_spec, open_spec

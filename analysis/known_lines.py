@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.agents.topic import load_topic, scales
+from parley.agents.probe import scales
+from parley.agents.topic import load_topic
 from parley.analysis.judge_quality import on_axis
 from parley.analysis.judging import Item, Judge, one_line
 from parley.analysis.line_gaps import Calibration, calibrate

@@ -11,8 +11,9 @@ from typing import Any
 import pandas as pd
 
 from parley.agents.persona import persona_set
+from parley.agents.probe import EMOTIONS, FORECAST
 from parley.agents.society import PartyNames, Society, load_society, party_name
-from parley.agents.topic import EMOTIONS, FORECAST, is_news, load_topic
+from parley.agents.topic import is_news, load_topic
 from parley.agents.traits import trait_names
 from parley.analysis.event_frames import (
     act_frame,

@@ -25,11 +25,11 @@ from parley.agents.participant import Participant
 from parley.agents.persona import Persona, demographics, genders, introduction
 from parley.agents.platform_agent import PlatformDebater
 from parley.agents.player import Player
+from parley.agents.probe import Probe
 from parley.agents.proxy_seat import ProxySeat
 from parley.agents.society import Society
 from parley.agents.story_agent import Storyteller
 from parley.agents.surrogate_agent import SurrogateAgent
-from parley.agents.topic import Probe
 from parley.environments.base import Networked
 from parley.environments.game import Game
 from parley.environments.herding import Herding

@@ -22,7 +22,8 @@ from typing import Any, cast
 import mesa
 
 from parley.agents.memory import Retrieval
-from parley.agents.topic import Topic, forecast_probe
+from parley.agents.probe import forecast_probe
+from parley.agents.topic import Topic
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
 from parley.environments.game import Game

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parley.agents.topic import EMOTIONS
+from parley.agents.probe import EMOTIONS
 from parley.model.casting import REFERENCE
 
 if TYPE_CHECKING:

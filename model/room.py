@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from parley.agents.game_rules import Play
 from parley.agents.participant import Participant
+from parley.agents.probe import Probe
 from parley.agents.proxy_seat import ProxySeat
 from parley.agents.representative import CRITIQUE
-from parley.agents.topic import Probe
 from parley.environments._social_graph import SocialGraph
 from parley.environments.base import MEDIATOR, Turn
 from parley.llm.backends.person.desk import GONE

@@ -15,11 +15,12 @@ from typing import Any, Literal
 
 from parley.agents.language import GIVEN
 from parley.agents.memory import Retrieval, make_memory
+from parley.agents.probe import END, TURNS, Probe
 from parley.agents.question import Question, question_set, questions_by_id, topics_of
 from parley.agents.reasoning import open_ability
 from parley.agents.representative import CRITIQUE, STEPS, parse_knowledge
 from parley.agents.society import US, VOTERS, load_society
-from parley.agents.topic import END, TURNS, Probe, Topic, load_topic
+from parley.agents.topic import Topic, load_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
 from parley.llm.errors import UserError, unknown_name

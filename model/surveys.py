@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from parley.agents.participant import Participant, agreement_probe
+from parley.agents.probe import Probe
 from parley.agents.question import questionnaire
 from parley.agents.reasoning import note_in, plain_note
 from parley.agents.recollection import AGAIN, FULL, WITHOUT, asked_and_truth, conditions_of, interview_questions
 from parley.agents.society import Society
 from parley.agents.speech import Rating
 from parley.agents.surrogate_agent import SurrogateAgent
-from parley.agents.topic import Probe
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Reply, Request
 from parley.model.embedding import embed_memories

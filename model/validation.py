@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from parley.agents.mediators import open_mediator
 from parley.agents.persona import load_personas, parties, party_of, set_name
+from parley.agents.probe import END, PUBLIC, TURNS
 from parley.agents.recollection import interview_questions
 from parley.agents.representative import BALLOT, VOTE, parse_knowledge
-from parley.agents.topic import END, PUBLIC, TURNS, Topic
+from parley.agents.topic import Topic
 from parley.environments.game import Game
 from parley.environments.herding import Herding
 from parley.environments.platform import Platform

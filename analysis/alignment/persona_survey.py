@@ -16,8 +16,9 @@ import pandas as pd
 from parley.agents.agent import SURVEY_TOKENS
 from parley.agents.life_interview import ATTEMPTS, Interview, interview_life, life_questions
 from parley.agents.persona import Persona, load_personas, parties, persona_set
+from parley.agents.probe import Probe
 from parley.agents.society import DEFAULT, US, Society, load_society
-from parley.agents.topic import Probe, Topic, load_topic
+from parley.agents.topic import Topic, load_topic
 from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.respondents import check_names
 from parley.llm.backends import identity_spec, open_spec

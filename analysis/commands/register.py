@@ -90,9 +90,10 @@ def register(words: Sequence[str]) -> int:
 def confirm(words: Sequence[str]) -> int:
     """Run `run.py confirm`."""
     options = confirm_parser().parse_args(words)
+    from parley.analysis.formatting import count_phrase
     from parley.analysis.preregistration.registration import read_registration
     from parley.analysis.preregistration.report import stamp_text, write_confirmation
-    from parley.analysis.preregistration.stamp import Attempt, note_seen, why_exploratory
+    from parley.analysis.preregistration.stamp import Attempt, replaced_debates, why_exploratory
     from parley.analysis.preregistration.verdict import claim_sentence
     from parley.model.scenario_run import lock_folder
 
@@ -106,7 +107,8 @@ def confirm(words: Sequence[str]) -> int:
     print_paths(folder=folder)
     with lock_folder(folder):
         looks, differences = _test(plan, attempt, options)
-        note_seen(options.file, attempt)
+        if count := replaced_debates(options.file):
+            reasons.append(f"{count_phrase(count, 'run')} had other results before")
         page = write_confirmation(plan, looks, differences, attempt.model, reasons, folder)
     print(f"{stamp_text(reasons)}\n{claim_sentence(plan.claim, looks, plan.level)}")
     print_paths(report=page)
@@ -120,6 +122,7 @@ def _test(plan: Registration, attempt: Attempt, options: argparse.Namespace) -> 
     from parley.analysis.claims.differences import pair_rooms
     from parley.analysis.claims.multiverse import ARMS
     from parley.analysis.claims.outcomes import RoomMeasure
+    from parley.analysis.preregistration.stamp import NotedMeasure, note_begun, seen_file
     from parley.analysis.preregistration.verdict import make_look
     from parley.model.sweep.design import SweepCell, check_sweep_manifest
 
@@ -130,7 +133,9 @@ def _test(plan: Registration, attempt: Attempt, options: argparse.Namespace) -> 
              for name, arm in zip(ARMS, arms, strict=True)]  # fmt: skip
     check_cells(cells)
     check_sweep_manifest(attempt.folder, cells)
-    measure, say = RoomMeasure(claim.measure), partial(print, flush=True)
+    note_begun(options.file, attempt)
+    measure = NotedMeasure(RoomMeasure(claim.measure), attempt, seen_file(options.file.resolve()))
+    say = partial(print, flush=True)
     for count in attempt.looks:
         done = measure_cells(options, cells[: 2 * count], ("seed",), attempt.folder, measure, say)
         done.check()

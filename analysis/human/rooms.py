@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from parley.agents.topic import TURNS, load_topic, scales
+from parley.agents.probe import TURNS, scales
+from parley.agents.topic import load_topic
 from parley.analysis.formatting import group_title
 from parley.analysis.human.readers import COLUMNS, Source, others_mean, toward_majority
 from parley.analysis.statement_judge import SCALE

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.agents.topic import EMOTIONS
+from parley.agents.probe import EMOTIONS
 from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._emotions import emotion_rooms
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means

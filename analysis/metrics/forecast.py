@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import wasserstein_distance
 
-from parley.agents.topic import FORECAST
+from parley.agents.probe import FORECAST
 from parley.analysis.bootstrap import correlation, correlation_interval
 from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics._cells import KEYS, count_signs, frame, mean_columns, spans, with_interval

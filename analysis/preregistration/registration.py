@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,8 @@ from parley.llm.errors import UserError
 FORM = "parley-registration-1"
 UNIT = "seed: people and chance are drawn again; the mean over topics"
 KEYS = ("claim", "exclusions", "form", "frozen", "registered", "seed", "stopping", "unit")
+SECTIONS: Mapping[str, tuple[str, ...]] = {"exclusions": ("missing_topics",), "stopping": ("level", "looks")}
+"""The keys inside of these parts of a plan."""
 CASTS = ("circle", "fresh", "drawn")
 """Rules of casting that draw people again under each seed."""
 
@@ -55,7 +57,7 @@ def corrected_level(looks: int, models: int) -> float:
 
 def register(claim: Claim, looks: tuple[int, ...], missing: float, seed: int, registered: datetime) -> str:
     """Return the text of a registration. Errors: UserError for a plan that cannot be tested."""
-    if looks[0] < FEWEST_UNITS or list(looks) != sorted(set(looks)):
+    if not _increase(looks):
         raise UserError(f"--units {','.join(map(str, looks))}: give {FEWEST_UNITS} or more, in increasing order: 10,20")
     for key in ("personas", "societies"):
         if len(getattr(claim.population, key)) > 1:
@@ -74,6 +76,11 @@ def register(claim: Claim, looks: tuple[int, ...], missing: float, seed: int, re
         "unit": UNIT,
     }
     return canonical({**plan, "hash": hash_plan(plan)})
+
+
+def _increase(looks: Sequence[int]) -> bool:
+    """Return whether looks can be tested: enough units, in increasing order."""
+    return bool(looks) and looks[0] >= FEWEST_UNITS and list(looks) == sorted(set(looks))
 
 
 def canonical(plan: Mapping[str, Any]) -> str:
@@ -109,13 +116,19 @@ def read_registration(path: Path) -> Registration:
 
 
 def _build(plan: Mapping[str, Any], where: str) -> Registration:
-    """Errors: UserError for values that no registration has."""
+    """Errors: UserError for keys and values that no registration has."""
+    for section, keys in SECTIONS.items():
+        own = plan[section] if isinstance(plan[section], dict) else {}
+        if set(own) != set(keys):
+            raise UserError(f"{where} was changed: {section} has the keys {', '.join(sorted(keys))}, and no others")
     try:
-        looks, level = tuple(map(int, plan["stopping"]["looks"])), float(plan["stopping"]["level"])
+        looks, level = tuple(plan["stopping"]["looks"]), float(plan["stopping"]["level"])
         date, missing = datetime.fromisoformat(plan["registered"]), float(plan["exclusions"]["missing_topics"])
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{where} was changed: {error} in stopping, registered or exclusions") from error
     claim = build_claim(plan["claim"], where)
-    if plan["unit"] != UNIT or not looks or level != corrected_level(len(looks), len(claim.population.models)):
-        raise UserError(f"{where} was changed: unit, looks and level do not fit together")
-    return Registration(claim, looks, level, missing, int(plan["seed"]), date, plan["frozen"], str(plan["hash"]))
+    whole = all(type(one) is int for one in (*looks, plan["seed"]))
+    fits = whole and _increase(looks) and level == corrected_level(len(looks), len(claim.population.models))
+    if plan["unit"] != UNIT or not fits or not 0 <= missing <= 1:
+        raise UserError(f"{where} was changed: unit, looks, level, seed and exclusions do not fit together")
+    return Registration(claim, looks, level, missing, plan["seed"], date, plan["frozen"], str(plan["hash"]))

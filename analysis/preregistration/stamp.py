@@ -1,17 +1,21 @@
-"""Whether a test is confirmatory, or the reasons why it is exploratory; and the list of results that were seen."""
+"""Whether a test is confirmatory, or the reasons why it is exploratory; and the list of tests that were begun."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from parley.analysis.preregistration.registration import Registration
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
-from parley.model.files import write_whole
+from parley.llm.seeding import digest
+from parley.model.files import file_errors
 from parley.model.sweep.design import LABEL
 
 
@@ -29,27 +33,77 @@ class Attempt:
 
 
 def seen_file(registration: Path) -> Path:
-    """Return the list beside a registration of the tests whose results were seen."""
-    return registration.with_suffix(".seen.json")
+    """Return the list beside a registration of the tests that were begun, and of their debates that were finished."""
+    return registration.with_suffix(".seen.jsonl")
 
 
-def note_seen(registration: Path, attempt: Attempt) -> None:
-    """Add a test to the list, before its result is shown."""
-    entries = read_seen(registration)
-    if attempt.entry() not in entries:
-        write_whole(seen_file(registration), json.dumps([*entries, attempt.entry()], indent=1) + "\n")
+def note_begun(registration: Path, attempt: Attempt) -> None:
+    """Add a test to the list, before anything of it is run."""
+    if attempt.entry() not in read_begun(registration):
+        _append(seen_file(registration), attempt.entry())
 
 
-def read_seen(registration: Path) -> list[dict[str, Any]]:
-    """Return the list of seen results. Errors: UserError for a list that cannot be read."""
-    path = seen_file(registration)
+@dataclass(frozen=True)
+class NotedMeasure:
+    """Measures a finished run folder and notes a digest of each result, also in another process.
+
+    seen: the list beside the registration.
+    """
+
+    measure: Callable[[Path], pd.DataFrame]
+    attempt: Attempt
+    seen: Path
+
+    def __call__(self, run: Path) -> pd.DataFrame:
+        rooms = self.measure(run)
+        results = [None if math.isnan(value) else digest(repr(value)).hex()[:16] for value in rooms["value"]]
+        cell = run.relative_to(self.attempt.folder).as_posix()
+        line = {"cell": cell, "folder": self.attempt.folder.name, "model": identity_spec(self.attempt.model)}
+        if (noted := {**line, "results": results}) not in _lines(self.seen):
+            _append(self.seen, noted)
+        return rooms
+
+
+def replaced_debates(registration: Path) -> int:
+    """Return how many runs have other numbers than the same runs had before: they were removed, and run again.
+
+    A missing number that became a number is no other number: failures can be asked again.
+    """
+    known: dict[tuple[str, str, str], list[Any]] = {}
+    replaced = set()
+    for line in _lines(seen_file(registration)):
+        if "cell" not in line:
+            continue
+        key, results = (line["folder"], line["model"], line["cell"]), line["results"]
+        before = known.setdefault(key, results)
+        if len(before) != len(results) or any(a is not None and a != b for a, b in zip(before, results, strict=True)):
+            replaced.add(key)
+        known[key] = results
+    return len(replaced)
+
+
+def read_begun(registration: Path) -> list[dict[str, Any]]:
+    """Return the tests that were begun. Errors: UserError for a list that cannot be read."""
+    keys = ("folder", "looks", "model")
+    return [{key: line[key] for key in keys} for line in _lines(seen_file(registration)) if "cell" not in line]
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-        return [{"folder": one["folder"], "looks": one["looks"], "model": one["model"]} for one in entries]
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for line in lines:
+            _ = line["folder"], line["model"], line["results" if "cell" in line else "looks"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"cannot read {path}: {error}") from error
+    return lines
+
+
+def _append(path: Path, line: Mapping[str, Any]) -> None:
+    """Add a line at once, so that several processes can do so."""
+    with file_errors(f"cannot write {path}"), path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 def why_exploratory(plan: Registration, path: Path, attempt: Attempt) -> list[str]:
@@ -62,11 +116,11 @@ def why_exploratory(plan: Registration, path: Path, attempt: Attempt) -> list[st
     files = [one for one in attempt.folder.rglob("*") if one.is_file()] if attempt.folder.exists() else []
     if any(one.stat().st_mtime < plan.registered.timestamp() for one in files):
         reasons.append("the folder has files that are older than the registration")
-    mine, entries = attempt.entry(), read_seen(path)
+    mine, entries = attempt.entry(), read_begun(path)
     if any((_same_test(one, mine) and one != mine) or one["looks"] != list(plan.looks) for one in entries):
-        reasons.append("results of this plan were seen before, with another folder or number of units")
+        reasons.append("a test of this plan was begun before, with another folder or number of units")
     if mine in entries and not (attempt.folder / LABEL).exists():
-        reasons.append("results of this plan were seen before, and their folder is gone")
+        reasons.append("a test of this plan was begun before, and its folder is gone")
     return reasons
 
 

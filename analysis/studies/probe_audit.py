@@ -17,7 +17,8 @@ import pandas as pd
 
 from parley.agents.agent import SURVEY_TOKENS
 from parley.agents.persona import Persona, all_personas, parties, persona_set
-from parley.agents.topic import Probe, answer_order, load_topic
+from parley.agents.probe import Probe, answer_order
+from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate

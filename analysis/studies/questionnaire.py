@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from parley.agents.agent import SURVEY_TOKENS
+from parley.agents.probe import Probe, answer_order
 from parley.agents.society import Society
-from parley.agents.topic import Probe, Topic, answer_order, load_topic, topic_names
+from parley.agents.topic import Topic, load_topic, topic_names
 from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError
 from parley.llm.purposes import Facts

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 import pandas as pd
 
-from parley.agents.topic import FORECAST
+from parley.agents.probe import FORECAST
 from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables

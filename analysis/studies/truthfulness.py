@@ -18,9 +18,9 @@ from scipy.stats import rankdata
 
 from parley.agents.crowd import ASPECTS, DIMENSIONS, OVERALL, SCALE, Statement, compose_rating
 from parley.agents.persona import Persona
+from parley.agents.probe import scales
 from parley.agents.scales import Reading, read_rating
 from parley.agents.society import load_society
-from parley.agents.topic import scales
 from parley.analysis.bootstrap import FEWEST, Ends, Floats, interval, nanmean
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.respondents import draw_people

@@ -7,7 +7,7 @@ from typing import Any
 
 import solara
 
-from parley.agents.topic import EMOTIONS, shared_probes
+from parley.agents.probe import EMOTIONS, shared_probes
 from parley.analysis.figures import styles_of_run
 from parley.analysis.formatting import group_title, seat_title
 from parley.analysis.tables import Tables

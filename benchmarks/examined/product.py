@@ -102,7 +102,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.claims.curve._effects": "a mean over units, which is examined; the whole verdict: benchmarks/claims.py",
     "analysis.claims.variance._share": "benchmarks/claims.py",
     "analysis.distributions.worth.largest_size": "benchmarks/model_worth.py",
-    "analysis.preregistration.verdict._p": "the p of a mean and of equivalence, which are examined; looks: docs/log.md",
+    "analysis.preregistration.verdict._p": "benchmarks/registered_tests.py",
     "analysis.flips.decomposition._row": "benchmarks/flips.py",
     "analysis.flips.decomposition.null_range": A_NULL,
     "analysis.flips.guesses._by_chance": "benchmarks/asked.py --guesses",

@@ -26,9 +26,10 @@ from parley.agents.persona_generator import (
     list_names,
     shared_sentences,
 )
+from parley.agents.probe import scales
 from parley.agents.scales import LABELLED
 from parley.agents.society import DEFAULT, load_society
-from parley.agents.topic import load_topic, scales, topic_names
+from parley.agents.topic import load_topic, topic_names
 from parley.llm.errors import UserError
 
 PARTISAN = ("republican", "democrat")

@@ -9,8 +9,8 @@ from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parley.agents.probe import scales
 from parley.agents.scales import Scale, read_rating
-from parley.agents.topic import scales
 
 SCALES = scales()
 ZERO_TEN = SCALES["severity_0_10"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from data_checks import check_each
 
+from parley.agents.probe import scales
 from parley.agents.scales import LABELLED, NUMERIC, Reading, Scale, read_rating
-from parley.agents.topic import scales
 from parley.llm.errors import UserError
 
 SCALES = scales()

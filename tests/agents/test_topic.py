@@ -9,8 +9,9 @@ from data_checks import check_each
 
 from parley.agents.language import Language
 from parley.agents.persona import parties
+from parley.agents.probe import scales, shared_probes
 from parley.agents.scales import LABELLED
-from parley.agents.topic import load_topic, news_names, scales, shared_probes, topic_names
+from parley.agents.topic import load_topic, news_names, topic_names
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset, preset_names
 

@@ -14,7 +14,8 @@ from data_checks import check_each
 
 from benchmarks.asked import draw_guesses, examine, examine_guesses
 from parley.agents.claim_questions import AGAINST, FOR, SILENT
-from parley.agents.topic import answer_order, load_topic
+from parley.agents.probe import answer_order
+from parley.agents.topic import load_topic
 from parley.analysis.card.conditions import Batch, interviewed
 from parley.analysis.flips import arms
 from parley.analysis.flips.arms import STATEMENT

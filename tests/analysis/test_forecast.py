@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from parley.agents.topic import FORECAST, forecast_probe, load_topic
+from parley.agents.probe import FORECAST, forecast_probe
+from parley.agents.topic import load_topic
 from parley.analysis.metrics import forecast
 from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake

@@ -16,8 +16,9 @@ import pytest
 from data_checks import check_each
 
 import run
+from parley.agents.probe import scales
 from parley.agents.society import PartyNames
-from parley.agents.topic import load_topic, scales, topic_names
+from parley.agents.topic import load_topic, topic_names
 from parley.analysis.judge_quality import (
     against_themselves,
     against_truth,

@@ -19,7 +19,14 @@ import run
 from parley.analysis.claims.claim import Claim, load_claim
 from parley.analysis.preregistration import registration
 from parley.analysis.preregistration.registration import Registration, canonical, hash_plan, read_registration
-from parley.analysis.preregistration.stamp import Attempt, note_seen, why_exploratory
+from parley.analysis.preregistration.stamp import (
+    Attempt,
+    NotedMeasure,
+    note_begun,
+    replaced_debates,
+    seen_file,
+    why_exploratory,
+)
 from parley.analysis.preregistration.verdict import claim_sentence, make_look
 from parley.llm.errors import UserError
 
@@ -141,11 +148,55 @@ def test_the_stamp(plan: Path, tmp_path: Path) -> None:
     os.utime(label, (0, 0))
     assert "older" in reasons(attempt)
     os.utime(label)
-    note_seen(plan, attempt)
+    note_begun(plan, attempt)  # before a result: a test that was begun and killed counts
     assert reasons(attempt) == ""  # the same test again
-    assert "seen before" in reasons(replace(attempt, folder=tmp_path / "again"))
+    assert "begun before, with another" in reasons(replace(attempt, folder=tmp_path / "again"))
     label.unlink()
     assert "folder is gone" in reasons(attempt)
+
+
+def test_debates_that_are_run_again_are_seen(plan: Path, tmp_path: Path) -> None:
+    """A run that is removed and run again with other numbers is noticed, also if no test was finished; a failure that is asked
+    again, or the same numbers, are not.
+    """
+    attempt, values = Attempt((6, 8), "oracle", tmp_path / "run"), [1.0, np.nan]
+    measure = NotedMeasure(lambda run: pd.DataFrame({"value": values}), attempt, seen_file(plan))
+    note_begun(plan, attempt)
+    measure(attempt.folder / "arm" / "0")
+    measure(attempt.folder / "arm" / "0")
+    values[1] = 2.0
+    measure(attempt.folder / "arm" / "0")
+    assert replaced_debates(plan) == 0
+    assert len(seen_file(plan).read_text(encoding="utf-8").splitlines()) == 3
+    values[0] = 1.5
+    measure(attempt.folder / "arm" / "0")
+    assert replaced_debates(plan) == 1
+
+
+def test_a_test_that_was_killed_is_seen(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that is begun and stopped is on the list before anything is run: it can be continued, not begun again elsewhere."""
+
+    def stop(*_: object) -> None:
+        raise UserError("stopped")
+
+    monkeypatch.setattr("parley.analysis.commands.register.measure_cells", stop)
+    assert run.main(["confirm", str(plan), "--out", str(tmp_path / "first")]) == 2
+    planned = read_registration(plan)
+    assert why_exploratory(planned, plan, Attempt((6, 8), "oracle", tmp_path / "first")) == []
+    assert "begun before" in why_exploratory(planned, plan, Attempt((6, 8), "oracle", tmp_path / "second"))[0]
+
+
+def test_a_part_of_a_plan_has_its_keys_and_no_others(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that the program does not know cannot be in a plan, nor a value that no command gives, with a new hash either."""
+    original = json.loads(plan.read_text(encoding="utf-8"))
+    monkeypatch.setattr(registration, "freeze", lambda *_: copy.deepcopy(original["frozen"]))
+    for section, key, value in (("exclusions", "outliers", 2), ("stopping", "fewest", 3), ("exclusions", "missing_topics", -1.0),
+                                ("stopping", "looks", [8, 6]), ("stopping", "looks", [6.5, 8])):  # fmt: skip
+        changed = copy.deepcopy(original)
+        changed[section][key] = value
+        plan.write_text(canonical({**changed, "hash": hash_plan(changed)}), encoding="utf-8")
+        with pytest.raises(UserError, match=section if key not in original[section] else "do not fit"):
+            read_registration(plan)
 
 
 def drawn(rng: np.random.Generator, mean: float, units: int = 20) -> pd.DataFrame:
@@ -195,6 +246,7 @@ def test_from_registration_to_report(
     page = (tmp_path / "own" / "confirmation.md").read_bytes()
     assert b"**confirmatory**" in page
     assert b"The claim is supported" in page
+    assert (tmp_path / "own.seen.jsonl").exists()
     capsys.readouterr()
     assert run.main(["confirm", "own.json", "--workers", "1"]) == 0
     assert "0 calls asked" in capsys.readouterr().out

@@ -13,11 +13,12 @@ import pytest
 from parley.agents.datafiles import HERE, read_toml
 from parley.agents.news import NewsItem
 from parley.agents.persona import Persona
+from parley.agents.probe import Probe
 from parley.agents.question import Question
 from parley.agents.scales import Scale
 from parley.agents.skeleton import SKELETON
 from parley.agents.society import SOCIETIES, Party, Society
-from parley.agents.topic import Probe, Topic
+from parley.agents.topic import Topic
 from parley.llm.backends.oracle.bank_files import OraclePart, ParametersFile, TopicFile, TopicParameters
 
 PAGE = (HERE.parent / "docs" / "societies.md").read_text(encoding="utf-8")

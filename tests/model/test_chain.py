@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from data_checks import check_each
 
-from parley.agents.topic import scales
+from parley.agents.probe import scales
 from parley.llm.backends.oracle import open_backend
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request

@@ -10,7 +10,8 @@ import random
 import re
 
 from parley.agents.agent import Debater
-from parley.agents.topic import Probe, answer_order, load_topic
+from parley.agents.probe import Probe, answer_order
+from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read

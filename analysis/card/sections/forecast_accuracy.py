@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from parley.agents.topic import FORECAST
+from parley.agents.probe import FORECAST
 from parley.analysis.card.conditions import Batch, three
 from parley.analysis.card.estimates import CardEstimate, find_estimate, mean_estimate
 from parley.analysis.card.labels import below, points

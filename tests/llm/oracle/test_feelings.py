@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from data_checks import check_each
 
-from parley.agents.topic import load_topic, scales
+from parley.agents.probe import scales
+from parley.agents.topic import load_topic
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.emotion_law import FEELINGS, EmotionLaw

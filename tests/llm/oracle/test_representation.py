@@ -8,9 +8,9 @@ from typing import cast
 
 import pytest
 
+from parley.agents.probe import scales
 from parley.agents.question import load_questions
 from parley.agents.representative import CritiqueBrief, OtherOpinion, Representative
-from parley.agents.topic import scales
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.dynamics import read, shown
 from parley.llm.backends.oracle.phrases import banks

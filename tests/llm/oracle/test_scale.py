@@ -9,8 +9,9 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.agent import Debater
+from parley.agents.probe import Probe
 from parley.agents.scales import LABELLED, NUMERIC, Scale
-from parley.agents.topic import Probe, load_topic, news_names, topic_names
+from parley.agents.topic import load_topic, news_names, topic_names
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read

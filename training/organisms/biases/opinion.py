@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from parley.agents.persona import Persona
-from parley.agents.topic import Probe, load_topic
+from parley.agents.probe import Probe
+from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import Floats
 from parley.analysis.card.conditions import Batch, asked
 from parley.analysis.card.estimates import CardEstimate, difference
