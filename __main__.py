@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +24,7 @@ from parley.model.progress import Interrupted, Progress, stoppable, summary_line
 
 if TYPE_CHECKING:
     from parley.llm.request import Backend
+    from parley.model.debate import DebateModel
     from parley.model.scenario import Scenario
 
 EXAMPLES = """--list
@@ -80,9 +81,11 @@ def run_parser() -> Parser:
     add_option(
         page,
         "--host ADDRESS",
-        "with --ui: network address of the app (default: 127.0.0.1, which only this machine can open)",
+        "with --ui, or people in the page: network address of the page (default: 127.0.0.1, which only this machine can open)",
     )
-    add_option(page, "--port N", "with --ui: port of the app (default: the first free one from 8765)", natural)
+    add_option(
+        page, "--port N", "with --ui, or people in the page: its port (default: the first free one from 8765)", natural
+    )
     return parser
 
 
@@ -96,12 +99,17 @@ def run(arguments: Sequence[str]) -> int:
             "no scenario was given: name one, such as python run.py --scenario echo_chamber (--list shows all), "
             "or choose one in the browser: python run.py --ui"
         )
-    misplaced = [name for name in ("host", "port") if getattr(options, name) is not None and not options.ui]
-    if misplaced:
-        raise UserError(f"--{misplaced[0]} only works with --ui: add --ui, or leave out --{misplaced[0]}")
     if options.ui:
         return page(options)
     scenario, given = scenario_from_args(options)
+    from parley.model.people import people_in_page
+
+    misplaced = [name for name in ("host", "port") if getattr(options, name) is not None]
+    if misplaced and not people_in_page(scenario.llm_by_party):
+        raise UserError(
+            f"--{misplaced[0]} only works with --ui, or with a person in the page (--llm SEAT=person,at=page): "
+            f"add one of them, or leave out --{misplaced[0]}"
+        )
     if options.dry_run:
         from parley.model.cost_estimate import estimate_lines
 
@@ -112,19 +120,27 @@ def run(arguments: Sequence[str]) -> int:
 
 def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
     """Run the debates, then write the report."""
+    from parley.model.people import people_in_page
     from parley.model.scenario_run import RunSpec, run_scenario
 
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     (limits,) = budgets_from_args(options, scenario)
     spec = RunSpec(scenario, folder, given, limits, options.retry_failures)
-    with Progress(scenario) as bar:
+    with ExitStack() as stack:
+        bar = stack.enter_context(Progress(scenario))
+        steps: list[Callable[[DebateModel], object]] = [bar.step]
 
         def begin(backend: Backend) -> None:
-            """Print the folder. It is made only after the model has opened."""
+            """Print the folder. It is made only after the model has opened. Open the page of people, if they answer there."""
             bar.bar.write(f"folder   {folder}")
             bar.found(backend)
+            if people_in_page(scenario.llm_by_party):
+                from parley.analysis.seats.server import serve_people
 
-        outcome = run_scenario(spec, bar.calls, bar.step, on_open=begin)
+                own = scenario.rounds, options.host, options.port, bar.bar.write
+                steps.append(serve_people(stack, backend, folder, *own))
+
+        outcome = run_scenario(spec, bar.calls, lambda model: [step(model) for step in steps], on_open=begin)
     print(summary_line(scenario, folder, outcome))
 
     from parley.analysis.run_report import SUMMARY, main_figure, write_report

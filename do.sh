@@ -69,7 +69,7 @@ test-local)
     run_tests tests/llm/test_hf.py tests/llm/test_pocket_engine.py tests/llm/test_one_reply.py tests/llm/test_backend_exam.py \
         tests/llm/test_real_servers.py tests/training tests/analysis/test_views.py tests/analysis/test_charts.py \
         tests/analysis/test_browser.py tests/analysis/test_browser_charts.py tests/analysis/test_browser_runs.py \
-        tests/analysis/test_browser_access.py
+        tests/analysis/test_browser_access.py tests/analysis/test_browser_seats.py
     ;;
 test-all)
     install "$local_extras" "torch==2.13.0"

@@ -23,11 +23,17 @@ if TYPE_CHECKING:
 
 SEAT = "seat"
 """The folder of prompts for people."""
+PAGE = "page"
 
 
 def people_of(voices: Mapping[str, str]) -> frozenset[str]:
     """Return the voices behind which a person is."""
     return frozenset(voice for voice, spec in voices.items() if is_person(spec))
+
+
+def people_in_page(voices: Mapping[str, str]) -> bool:
+    """Return whether a person answers in the page."""
+    return any(is_person(spec) and split_spec(spec).options.get("at") == PAGE for spec in voices.values())
 
 
 def check_people(scenario: Scenario) -> Iterator[str]:
@@ -51,8 +57,8 @@ def check_people(scenario: Scenario) -> Iterator[str]:
     if speech.think != "none" or speech.plan or speech.memory.startswith(("summary", "retrieve")):
         yield "a person has its own memory and thoughts: set memory=whole, think=none and plan=0"
     own = [split_spec(scenario.llm_by_party[voice]).options.get("at", "terminal") for voice in people]
-    if shared := next((at for at in own if own.count(at) > 1), ""):
-        yield f"only one person can sit at {shared}: give the other seats a model"
+    if shared := next((at for at in own if at != PAGE and own.count(at) > 1), ""):
+        yield f"only one person can sit at {shared}: seat the others in the page, with --llm SEAT=person,at=page"
 
 
 def consent_text(spec: str, society: Society) -> str:

@@ -25,8 +25,7 @@ def serve(app: Path, settings: Mapping[str, str], host: str, port: int | None) -
     """Serve `app`, and open a browser at the page with these settings. Errors: UserError, one line."""
     if find_spec("solara") is None:
         raise UserError('the app needs packages that are not installed: python -m pip install -e ".[app]"')
-    listening = _listen(host, port)
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    listening, shown = listen(host, port), shown_host(host)
     search = f"?{urlencode(settings)}" if settings else ""
     address = f"http://{shown}:{listening.getsockname()[1]}/{search}"
     os.environ["SOLARA_APP"] = str(app.resolve())
@@ -35,7 +34,12 @@ def serve(app: Path, settings: Mapping[str, str], host: str, port: int | None) -
     return 0
 
 
-def _listen(host: str, port: int | None) -> socket.socket:
+def shown_host(host: str) -> str:
+    """Return the host as part of an address that this machine can open."""
+    return {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+
+
+def listen(host: str, port: int | None) -> socket.socket:
     """Return a bound socket. Errors: UserError when the port is in use, or the address is not of this machine."""
     family, why = socket.AF_INET6 if ":" in host else socket.AF_INET, ""
     for number in [port] if port is not None else range(FIRST, LAST + 1):

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from parley.llm.backends.person.desk import Desk
 from parley.llm.driver import complete_all
+from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 
 MOST = 4096
@@ -20,6 +21,20 @@ class Place(Protocol):
 
     def look(self, seconds: float) -> None:
         """Let answers reach the desk, for at most so long; return as soon as one has."""
+
+
+class Browsers:
+    """People who answer in a page; the threads of its server reach the desk by themselves."""
+
+    def __init__(self, desk: Desk):
+        self.desk = desk
+        desk.served = False
+
+    def look(self, seconds: float) -> None:
+        """Errors: UserError where nothing serves the page."""
+        if not self.desk.served:
+            raise UserError("at=page: only python run.py --scenario serves the page of the seats; use at=terminal here")
+        self.desk.wait_for_answer(seconds)
 
 
 class PersonBackend:

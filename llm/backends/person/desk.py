@@ -1,4 +1,4 @@
-"""The questions that wait for people, and what they answered. One thread asks; other threads may answer.
+"""The questions that wait for people, and what they answered. One thread asks; the threads of a page or a terminal answer.
 
 A seat is named by the `voice` of its requests. A person is `here`, `away` (no sign for `wait` seconds while a question waited) or
 has `left` by choice. While a person is away or has left, every question to the seat fails at once with that word as its reason.
@@ -47,6 +47,7 @@ class Desk:
     def __init__(self, wait: float, clock: Callable[[], float] = time.monotonic):
         self.wait, self.clock = wait, clock
         self.changed = threading.Condition()
+        self.served = True
         self._open: dict[int, Question] = {}
         self._landed: list[tuple[Request, Reply]] = []
         self._state: defaultdict[str, str] = defaultdict(lambda: HERE)
@@ -75,6 +76,11 @@ class Desk:
             self._expire()
             landed, self._landed = self._landed, []
             return landed
+
+    def wait_for_answer(self, seconds: float) -> None:
+        """Wait until an answer can be taken, for at most so long."""
+        with self.changed:
+            self.changed.wait_for(lambda: bool(self._landed), seconds)
 
     def patience(self) -> float | None:
         """Return the seconds until the next person counts as away; None if no question has a limit."""

@@ -1,0 +1,97 @@
+"""Serves the page of the seats beside a run. It has nothing but this page: no run, form or folder can be opened there."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from parley.analysis.commands.page import listen, shown_host
+from parley.analysis.seats.table import SeatTable, desks_in_page
+from parley.llm.errors import UserError
+from parley.llm.request import Backend
+
+APP = "parley.analysis.views._seat"
+LOOPBACK = "127.0.0.1"
+LOOK = 0.2
+"""Seconds between two looks at a server that starts."""
+_tables: list[SeatTable] = []
+
+
+def current_table() -> SeatTable:
+    """Return the table of the run that this process serves."""
+    return _tables[-1]
+
+
+@contextmanager
+def serving(table: SeatTable, host: str, port: int | None, write: Callable[[str], object]) -> Iterator[str]:
+    """Serve the page in a thread, and yield its address. At the end wait for the holders. Errors: UserError."""
+    if find_spec("solara") is None:
+        raise UserError(
+            'the page of the seats needs packages that are not installed: python -m pip install -e ".[app]"'
+        )
+    listening = listen(host, port)
+    os.environ["SOLARA_APP"] = APP
+    _tables.append(table)
+    ready = threading.Event()
+    server = _server(ready)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        while not ready.wait(LOOK):
+            if not thread.is_alive():
+                raise UserError(f"the page of the seats could not be served at {host}: give another --host or --port")
+        yield f"http://{shown_host(host)}:{listening.getsockname()[1]}/"
+        table.end(write)
+    finally:
+        server.should_exit = True
+        thread.join(5)
+        _tables.remove(table)
+
+
+def serve_people(
+    stack: ExitStack,
+    backend: Backend,
+    folder: Path,
+    rounds: int,
+    host: str | None,
+    port: int | None,
+    write: Callable[[str], object],
+) -> Callable[[Any], None]:
+    """Serve the page until the stack closes, write its address and the codes, and return what notes the rounds."""
+    table = SeatTable(desks_in_page(backend), folder, rounds)
+    address = stack.enter_context(serving(table, host or LOOPBACK, port, write))
+    lines = [f"seats    {address}", *(f"code     {code}  {seat}" for seat, code in table.gate.codes.items())]
+    if host and not on_this_machine(host):
+        lines.append("         other machines can open this page, and what people write is sent without encryption")
+    write("\n".join(lines))
+
+    def note_round(model: Any) -> None:
+        table.round = model.round + 1
+
+    return note_round
+
+
+def on_this_machine(host: str) -> bool:
+    """Return whether only this machine can open an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name
+        return host == "localhost"
+
+
+def _server(ready: threading.Event) -> Any:
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready.set()
+
+    return Server(uvicorn.Config("solara.server.starlette:app", log_level="error", ws="auto"))

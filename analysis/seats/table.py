@@ -1,0 +1,120 @@
+"""The table of a run with people in the page: a code for each seat, and what its holder may see.
+
+A holder sees what its own seat is asked and its own answers. Codes, questions and answers of other seats are never part of it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from parley.llm.backends.person.backend import Browsers, PersonBackend
+from parley.llm.backends.person.desk import Desk
+from parley.llm.request import Backend
+from parley.llm.router import RoutedBackend
+
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+"""The characters of codes: those that are easily mixed up are left out."""
+LENGTH = 10
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+"""Seconds without entry after a wrong code. They double with every further wrong code."""
+GOODBYE = 300.0
+"""Seconds for which the page stays after the end of a run, for holders who have not finished."""
+
+
+class Gate:
+    """Opens a seat to who knows its code. After a wrong code nobody enters for a while, and no code is compared."""
+
+    def __init__(self, codes: Mapping[str, str], clock: Callable[[], float] = time.monotonic):
+        """codes: the code of each seat."""
+        self.codes, self.clock = dict(codes), clock
+        self._pause, self._until = FIRST_PAUSE, 0.0
+        self._lock = threading.Lock()
+
+    def enter(self, code: str) -> tuple[str, str]:
+        """Return the seat of a code and "", or "" and what to do. The time of comparing says nothing of the codes."""
+        with self._lock:
+            if (left := self._until - self.clock()) > 0:
+                return "", f"A wrong code was given. Wait {ceil(left)} s, then try again."
+            given = "".join(code.split()).upper().encode("utf-8", "replace")
+            right = [seat for seat, known in self.codes.items() if hmac.compare_digest(known.encode(), given)]
+            if right:
+                self._pause = FIRST_PAUSE
+                return right[0], ""
+            self._until, self._pause = self.clock() + self._pause, min(2 * self._pause, LONGEST_PAUSE)
+            return "", "This code opens no seat. Look at it again."
+
+
+class SeatTable:
+    """The people of one run. The page asks it; the run tells it of rounds and of its end."""
+
+    def __init__(self, desks: Mapping[str, Desk], folder: Path, rounds: int):
+        self.desks, self.folder, self.rounds = dict(desks), folder, rounds
+        self.gate = Gate({seat: new_code() for seat in desks})
+        self.round, self.over = 0, False
+        self._entered: set[str] = set()
+        self._finished = threading.Condition()
+        for desk in self.desks.values():
+            desk.served = True
+
+    def enter(self, code: str) -> tuple[str, str]:
+        """Return the seat of a code, or what to do (`Gate.enter`). Who enters takes the seat again."""
+        seat, problem = self.gate.enter(code)
+        if seat:
+            self._entered.add(seat)
+            self.desks[seat].come_back(seat)
+        return seat, problem
+
+    def view(self, seat: str) -> dict[str, Any]:
+        """Return what the holder of a seat sees: state, progress, the question that waits, its own past answers."""
+        desk = self.desks[seat]
+        waiting, past = desk.questions(seat), desk.past(seat)
+        question = waiting[0] if waiting else None
+        shown = (
+            {"number": question.number, "text": question.text, "answers": list(question.answers)} if question else None
+        )
+        begun = f"Round {self.round} of {self.rounds}." if self.round else "Before round 1."
+        when = "The discussion has ended." if self.over else begun
+        return {
+            "seat": seat,
+            "state": desk.state(seat),
+            "progress": f"{when} You have answered {len(past)}; {len(waiting)} waiting for you.",
+            "question": shown,
+            "past": [list(one) for one in past],
+            "over": self.over,
+        }
+
+    def finish(self, seat: str) -> None:
+        """The holder needs the page no more."""
+        with self._finished:
+            self._entered.discard(seat)
+            self._finished.notify_all()
+
+    def end(self, write: Callable[[str], object], seconds: float = GOODBYE) -> None:
+        """Say that the run has ended, and wait until all who have entered are finished, or for so many seconds."""
+        self.over = True
+        with self._finished:
+            if self._entered:
+                write(f"seats    the page closes when all holders have pressed Finish, or in {seconds / 60:g} minutes")
+            self._finished.wait_for(lambda: not self._entered, seconds)
+
+
+def new_code() -> str:
+    """Return a random code of ten characters, about 49 bits."""
+    return "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
+
+
+def desks_in_page(backend: Backend) -> dict[str, Desk]:
+    """Return the desk of each seat whose person answers in the page."""
+    voices = backend.voices if isinstance(backend, RoutedBackend) else {}
+    return {
+        voice: person.desk
+        for voice, person in voices.items()
+        if isinstance(person, PersonBackend) and isinstance(person.place, Browsers)
+    }

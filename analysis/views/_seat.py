@@ -1,0 +1,84 @@
+"""The page of one seat: its holder enters a code, then reads and answers what this seat is asked (docs/seats.md).
+
+Everything that reaches the browser is `SeatTable.view` of the holder's own seat, as text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import solara
+import solara.lab
+
+from parley.analysis.own_lines import own_file
+from parley.analysis.seats.server import current_table
+from parley.analysis.views._download import Download
+from parley.analysis.views._settings import settle
+from parley.analysis.views.page import STYLE, Scheme
+
+settle()
+REFRESH = 0.25
+"""Seconds between two looks at the desk."""
+
+
+@solara.component_vue("seat.vue")
+def Seat(shown: str, event_enter: Callable[[str], None], event_answer: Callable[[dict[str, Any]], None],
+         event_touch: Callable[[object], None], event_leave: Callable[[object], None],
+         event_back: Callable[[object], None], event_finish: Callable[[object], None]) -> None:  # fmt: skip
+    """shown: what the holder sees, as JSON; before the code is given only a message."""
+
+
+@solara.component
+def Page() -> None:
+    table = current_table()
+    seat, message = solara.use_reactive(""), solara.use_reactive("")
+    shown = solara.use_reactive("{}")
+
+    def look() -> None:
+        view = table.view(seat.value) if seat.value else {}
+        shown.set(json.dumps(view | {"message": message.value}))
+
+    async def refresh() -> None:
+        while True:
+            await asyncio.sleep(REFRESH)
+            look()
+
+    def enter(code: str) -> None:
+        seat.value, message.value = table.enter(str(code))
+        look()
+
+    def answer(given: dict[str, Any]) -> None:
+        if seat.value:
+            message.value = table.desks[seat.value].answer(seat.value, int(given["number"]), str(given["text"]))
+            look()
+
+    def of_mine(act: Callable[[str], object]) -> Callable[[object], None]:
+        def do(_: object) -> None:
+            if seat.value:
+                act(seat.value)
+                look()
+
+        return do
+
+    solara.lab.use_task(refresh, dependencies=[])
+    solara.Title("Your seat")
+    solara.Style(STYLE)
+    Scheme(event_shown=lambda _: None)
+    view = json.loads(shown.value)
+    with solara.Column(classes=["page"]):
+        Seat(
+            shown=shown.value,
+            event_enter=enter,
+            event_answer=answer,
+            event_touch=of_mine(lambda name: table.desks[name].touch(name)),
+            event_leave=of_mine(lambda name: table.desks[name].leave(name)),
+            event_back=of_mine(lambda name: table.desks[name].come_back(name)),
+            event_finish=of_mine(table.finish),
+        )
+        if view.get("past"):
+            mine = seat.value
+            about = [mine, len(view["past"]), view["over"]]
+            Download(lambda: own_file(table.folder, mine), "own-data.json", "application/json", "Save my lines", about)
