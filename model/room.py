@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from parley.agents.game_rules import Play
-from parley.agents.participant import Participant
 from parley.agents.probe import Probe
 from parley.agents.proxy_seat import ProxySeat
 from parley.agents.representative import CRITIQUE
@@ -28,6 +27,7 @@ from parley.model.word_index import WordIndex
 if TYPE_CHECKING:
     from parley.agents.agent import DebateAgent
     from parley.agents.mediators.base import MediatorAgent
+    from parley.agents.participant import Participant
 
 HUMAN, REPRESENTED, EMPTY = "person", "representative", "empty"
 """Who is in the seat of a person."""
@@ -110,9 +110,7 @@ class RoomState:
 
     def voter(self, agent: int, step: str) -> Participant | ProxySeat:
         """Return who casts a ballot or a vote for a member of a deliberation: the member itself, or its representative."""
-        voter = self.writer(agent, step)
-        assert isinstance(voter, Participant | ProxySeat)
-        return voter
+        return cast("Participant | ProxySeat", self.writer(agent, step))
 
     def seed(self, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None) -> int:
         """Return the seed of one request at a turn (None: the last turn).
