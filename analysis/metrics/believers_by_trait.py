@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
 from scipy.special import stdtr, stdtrit
-from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
 
 from parley.agents.news import BELIEVER
 from parley.agents.traits import level_names, trait_names
@@ -27,8 +25,8 @@ TITLE = "Belief by trait"
 NOTE = (
     "Effect: by how many points (of 10) belief grows more, from the first to the last survey, for each level of a trait, from "
     "very low to very high; agents who start as believers are left out. All traits are in one "
-    "regression within rooms. The same persona sits in several rooms, so intervals take rooms and personas as clusters, "
-    "whichever is wider. Belief grows more or less (verdict) only if p, corrected by Holm for the number of traits, is "
+    "regression within rooms. The same persona sits in several rooms, so intervals leave out one room, or one persona, at a "
+    "time, whichever is wider. Belief grows more or less (verdict) only if p, corrected by Holm for the number of traits, is "
     "below 0.05."
 )
 LABELS = {
@@ -37,6 +35,7 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "temperaments"
 CHANGE = "change"
+TOO_FEW_PERSONAS = "too few rooms or personas for so many traits"
 TIED = "traits go together, so their effects cannot be told apart"
 
 
@@ -105,19 +104,30 @@ def _fit(rated: pd.DataFrame, given: list[str]) -> dict[str, tuple[float, float,
         return dict.fromkeys(given, (np.nan, np.nan, np.nan, NO_VARIATION))
     if np.linalg.matrix_rank(centred[used].to_numpy(dtype=float)) < len(used):
         return dict.fromkeys(given, (np.nan, np.nan, np.nan, TIED))
-    fit = sm.OLS(centred[CHANGE].to_numpy(dtype=float), centred[used].to_numpy(dtype=float)).fit()
-    errors = _errors(fit, *[rated[name].astype("category").cat.codes.to_numpy() for name in ("room", "persona")])
+    levels, change = centred[used].to_numpy(dtype=float), centred[CHANGE].to_numpy(dtype=float)
+    effects = np.linalg.lstsq(levels, change)[0]
+    units = [rated[name].astype("category").cat.codes.to_numpy() for name in ("room", "persona")]
+    errors = np.max([_errors(levels, change, codes) for codes in units], axis=0)
+    freedom = min(rooms, rated["persona"].nunique() - len(used) - 1) - 1
+    if freedom < 1 or not np.isfinite(errors).all():
+        return dict.fromkeys(given, (np.nan, np.nan, np.nan, TOO_FEW_PERSONAS))
     fitted: dict[str, tuple[float, float, float, str | None]] = {}
-    for name, effect, error in zip(used, map(float, fit.params), map(float, errors), strict=True):
+    for name, effect, error in zip(used, map(float, effects), map(float, errors), strict=True):
         if error > ALIKE:
-            p = float(2 * stdtr(clusters - 1, -abs(effect) / error))
-            fitted[name] = effect, float(stdtrit(clusters - 1, (1 + LEVEL) / 2) * error), p, None
+            p = float(2 * stdtr(freedom, -abs(effect) / error))
+            fitted[name] = effect, float(stdtrit(freedom, (1 + LEVEL) / 2) * error), p, None
         else:
             fitted[name] = effect, np.nan, np.nan, NO_VARIATION
     return {name: fitted.get(name, (np.nan, np.nan, np.nan, NO_VARIATION)) for name in given}
 
 
-def _errors(fit: Any, room: Any, persona: Any) -> Floats:
-    """Return the standard errors: the largest of clustering by room, by persona, and by both (Cameron, Gelbach, Miller 2011)."""
-    variances = [np.diag(one) for one in cov_cluster_2groups(fit, room, persona)]  # both, room, persona
-    return np.asarray(np.sqrt(np.max(np.nan_to_num(variances), axis=0)), dtype=float)
+def _errors(levels: Floats, change: Floats, codes: Any) -> Floats:
+    """Return the standard errors of the effects, by leaving out one room (or persona) at a time; infinite if one is needed."""
+    left: list[Floats] = []
+    for code in np.unique(codes):
+        kept = codes != code
+        if np.linalg.matrix_rank(levels[kept]) < levels.shape[1]:
+            return np.full(levels.shape[1], np.inf)
+        left.append(np.linalg.lstsq(levels[kept], change[kept])[0])
+    count = len(left)
+    return np.asarray(np.sqrt((count - 1) / count * ((left - np.mean(left, axis=0)) ** 2).sum(axis=0)), dtype=float)
