@@ -23,8 +23,8 @@ pytestmark = pytest.mark.thorough
 PACKAGE = Path(parley.__file__).parent
 FOLDERS = ("agents", "analysis", "environments", "llm", "model", "training")
 SYLLABLES = ("bal", "dor", "fen", "gim", "kul", "lof", "mip", "nar", "pov", "rud", "sel", "tun", "vax", "wib", "zet")
-UNANSWERED = {"case_refinement", "divisive_questions", "verdict"}
-"""What a rule-based speaker cannot write."""
+UNANSWERED = {"case_refinement", "consent", "divisive_questions", "verdict"}
+"""What a rule-based speaker cannot write; only a person is asked for consent."""
 _PART = re.compile(r"(\{[a-z_]+\}|[^\W\d_]+)")
 
 
