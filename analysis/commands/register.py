@@ -19,12 +19,14 @@ from parley.model.cli import Parser, add_option, amount, folder_beside
 if TYPE_CHECKING:
     import pandas as pd
 
+    from parley.analysis.claims.claim import Claim
     from parley.analysis.preregistration.registration import Registration
     from parley.analysis.preregistration.stamp import Attempt
     from parley.analysis.preregistration.verdict import Look
 
 REGISTER = """register claim.toml --units 40 --out plan.json
-register claim.toml --units 20,40 --missing 50 --out plan.json"""
+register claim.toml --units 20,40 --missing 50 --out plan.json
+register claim.toml --units 40 --pilot runs/pilot --out plan.json"""
 CONFIRM = "confirm plan.json --out runs/test"
 
 
@@ -42,6 +44,8 @@ def register_parser() -> Parser:
                units, required=True)  # fmt: skip
     add_option(parser, "--missing PERCENT", "leave out a unit with more than this share of topics without a number",
                amount, 0.0)  # fmt: skip
+    add_option(parser, "--pilot FOLDER", "print the power of this plan and the units that it needs, by the variance between the "
+               "units of a pilot: a folder of run.py confirm or run.py claim", Path)  # fmt: skip
     return parser
 
 
@@ -82,9 +86,22 @@ def register(words: Sequence[str]) -> int:
         raise UserError("--missing is a percentage: give 0 to 100")
     claim, now = load_claim(options.file), datetime.now(UTC).replace(microsecond=0)
     text = registration.register(claim, options.units, options.missing / 100, options.seed, now)
+    lines = _power_lines(claim, options) if options.pilot else []
     save_text(path, text)
+    print("\n".join(lines), end="\n" if lines else "")
     print_paths(plan=path, hash=registration.read_registration(path).code)
     return 0
+
+
+def _power_lines(claim: Claim, options: argparse.Namespace) -> list[str]:
+    """Return what a pilot says of the power of the plan."""
+    from parley.analysis.preregistration.pilot import check_seeds, power_lines, read_pilot
+    from parley.analysis.preregistration.registration import corrected_level
+
+    pilot, looks = read_pilot(options.pilot), options.units
+    check_seeds(pilot, options.seed, looks[-1], options.pilot)
+    level = corrected_level(len(looks), len(claim.population.models))
+    return power_lines(claim, pilot, looks, level, options.missing / 100)
 
 
 def confirm(words: Sequence[str]) -> int:

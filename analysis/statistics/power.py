@@ -1,17 +1,22 @@
-"""How many rooms are needed to find a difference."""
+"""How many rooms are needed to find a difference, and how likely a planned test finds it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import count
 
+import numpy as np
 import pandas as pd
+from scipy.special import ndtr, stdtrit
 from scipy.stats import chi2
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from parley.analysis.bootstrap import FEWEST
+from parley.analysis.bootstrap import FEWEST, Floats
 
+STEPS = 1000
+"""Equally likely standard deviations over which a power is averaged."""
 DIFFERENCES, POWERS, ALPHA, LEVEL = (0.25, 0.5, 1.0), (0.8, 0.9), 0.05, 0.95
 
 
@@ -75,3 +80,36 @@ def _rooms(solver: TTestPower | TTestIndPower, size: float, power: float) -> int
     if size > 1:  # few rooms are counted up, because below two the solver looks for a part of a room
         return next(rooms for rooms in count(FEWEST) if not float(solver.power(size, rooms, ALPHA)) < power)
     return max(FEWEST, math.ceil(float(solver.solve_power(effect_size=size, alpha=ALPHA, power=power, **{name: None}))))
+
+
+def power_of_mean(size: float, variance: float, units: int, level: float, alike: bool = False) -> float:
+    """Return the power of a one-sided t-test if the mean is `size`.
+
+    alike: of two such tests against the bound `size` if the mean is 0. variance: between units, above 0. level: of the test.
+
+    >>> round(power_of_mean(0.5, 1.0, 27, 0.05), 2), round(power_of_mean(0.6, 1.0, 27, 0.05, alike=True), 2)
+    (0.81, 0.84)
+    """
+    reach = size / math.sqrt(variance / units) - float(stdtrit(units - 1, 1 - level)) * _deviations(units - 1)
+    return float((np.maximum(2 * ndtr(reach) - 1, 0.0) if alike else ndtr(reach)).mean())
+
+
+@cache
+def _deviations(freedom: int) -> Floats:
+    """Return equally likely sample standard deviations if the true one is 1."""
+    chances = (np.arange(STEPS) + 0.5) / STEPS
+    deviations: Floats = np.sqrt(chi2.ppf(chances, freedom) / freedom)
+    return deviations
+
+
+def units_needed(
+    power: Callable[[float, int], float], variance: float, wanted: float, fewest: int, most: int
+) -> int | None:
+    """Return the fewest units with the wanted power, by halving; None if `most` are too few. power: by variance and units."""
+    low, high = fewest, most
+    if power(variance, most) < wanted:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power(variance, middle) >= wanted else (middle + 1, high)
+    return low

@@ -102,6 +102,8 @@ ELSEWHERE: dict[str, str] = {
     "analysis.claims.variance._share": "benchmarks/claims.py",
     "analysis.distributions.worth.largest_size": "benchmarks/model_worth.py",
     "analysis.preregistration.verdict._p": "benchmarks/registered_tests.py",
+    "analysis.preregistration.pilot.interval": "benchmarks/pilot_power.py",
+    "analysis.statistics.power.power_of_mean": "equal to statsmodels and a simulation: tests/analysis/test_pilot_power.py",
     "analysis.flips.decomposition._row": "benchmarks/flips.py",
     "analysis.flips.decomposition.null_range": A_NULL,
     "analysis.flips.guesses._by_chance": "benchmarks/asked.py --guesses",
