@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 BAR = (3.5, 6.5)
 NO_VERDICT, WITHIN = "no verdict", "within"
 SHADES = {
-    2: ("#8c2d04", "v"),
+    2: ("#662506", "P"),
     3: ("#8c2d04", "v"),
     5: ("#d95f0e", "o"),
     10: ("#fe9929", "s"),

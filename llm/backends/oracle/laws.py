@@ -10,6 +10,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
+from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
 from parley.llm.backends.oracle.act_law import PLANTED, ActLaw, plant_acts
@@ -60,6 +61,7 @@ class Laws(NamedTuple):
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
+    mediation: how far its drafts differ, and whom they suit.
     flips: how often each cause turns a rating to the other side of the middle. sycophancy: how far answers go to what an
     interviewer says to think. suspicion: who guesses what a study is about, and goes where it seems to want them. wording: by how
     many points answers are higher under another wording. representation: what a representative can know of a person.
@@ -171,13 +173,22 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
 """By field of `Laws`: what plants the law. A law with a method `check` is checked when it is planted."""
 
 
-def law_options() -> dict[str, inspect.Parameter]:
+@cache
+def law_options() -> Mapping[str, inspect.Parameter]:
     """Return the options of all laws by name, with their types and usual values."""
-    found: dict[str, inspect.Parameter] = {}
-    for planter in PLANTERS.values():
-        hints = get_type_hints(planter)
-        for name, parameter in inspect.signature(planter).parameters.items():
-            found[name] = parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name])
+    return {name: option for options in _options_by_law().values() for name, option in options.items()}
+
+
+@cache
+def _options_by_law() -> Mapping[str, Mapping[str, inspect.Parameter]]:
+    """Return the options of each field of `Laws` by name."""
+    found = {}
+    for field, planter in PLANTERS.items():
+        hints, arguments = get_type_hints(planter), inspect.signature(planter).parameters
+        found[field] = {
+            name: argument.replace(kind=argument.KEYWORD_ONLY, annotation=hints[name])
+            for name, argument in arguments.items()
+        }
     return found
 
 
@@ -188,9 +199,8 @@ def plant_laws(options: Mapping[str, Any]) -> Laws:
         if name not in known:
             raise unknown_name("option of oracle", name, known)
     planted = {}
-    for field, planter in PLANTERS.items():
-        own = inspect.signature(planter).parameters
-        planted[field] = planter(**{name: value for name, value in options.items() if name in own})
+    for field, own in _options_by_law().items():
+        planted[field] = PLANTERS[field](**{name: value for name, value in options.items() if name in own})
         if hasattr(planted[field], "check"):
             planted[field].check()
     return Laws(**planted)
