@@ -24,7 +24,7 @@ ALPHA = 0.05
 Claims = Iterator[tuple[str, bool]]
 
 
-def held(folder: Path, preset: str, seed: int, **settings: Any) -> Path:
+def run_preset(folder: Path, preset: str, seed: int, **settings: Any) -> Path:
     """Run a preset on the control into a folder; the folder."""
     from parley.model.scenario import load_preset
     from parley.model.scenario_run import RunSpec, run_scenario
@@ -44,7 +44,7 @@ def summary(seed: int, rooms: int, folder: Path) -> Claims:
     from parley.analysis.metrics import drift, first_cycle, polarisation
     from parley.analysis.tables import load
 
-    tables = load(held(folder, "three_way", seed, repetitions=rooms, rounds=3))
+    tables = load(run_preset(folder, "three_way", seed, repetitions=rooms, rounds=3))
     yield from claims(drift.compute(tables), "drift", "drift toward the Default")
     shares = first_cycle.compute(tables)
     yield from (("change to share out", share == share) for share in shares["share"])
@@ -81,7 +81,9 @@ def sweep(seed: int, rooms: int, folder: Path) -> Claims:
     for place, cell in enumerate(asked):
         values = dict(cell.values)
         done[place] = measure_cell(
-            held(folder / str(place), "three_way", cell.seed, repetitions=2, topics="racism,climate_change", **values)
+            run_preset(
+                folder / str(place), "three_way", cell.seed, repetitions=2, topics="racism,climate_change", **values
+            )
         )
     found = field_effects(asked, done)
     for name in ("change", "difference"):
@@ -166,12 +168,12 @@ def structured(seed: int, rooms: int, folder: Path, experiments: tuple[str, ...]
 
 def in_memory(study: Generator[Scenario, Tables, Any]) -> Any:
     """Run the scenarios of a study without a file, and return what it returns."""
-    from audit_coverage import held as held_in_memory
+    from audit_coverage import held as run_in_memory
 
     scenario = next(study)
     while True:
         try:
-            scenario = study.send(held_in_memory(scenario))
+            scenario = study.send(run_in_memory(scenario))
         except StopIteration as done:
             return done.value
 
