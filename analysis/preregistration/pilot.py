@@ -71,7 +71,7 @@ def read_pilot(folder: Path) -> pd.DataFrame:
     """Return the differences of a folder of `run.py confirm` or `run.py claim`. Errors: UserError."""
     path = folder / TABLE
     try:
-        rows = pd.read_csv(path, dtype={"topic": str, "people": str})
+        rows = pd.read_csv(path, dtype={"topic": str, "people": str, "seed": int, "difference": float})
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: --pilot is the folder of run.py confirm or run.py claim") from error
     if lacking := sorted(set(COLUMNS) - set(rows)):

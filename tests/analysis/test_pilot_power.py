@@ -101,3 +101,12 @@ def test_the_pilot_is_no_part_of_the_test(tmp_path: Path) -> None:
     rows.to_csv(tmp_path / "differences.csv", index=False)
     assert power_lines(CLAIM, read_pilot(tmp_path), (40,), 0.05, 0.0) == power_lines(CLAIM, rows, (40,), 0.05, 0.0)
     assert run.main(["register", "nothing.toml", "--units", "40", "--pilot", str(tmp_path)]) == 2
+
+
+def test_a_pilot_with_words_for_numbers_is_refused(tmp_path: Path) -> None:
+    """A table that was edited by hand ends in one line that names it."""
+    rows = draw(np.random.default_rng(6)).astype({"difference": object})
+    rows.loc[0, "difference"] = "high"
+    rows.to_csv(tmp_path / "differences.csv", index=False)
+    with pytest.raises(UserError, match=r"cannot read .*differences\.csv"):
+        read_pilot(tmp_path)
