@@ -130,6 +130,14 @@ def organism_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
+def person_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file of answers in place of a person: nobody types in a test."""
+    path = tmp_path_factory.mktemp("answers") / "answers.txt"
+    path.write_text("1\n" * 5000, encoding="utf-8")
+    return f"person,at={path}"
+
+
+@pytest.fixture(scope="session")
 def hf_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A tiny random model on disk: the backend `hf` cannot be opened without one."""
     for name in ("torch", "transformers"):

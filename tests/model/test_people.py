@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -237,3 +238,10 @@ def test_a_person_counts_as_away_after_the_time_that_is_set() -> None:
     desk.come_back("a")
     desk.put([ask[0]])
     assert not desk.take()
+
+
+def test_a_seat_without_a_terminal_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The input of a notebook has no file descriptor; the person could never answer there."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("I agree\n"))
+    with pytest.raises(UserError, match="at=terminal needs a terminal"):
+        Terminal(Desk(900), write=lambda text: None).look(0.0)

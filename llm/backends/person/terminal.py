@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from parley.llm.backends.person.desk import GONE, HERE, Desk, Question
+from parley.llm.errors import UserError
 
 LEAVE = "/leave"
 MANUAL = (
@@ -72,11 +73,21 @@ class Terminal:
         return line.decode("utf-8", "replace")
 
     def _fill(self, seconds: float) -> None:
-        source = sys.stdin.fileno() if self._file is None else self._file
+        source = _keyboard() if self._file is None else self._file
         if select.select([source], [], [], max(0.0, seconds))[0]:
             chunk = os.read(source, 4096)
             self._rest += chunk
             self._ended = not chunk
+
+
+def _keyboard() -> int:
+    """Return the file descriptor of the standard input. Errors: UserError where it has none, as in a notebook."""
+    try:
+        return sys.stdin.fileno()
+    except OSError as error:
+        raise UserError(
+            "at=terminal needs a terminal: start python run.py in one, or write at=page or at=FILE"
+        ) from error
 
 
 def _print(text: str) -> None:
