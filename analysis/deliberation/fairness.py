@@ -144,12 +144,14 @@ def _lead(part: pd.DataFrame) -> float:
 def shuffled_p(payoffs: pd.DataFrame, rng: np.random.Generator, shuffles: int = SHUFFLES) -> float:
     """Return how often sides that are shuffled give as large a difference in coverage, in size, as the real ones.
 
-    The members of a session exchange their sides, the same way in all its episodes. NaN below five sessions.
+    The members of a session exchange their sides, the same way in all its episodes. Where an exchange leaves a side of a session
+    without a payoff, the session is left out of that shuffle. NaN below five sessions.
     """
-    sessions = [found for _, part in payoffs.groupby("session", sort=True) if len(found := _gaps(part, rng, shuffles))]
+    gaps = [_gaps(part, rng, shuffles) for _, part in payoffs.groupby("session", sort=True)]
+    sessions = [found for found in gaps if len(found) and math.isfinite(found[0])]
     if len(sessions) < FEWEST:
         return math.nan
-    means = np.abs(np.mean(sessions, axis=0))
+    means = np.abs(nanmean(np.array(sessions)))
     return float((1 + (means[1:] >= means[0] - 1e-9).sum()) / (1 + shuffles))
 
 
