@@ -1,7 +1,8 @@
 """How fair a mediator is: whom its statement suits, and what the order of the opinions changes.
 
 A mediator writes a draft from recorded opinions, several times: in other orders of the opinions (each order turns the circle of
-members by one place), and for each order with the same seeds of several draws. A payoff scorer says how far each member agrees.
+the members who wrote one by one place), and for each order with the same seeds of several draws. A payoff scorer says how far
+each member agrees.
 
 Coverage    the agreement of the smaller side of the question (positions above and below 4) minus that of the larger side.
 Order       how far agreement moves between two draws in different orders, minus how far it moves between two draws in the same
@@ -54,11 +55,18 @@ class Measures(NamedTuple):
     first: Floats
 
 
+def with_opinion(episode: Episode) -> list[Voice]:
+    """Return the members who wrote an opinion: only these have a place in an order."""
+    return [voice for voice in episode.voices if voice.opinion is not None]
+
+
 def write_draft(
     episode: Episode, mediator: Mediator, order: int, draw: int, seed: int, temperature: float = 1.0
 ) -> Conversation[Draft]:
     """Write the draft from the opinions turned by `order` places. Seeds do not depend on `order`."""
-    voices = [*episode.voices[order:], *episode.voices[:order]]
+    written = with_opinion(episode)
+    silent = [voice for voice in episode.voices if voice.opinion is None]
+    voices = [*written[order:], *written[:order], *silent]
     members = tuple(ParticipantInput(voice.opinion, None, voice.position) for voice in voices)
     brief = MediatorBrief(episode.question, members, None, Sampling(temperature))
 
@@ -95,10 +103,14 @@ def _read_first(statement: Statement, voices: Sequence[Voice], heard: Sequence[t
 
 
 def sides(episode: Episode) -> dict[str, str]:
-    """Return the side of each member: minority, majority or neither. All are neither with equal sides or with one side."""
+    """Return the side of each member: minority, majority or neither (in the middle, or without a position).
+
+    All are neither with one side or equal sides, and where the members without a position could turn which side is smaller.
+    """
     signs = {voice.participant: np.sign((voice.position or MIDDLE) - MIDDLE) for voice in episode.voices}
     more, fewer = (sum(sign == side for sign in signs.values()) for side in (1, -1))
-    if not min(more, fewer) or more == fewer:
+    unknown = sum(voice.position is None for voice in episode.voices)
+    if not min(more, fewer) or abs(more - fewer) < max(1, unknown):
         return dict.fromkeys(signs, NEITHER)
     names = {1: MAJORITY if more > fewer else MINORITY, -1: MINORITY if more > fewer else MAJORITY, 0: NEITHER}
     return {who: names[int(sign)] for who, sign in signs.items()}

@@ -16,13 +16,7 @@ import pandas as pd
 from parley.agents.mediators import open_mediator
 from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.deliberation.episode import Episode, to_line
-from parley.analysis.deliberation.fairness import (
-    UNIT,
-    Draft,
-    estimate_all,
-    sides,
-    write_draft,
-)
+from parley.analysis.deliberation.fairness import UNIT, Draft, estimate_all, sides, with_opinion, write_draft
 from parley.analysis.deliberation.payoffs import open_payoff, own_model
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
@@ -113,7 +107,7 @@ class Plan(NamedTuple):
 def run_fairness(episodes: Sequence[Episode], study: FairnessStudy, desk: CallDesk) -> Path:
     """Write drafts, payoffs and the report; return the path of the page. Errors: UserError on a folder of another study."""
     desk.folder.mkdir(parents=True, exist_ok=True)
-    groups = [one for one in episodes if sum(voice.opinion is not None for voice in one.voices) > 1]
+    groups = [one for one in episodes if len(with_opinion(one)) > 1]
     if not groups:
         raise UserError("no episode has two opinions: give episodes with the opinions of a group")
     with lock_folder(desk.folder):
@@ -124,7 +118,7 @@ def run_fairness(episodes: Sequence[Episode], study: FairnessStudy, desk: CallDe
             Plan(name, one, order, draw)
             for name in study.mediators
             for one in groups
-            for order in range(min(study.orders, len(one.voices)))
+            for order in range(min(study.orders, len(with_opinion(one))))
             for draw in range(study.draws)
         ]
         asking = [write_draft(one, open_mediator(name), order, draw, study.seed) for name, one, order, draw in plans]

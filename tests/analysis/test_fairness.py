@@ -17,7 +17,15 @@ from synthetic import episodes
 import run
 from parley.agents.mediators import open_mediator
 from parley.analysis.deliberation.episode import Episode
-from parley.analysis.deliberation.fairness import Draft, estimate_all, measure, shuffled_p, sides, write_draft
+from parley.analysis.deliberation.fairness import (
+    Draft,
+    estimate_all,
+    measure,
+    shuffled_p,
+    sides,
+    with_opinion,
+    write_draft,
+)
 from parley.analysis.deliberation.fairness_study import FairnessStudy, sentences
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
@@ -52,9 +60,10 @@ def invented(
 
 
 def test_sides_of_a_question() -> None:
-    """Two against three; a member in the middle or without a position has no side, and equal or single sides are none."""
+    """Two against three; a member in the middle or without a position has no side, and equal, single or unsure sides are none."""
     assert [*sides(at_positions(6, 7, 5, 2, 1)).values()] == ["majority"] * 3 + ["minority"] * 2
     assert [*sides(at_positions(1, 2, 6, 4, None)).values()] == ["majority"] * 2 + ["minority", "", ""]
+    assert set(sides(at_positions(1, 2, 6, None, None)).values()) == {""}  # both unknown ones may be above
     assert set(sides(at_positions(6, 7, 2, 1)).values()) == set(sides(at_positions(6, 7, 4)).values()) == {""}
 
 
@@ -99,6 +108,15 @@ def test_shuffled_sides() -> None:
     assert math.isnan(shuffled_p(apart[apart["session"] < "s4"], np.random.default_rng(0)))
 
 
+class Silence:
+    """A model that no mediator asks."""
+
+    in_flight = 0
+
+    def complete(self, requests: list[Request]) -> list[Reply]:
+        raise AssertionError("asked")
+
+
 def lose(payoffs: pd.DataFrame, share: float, seed: int) -> pd.DataFrame:
     """Return payoffs without those of a share of the members of each episode."""
     rng, keys = np.random.default_rng(seed), pd.MultiIndex.from_frame(payoffs[["episode", "participant"]])
@@ -135,6 +153,18 @@ def test_the_first_opinion_is_that_of_the_prompt() -> None:
     assert firsts == [said[shown[0]] for shown in texts]
     assert sorted(map(str, firsts)) == sorted(said.values())
     assert [draft("majority", order).first for order in range(4)] == list(said.values())
+
+
+def test_orders_are_of_the_opinions_that_were_written() -> None:
+    """Of four members one is silent: the three opinions have three orders, and each of them is read first in one."""
+    (episode,) = episodes(1, 4, 1)
+    quiet = replace(episode.voices[1], opinion=None, reasons={"opinion": "refusal"})
+    missing = replace(episode, voices=(episode.voices[0], quiet, *episode.voices[2:]))
+    drafts = [
+        drive([write_draft(missing, open_mediator("majority"), order, 0, 1)], Silence())[0]
+        for order in range(len(with_opinion(missing)))
+    ]
+    assert [draft.first for draft in drafts] == [voice.participant for voice in with_opinion(missing)]
 
 
 def test_what_is_unknown_is_said() -> None:
