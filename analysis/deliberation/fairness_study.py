@@ -17,7 +17,8 @@ from parley.agents.mediators import open_mediator
 from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.deliberation.episode import Episode, to_line
 from parley.analysis.deliberation.fairness import UNIT, Draft, estimate_all, sides, with_opinion, write_draft
-from parley.analysis.deliberation.payoffs import open_payoff, own_model
+from parley.analysis.deliberation.payoffs import open_payoff, own_model, scored_by
+from parley.analysis.deliberation.substitution_study import score_failure
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
@@ -30,7 +31,7 @@ from parley.analysis.formatting import (
     number,
 )
 from parley.analysis.journaled_calls import CallDesk, check_manifest
-from parley.analysis.judging import UNASKED, Verdict, missing
+from parley.analysis.judging import Verdict, missing
 from parley.analysis.report import Report
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.errors import UserError
@@ -138,7 +139,7 @@ def _score(plans: Sequence[Plan], drafts: Sequence[Draft], study: FairnessStudy,
         scorer.score(episodes[key[1]], voice, list(texts[key]), derive(study.seed, "payoff", key[1]))
         for key, voice in seats
     ]
-    scores: list[tuple[Verdict, ...]] = desk.ask(asking, study.judge, "payoffs", _why_unscored, own_model(scorer))
+    scores: list[tuple[Verdict, ...]] = desk.ask(asking, study.judge, "payoffs", score_failure, own_model(scorer))
     known = {
         (key, voice.participant, text): score
         for (key, voice), row in zip(seats, scores, strict=True)
@@ -156,12 +157,6 @@ def _score(plans: Sequence[Plan], drafts: Sequence[Draft], study: FairnessStudy,
     return pd.DataFrame(rows, columns=columns).astype({"value": float})
 
 
-def _why_unscored(scores: Sequence[Verdict]) -> str | None:
-    """Return why no draft has a payoff; None also where the scorer was not asked."""
-    reasons = [score.reason for score in scores if score.value is None]
-    return reasons[0] if reasons and len(reasons) == len(scores) and not reasons[0].startswith(UNASKED) else None
-
-
 def _write_report(
     groups: Sequence[Episode],
     plans: Sequence[Plan],
@@ -175,10 +170,10 @@ def _write_report(
         for name, part in payoffs.groupby("mediator", sort=False)
     ]
     report = Report(folder, NAME, "Fair mediators")
-    report.disclaim_models(study.llm, study.judge)
-    sessions = count_phrase(len({one.session for one in groups}), UNIT)
     scorer = open_payoff(study.payoff)
-    by = "a model trained on ratings" if own_model(scorer) else study.judge
+    by = scored_by(scorer, study.judge)
+    report.disclaim_models(study.llm, by)
+    sessions = count_phrase(len({one.session for one in groups}), UNIT)
     report.add(
         f"{count_phrase(len(groups), 'episode')}, {sessions}. Mediators on {study.llm}. Agreement: "
         f"{study.payoff} ({scorer.UNIT}), scored by {by}. {study.orders} orders, "

@@ -1,4 +1,4 @@
-"""The report on steps: how near representatives are to their people, beside strangers' and the people asked once more."""
+"""The report on steps: how near representatives are to their people, compared with a stranger's and the person once more."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from parley.analysis.deliberation.payoffs import open_payoff, scored_by
 from parley.analysis.deliberation.step_cases import Sessions
 from parley.analysis.deliberation.step_study import NOT_ASKED, OWN, STRANGER, TWICE, WHO, StepStudy, step_table
 from parley.analysis.figures import dot_plot
@@ -41,11 +42,12 @@ def write_steps(rows: pd.DataFrame, sources: Sequence[Sessions], settings: StepS
     shown = table.assign(title=table["measure"].map(TITLES))
     report = Report(folder, "steps", "Representatives at each step")
     report.disclaim(*(source.header for source in sources if source.header))
-    report.disclaim_models(settings.llm, settings.judge)
-    known = settings.knows or "the base"
+    known = f"who know {settings.knows or 'the base'}"
+    by = scored_by(open_payoff(settings.payoff), settings.judge)
+    report.disclaim_models(settings.llm, by)
     report.add(
-        f"Representatives: {settings.llm}{f' ({settings.adapter})' if settings.adapter else ''}, told {known}. Opinions are "
-        f"compared by the payoff {settings.payoff}, scored by {settings.judge}.",
+        f"Representatives: {settings.llm}{f' ({settings.adapter})' if settings.adapter else ''}, {known}. Opinions are "
+        f"compared by the payoff {settings.payoff}, scored by {by}.",
         READING,
     )
     for who in WHO:
@@ -56,7 +58,7 @@ def write_steps(rows: pd.DataFrame, sources: Sequence[Sessions], settings: StepS
     levels = shown[shown["measure"].isin(WHO) & shown["low"].notna()]
     if len(levels):
         levels = levels.assign(what=levels["step"] + ": " + levels["title"])
-        title, caption = "Likeness to what the person did", f"Representatives: {settings.llm}, told {known}"
+        title, caption = "Likeness to what the person did", f"Representatives: {settings.llm}, {known}"
         report.figure(dot_plot(levels, ["what"], "value", "Likeness (1: the same)", caption, title), "steps", title)
     report.table(shown, COLUMNS)
     report.data(steps=table, cases=rows)

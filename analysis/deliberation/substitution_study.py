@@ -21,7 +21,7 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import too_few
 from parley.analysis.deliberation import preference_judge, representation, substitution
 from parley.analysis.deliberation.episode import HUMAN, Episode, to_line
-from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff, own_model
+from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff, own_model, scored_by
 from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
 from parley.analysis.deliberation.preference_judge import statement_pairs
 from parley.analysis.deliberation.substitution import (
@@ -372,15 +372,14 @@ def _title(regime: str, settings: Substitution) -> str:
 
 def _setting_line(episodes: Sequence[Episode], settings: Substitution) -> str:
     scorer = open_payoff(settings.payoff)
-    by = f"scored by {'a model trained on ratings' if own_model(scorer) else settings.judge}"
-    by, unit = "as it was recorded" if settings.payoff == "own" else by, scorer.UNIT
+    by = "as it was recorded" if settings.payoff == "own" else f"scored by {scored_by(scorer, settings.judge)}"
     others = "".join(f", and {one.name}" for one in settings.others)
     groups, adapter = len({one.session for one in episodes}), f" ({settings.adapter})" if settings.adapter else ""
     return (
         f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. "
         f"Representatives: {settings.name or settings.llm}{adapter}{others}, told {settings.knows or 'the base'}. "
         f"Mediator: {settings.mediator} on {settings.mediator_llm}. "
-        f"Payoff: {settings.payoff} ({unit}), {by}; it is not the study's payoff model. "
+        f"Payoff: {settings.payoff} ({scorer.UNIT}), {by}; it is not the study's payoff model. "
         f"Each profile is re-simulated {settings.repetitions} times."
     )
 

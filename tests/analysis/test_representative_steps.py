@@ -14,8 +14,9 @@ import run
 from parley.analysis.deliberation.episode import write_episodes
 from parley.analysis.deliberation.run_episodes import episodes_of_run
 from parley.analysis.deliberation.step_cases import RATED, read_sessions
-from parley.analysis.deliberation.step_report import sentences
-from parley.analysis.deliberation.step_study import WHO, mean_distance, order_likeness, step_table
+from parley.analysis.deliberation.step_report import sentences, write_steps
+from parley.analysis.deliberation.step_study import WHO, StepStudy, mean_distance, order_likeness, step_table
+from parley.llm.backends.hf.reward import RATING, Head, write_head
 from parley.llm.errors import UserError
 
 ASKED = ["--scenario", "consensus_habermas", "--llm", "oracle,leaning=1", "--set", "episodes=2", "--set", "size=3"]
@@ -101,6 +102,19 @@ def test_a_payoff_that_no_opinion_has_is_refused(capsys: pytest.CaptureFixture[s
     assert "cannot be read from an opinion" in capsys.readouterr().err
     with pytest.raises(UserError):
         read_sessions(tmp_path, 0)
+
+
+def test_the_page_names_the_model_that_scored(tmp_path: Path) -> None:
+    """With --payoff trained:FOLDER no judge is asked: the page names no judge, and does not warn of the oracle as one."""
+    write_head(tmp_path, Head({"model": "any"}, False, 4.0, 1.0, False, RATING))
+    rows, pages = rows_of([0.9], [0.1], [1.0]).assign(participant="p"), []
+    for place, payoff in enumerate((f"trained:{tmp_path}", "judge")):
+        settings = StepStudy("openai:gpt", payoff=payoff, judge="oracle")
+        pages.append(write_steps(rows, (), settings, tmp_path / str(place)).read_text(encoding="utf-8"))
+    assert "scored by a model trained on ratings" in pages[0]
+    assert "oracle" not in pages[0]
+    assert "scored by oracle" in pages[1]
+    assert "Of our own: oracle" in pages[1]
 
 
 @pytest.mark.thorough

@@ -48,3 +48,8 @@ def own_model(scorer: Any) -> Backend | None:
     """Return the model that a scorer brings along, which is asked instead of the judge; None without one."""
     model: Backend | None = getattr(scorer, "model", None)
     return model
+
+
+def scored_by(scorer: Any, judge: str) -> str:
+    """Return who scores, for a report: the judge's spec, or a model trained on ratings, where the scorer brings one along."""
+    return "a model trained on ratings" if own_model(scorer) else judge
