@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statement, load_instruction, request_texts
 from parley.llm.driver import Conversation
+from parley.llm.purposes import Facts
 from parley.llm.request import Request
 
 TOKENS_PER_WORD = 3
@@ -35,10 +36,14 @@ class DraftRevise(Mediator):
     def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
         if not any(member.opinion for member in brief.members):
             return Statement(None, "no_opinions")
-        text, facts = load_instruction(brief, self.words, random.Random(seed("order")))
+        text, facts = self.instruction(brief, random.Random(seed("order")))
 
         def request(_: int, attempt: int) -> Request:
             return brief.request(text, self.words * TOKENS_PER_WORD, seed("statement", attempt), "statement", facts)
 
         (candidate,) = yield from request_texts(request, 1)
         return Statement(candidate.text, candidate.reason, candidate.raw)
+
+    def instruction(self, brief: MediatorBrief, rng: random.Random) -> tuple[str, Facts]:
+        """Return the prompt for a draft or a revision, and its facts. rng: of the order of the opinions."""
+        return load_instruction(brief, self.words, rng)

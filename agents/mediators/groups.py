@@ -18,51 +18,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parley.agents.language import Language
-from parley.agents.mediators.base import (
-    Mediator,
-    MediatorBrief,
-    ParticipantInput,
-    Seed,
-    Statement,
-    fill_instruction,
-    request_texts,
-)
-from parley.agents.mediators.draft_revise import TOKENS_PER_WORD
+from parley.agents.mediators.base import MediatorBrief, ParticipantInput, fill_instruction
+from parley.agents.mediators.draft_revise import DraftRevise
 from parley.agents.mediators.majority import NEUTRAL
 from parley.agents.social_choice import LETTERS
-from parley.llm.driver import Conversation
-from parley.llm.request import Request
+from parley.llm.purposes import Facts
 
 PROMPTS = ("draft_groups", "revision_groups")
 
 
 @dataclass(frozen=True)
-class Groups(Mediator):
+class Groups(DraftRevise):
     """See the module's manual page."""
 
     words: int = 150
 
-    def __post_init__(self) -> None:
-        if self.words < 1:
-            raise ValueError("words must be at least 1")
-
-    def calls(self, members: int) -> int:
-        return 1
-
-    def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
-        if not any(member.opinion for member in brief.members):
-            return Statement(None, "no_opinions")
-        members = random.Random(seed("order")).sample(brief.members, len(brief.members))
+    def instruction(self, brief: MediatorBrief, rng: random.Random) -> tuple[str, Facts]:
+        """Return the prompt with the groups, and its facts: groups are lists of opinions."""
+        members = rng.sample(brief.members, len(brief.members))
         groups, language = opinion_groups(members), brief.question.place.language
         listed = _listed(groups, language) if len(groups) > 1 else language.words("unknown_groups")
         text, facts = fill_instruction(brief, members, self.words, PROMPTS, groups=listed)
         facts |= {"groups": [[str(members[place].opinion) for place in group] for group in groups]}
-
-        def request(_: int, attempt: int) -> Request:
-            return brief.request(text, self.words * TOKENS_PER_WORD, seed("statement", attempt), "statement", facts)
-
-        (candidate,) = yield from request_texts(request, 1)
-        return Statement(candidate.text, candidate.reason, candidate.raw)
+        return text, facts
 
 
 def opinion_groups(members: Sequence[ParticipantInput]) -> list[list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import EPISODES, print_paths, results_folder
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, natural, positive
@@ -13,10 +13,6 @@ from parley.model.progress import bar
 
 EXAMPLES = """mediators runs/known/episodes.jsonl --mediator draft_revise --mediator majority --llm oracle
 mediators runs/consensus --mediator habermas,candidates=4 --llm openai:gpt-4o-mini --judge openai:gpt-4o"""
-SOURCES = (
-    ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
-    ".json files (docs/deliberation.md)"
-)
 USUAL = ["draft_revise", "majority", "random_opinion"]
 
 
@@ -29,7 +25,7 @@ def mediators_parser() -> Parser:
         EXAMPLES,
         *cli.asking("runs/mediators-<time>", "the model that the mediators use", "oracle"),
     )
-    add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
+    add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
     about = f"a mediator, with its options; repeat it to compare several (default: {', '.join(USUAL)})"
     add_option(parser, "--mediator NAME[,key=value]", about, action="append")
     add_option(parser, "--judge SPEC", "the model that says how far members agree with a draft", default="oracle")
@@ -56,6 +52,7 @@ def mediators(words: Sequence[str]) -> int:
     print_paths(folder=folder)
     desk = CallDesk(folder, bar, options.keep_going, shared_budget(options, folder, llm, judge))
     page = run_fairness(episodes, study, desk)
-    print("\n".join(filter(None, [desk.tally.line])))
+    if desk.tally.line:
+        print(desk.tally.line)
     print_paths(report=page)
     return 0

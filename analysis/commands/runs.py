@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from parley.model.scenario import Scenario
 
 PLANNED = "print the planned conditions, rooms, calls, tokens and cost, and stop: nothing is run"
+EPISODES = (
+    ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
+    ".json files (docs/deliberation.md)"
+)
+"""What may be given where a command reads episodes."""
 Answers = TypeVar("Answers", covariant=True)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from parley.analysis.commands.runs import EPISODES
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, natural
 from parley.model.progress import bar
-from parley.training.commands.rated_episodes import SOURCES, dataset_builder
+from parley.training.commands.rated_episodes import dataset_builder
 from parley.training.commands.tuning import add_numbers, from_args
 
 BOTH = "both"
@@ -38,7 +39,7 @@ def payoff_parser() -> Parser:
         cli.seed(),
         cli.out("runs/representatives-<time>"),
     )
-    add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
+    add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
     about = "both: train both forms (default)\nrating: learn the rating\npairs: learn which of two statements is rated higher"
     add_option(parser, "--form", about, default=BOTH, choices=(BOTH, "rating", "pairs"))
     about = "the model that judges and ranks, for comparison (default: oracle; '' for none)"

@@ -1,4 +1,4 @@
-"""The episodes of a command of `representatives`: what may be given, and how they are read and split."""
+"""The episodes of a command of `representatives`: how they are read and split."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from parley.training.commands.tuning import out_folder
 
 if TYPE_CHECKING:
     from parley.training.representatives.pipeline import DatasetBuilder
-
-SOURCES = (
-    ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
-    ".json files (docs/deliberation.md)"
-)
 
 
 def dataset_builder(options: argparse.Namespace) -> DatasetBuilder:

@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parley.analysis.commands.runs import EPISODES
 from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import model_from_args, models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, natural, positive
 from parley.model.progress import bar
 from parley.training.commands.payoff import payoff, payoff_parser
-from parley.training.commands.rated_episodes import SOURCES, dataset_builder
+from parley.training.commands.rated_episodes import dataset_builder
 from parley.training.commands.tuning import add_numbers, from_args, out_folder
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ def substitute_parser() -> Parser:
         cli.repetitions("3"),
         *cli.asking("runs/substitute-<time>", "the representatives' model; give --llm twice to compare two", "pocket"),
     )
-    add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
+    add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
     for name, metavar, default, about in SUBSTITUTION:
         add_option(parser, f"{name} {metavar}", about, default=default)
     about = "also simulate groups in which one participant, and all participants, write no critique"
@@ -318,7 +319,7 @@ def steps_parser() -> Parser:
         "representatives steps runs/consensus --llm oracle --out runs/steps",
         *cli.asking("runs/steps-<time>", "the representatives' model", "pocket"),
     )
-    add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
+    add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
     for name, metavar, default, about in STEPS:
         add_option(parser, f"{name} {metavar}", about, default=default)
     about = "do not ask people once more: without their model there is no ceiling"
@@ -353,7 +354,7 @@ def _lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = Fals
     shared = cli.model(about, "pocket", trained=True), *parents, cli.seed(), cli.out("runs/representatives-<time>")
     example = next(line for line in EXAMPLES.splitlines() if line.startswith(f"representatives {name} "))
     parser = Parser(f"representatives {name}", text, example, *shared)
-    add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
+    add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
     if not many:
         add_option(
             parser,
