@@ -92,22 +92,27 @@ def trait_rows(people: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _fit(rated: pd.DataFrame, given: list[str]) -> dict[str, tuple[float, float, float, str | None]]:
-    """Return effect, half the width of its interval, p, and the reason without one, by trait."""
+    """Return effect, half the width of its interval, p, and the reason without one, by trait.
+
+    Degrees of freedom: rooms minus 1, or personas minus the traits minus 2, whichever is fewer.
+    """
     rooms, clusters = rated["room"].nunique(), min(rated["room"].nunique(), rated["persona"].nunique())
     if clusters < FEWEST:
         unit = "rated room" if not len(rated) else "room" if rooms < FEWEST else "persona"
         return dict.fromkeys(given, (np.nan, np.nan, np.nan, too_few(unit)))
-    columns = [CHANGE, *given]
-    centred = rated[columns].sub(rated.groupby("room")[columns].transform("mean"))
-    used = [name for name in given if centred[name].abs().max() > ALIKE]
-    if not used or centred[CHANGE].abs().max() <= ALIKE:
+    room, persona = (pd.factorize(rated[name])[0] for name in ("room", "persona"))
+    centred = _within_rooms(rated[[*given, CHANGE]].to_numpy(dtype=float), room)
+    varied = {
+        name: bool(np.max(np.abs(column)) > ALIKE) for name, column in zip([*given, CHANGE], centred.T, strict=True)
+    }
+    used = [name for name in given if varied[name]]
+    if not used or not varied[CHANGE]:
         return dict.fromkeys(given, (np.nan, np.nan, np.nan, NO_VARIATION))
-    if np.linalg.matrix_rank(centred[used].to_numpy(dtype=float)) < len(used):
+    values = rated[[*used, CHANGE]].to_numpy(dtype=float)
+    effects = _effects(values, room)
+    if effects is None:
         return dict.fromkeys(given, (np.nan, np.nan, np.nan, TIED))
-    levels, change = centred[used].to_numpy(dtype=float), centred[CHANGE].to_numpy(dtype=float)
-    effects = np.linalg.lstsq(levels, change)[0]
-    units = [rated[name].astype("category").cat.codes.to_numpy() for name in ("room", "persona")]
-    errors = np.max([_errors(levels, change, codes) for codes in units], axis=0)
+    errors = np.max([_errors(values, room, units) for units in (room, persona)], axis=0)
     freedom = min(rooms, rated["persona"].nunique() - len(used) - 1) - 1
     if freedom < 1 or not np.isfinite(errors).all():
         return dict.fromkeys(given, (np.nan, np.nan, np.nan, TOO_FEW_PERSONAS))
@@ -121,13 +126,32 @@ def _fit(rated: pd.DataFrame, given: list[str]) -> dict[str, tuple[float, float,
     return {name: fitted.get(name, (np.nan, np.nan, np.nan, NO_VARIATION)) for name in given}
 
 
-def _errors(levels: Floats, change: Floats, codes: Any) -> Floats:
-    """Return the standard errors of the effects, by leaving out one room (or persona) at a time; infinite if one is needed."""
+def _within_rooms(values: Floats, room: Any) -> Floats:
+    """Return values (a row per agent) minus the means of their rooms. room: the number of each agent's room."""
+    agents = np.maximum(np.bincount(room), 1)
+    means = np.column_stack([np.bincount(room, column) / agents for column in values.T])
+    return np.asarray(values - means[room])
+
+
+def _effects(values: Floats, room: Any) -> Floats | None:
+    """Return the effects of all columns on the last one, within rooms; None if some of them go together."""
+    centred = _within_rooms(values, room)
+    levels, change = centred[:, :-1], centred[:, -1]
+    if np.linalg.matrix_rank(levels) < levels.shape[1]:
+        return None
+    return np.asarray(np.linalg.lstsq(levels, change)[0], dtype=float)
+
+
+def _errors(values: Floats, room: Any, units: Any) -> Floats:
+    """Return the standard errors of the effects: the jackknife over units (rooms or personas), which leaves out one at a time.
+
+    The means of the rooms are those of the agents who remain. The errors are infinite if a unit cannot be left out.
+    """
     left: list[Floats] = []
-    for code in np.unique(codes):
-        kept = codes != code
-        if np.linalg.matrix_rank(levels[kept]) < levels.shape[1]:
-            return np.full(levels.shape[1], np.inf)
-        left.append(np.linalg.lstsq(levels[kept], change[kept])[0])
+    for unit in np.unique(units):
+        effects = _effects(values[units != unit], room[units != unit])
+        if effects is None:
+            return np.full(values.shape[1] - 1, np.inf)
+        left.append(effects)
     count = len(left)
     return np.asarray(np.sqrt((count - 1) / count * ((left - np.mean(left, axis=0)) ** 2).sum(axis=0)), dtype=float)

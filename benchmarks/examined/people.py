@@ -244,12 +244,14 @@ def _of_talks(key: str, ends: bool) -> Draw:
 
 
 def _of_traits(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
-    """People of 12 personas in rooms of six; a persona has its traits and a change of its own, which are independent."""
-    names = trait_names()
-    traits, own = rng.integers(0, 2, (12, len(names))).astype(float), rng.normal(0, 1, 12)
-    persona = np.concatenate([rng.permutation(12)[:6] for _ in range(rooms)])
+    """People of 12 personas in rooms of six (`small`: of 40 in rooms of three); a persona has its traits and a change of its
+    own, which are independent.
+    """
+    names, (many, size) = trait_names(), (40, 3) if kind == "small" else (12, 6)
+    traits, own = rng.integers(0, 2, (many, len(names))).astype(float), rng.normal(0, 1, many)
+    persona = np.concatenate([rng.permutation(many)[:size] for _ in range(rooms)])
     people = pd.DataFrame(traits[persona], columns=names).assign(
-        group="null", room=np.repeat(np.arange(rooms), 6), persona=persona.astype(str),
+        group="null", room=np.repeat(np.arange(rooms), size), persona=persona.astype(str),
         change=own[persona] + rng.normal(0, 1, len(persona)),
     )  # fmt: skip
     row = trait_rows(people)[0]
@@ -382,8 +384,8 @@ ENTRIES = (
           unit="group", sizes=(3, 5, 20), sets=60),
     Entry("people: change of group SD", (HUMAN + "measures.measure_source",), _of_talks("spread", False), ("normal", "rounded"),
           unit="group", role="test", sizes=(2, 3, 5, 20), sets=60),
-    Entry("traits of believers", ("analysis.metrics.believers_by_trait.trait_rows",), _of_traits, ("personas",),
-          sizes=(3, 5, 10, 20), sets=60),
+    Entry("traits of believers", ("analysis.metrics.believers_by_trait.trait_rows",), _of_traits, ("personas", "small"),
+          sizes=(3, 5, 10, 20), sets=60, at_most=True),
     Entry("AUC", (PREDICTED + "clustered_auc", PREDICTED + "measure"), _of_auc, ("people",), unit="person", sets=200,
           sizes=SMALL),
     Entry("difference of two AUCs", (PREDICTED + "auc_difference",), _of_auc_difference, ("people",), unit="person", sets=200,
