@@ -1,7 +1,8 @@
-"""A run that kills itself: `python killed.py FOLDER LOG WHERE COUNT IN_FLIGHT PRESET`; used by test_scenario_run.py.
+"""A run that kills itself: `python killed.py FOLDER LOG WHERE COUNT IN_FLIGHT PRESET REPORT`; used by test_scenario_run.py.
 
 WHERE: ask (at the COUNTth request, before it is answered), write (at the COUNTth write of the record, halfway through its
 line), report (when the COUNTth table is about to be written), never. Every request that reaches the model is noted in LOG.
+REPORT: "report" writes one, which takes longer than the run; "" writes none.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from pathlib import Path
 from standins import opinionated
 
 import run  # noqa: F401
-from parley.analysis import run_report, table_export
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model import recorder
@@ -31,8 +31,8 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset: str) -> None:
-    asked, writes, written = itertools.count(1), itertools.count(1), itertools.count(1)
+def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset: str, report: bool) -> None:
+    asked, writes = itertools.count(1), itertools.count(1)
     notes = os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
 
     def answer(request: Request) -> str:
@@ -48,18 +48,35 @@ def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset
             die()
         whole(self, events)
 
+    whole, recorder.FileRecorder.write = recorder.FileRecorder.write, torn
+    scenario = load_preset(preset).with_settings(SETTINGS | OWN.get(preset, {}))
+    run_scenario(RunSpec(scenario, folder), backend=Fake(answer, in_flight=in_flight))
+    if report:
+        write_report(folder, count if where == "report" else 0)
+
+
+def write_report(folder: Path, last: int) -> None:
+    """Write the report; die when the table with number `last` is about to be written (0: never)."""
+    from parley.analysis import run_report, table_export  # takes longer to load than a run
+
+    written, table = itertools.count(1), table_export.write_table
+
     def dying(frame: object, stem: Path) -> list[Path]:
-        if where == "report" and next(written) == count:
+        if next(written) == last:
             die()
         return table(frame, stem)
 
-    whole, recorder.FileRecorder.write = recorder.FileRecorder.write, torn
-    table = table_export.write_table
     table_export.write_table = run_report.write_table = dying
-    scenario = load_preset(preset).with_settings(SETTINGS | OWN.get(preset, {}))
-    run_scenario(RunSpec(scenario, folder), backend=Fake(answer, in_flight=in_flight))
     run_report.write_report(folder)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5]), sys.argv[6])
+    main(
+        Path(sys.argv[1]),
+        Path(sys.argv[2]),
+        sys.argv[3],
+        int(sys.argv[4]),
+        int(sys.argv[5]),
+        sys.argv[6],
+        bool(sys.argv[7]),
+    )

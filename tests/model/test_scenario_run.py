@@ -32,10 +32,17 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("killed.py")
 
 
-def launch(folder: Path, where: str = "never", count: int = 0, in_flight: int = 0, preset: str = "echo_chamber") -> int:
+def launch(
+    folder: Path,
+    where: str = "never",
+    count: int = 0,
+    in_flight: int = 0,
+    preset: str = "echo_chamber",
+    report: bool = False,
+) -> int:
     """Run killed.py in a process of its own; the exit status."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    how = [where, str(count), str(in_flight), preset]
+    how = [where, str(count), str(in_flight), preset, "report" if report else ""]
     command = [sys.executable, str(SCRIPT), str(folder), str(folder) + ".log", *how]
     return subprocess.run(
         command, env=os.environ | {"PYTHONPATH": paths, "MPLBACKEND": "agg"}, check=False, timeout=120
@@ -43,7 +50,7 @@ def launch(folder: Path, where: str = "never", count: int = 0, in_flight: int = 
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Every file of a finished run but the journal (it keeps times) and the lock."""
+    """Return the bytes of every file of a run but the journal (it keeps times) and the lock."""
     kept = [
         path
         for path in sorted(folder.rglob("*"))
@@ -58,12 +65,16 @@ def changed(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, dict[str, bytes]]:
+    """Return the files of a run that nothing kills: without a report, and with one."""
     folder = tmp_path_factory.mktemp("undisturbed") / "run"
     assert launch(folder) == 0
-    return tree(folder)
+    plain = tree(folder)
+    assert launch(folder, report=True) == 0
+    return {False: plain, True: tree(folder)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("where", "count", "in_flight"),
     [
@@ -78,15 +89,15 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     ],
 )
 def test_a_killed_run_goes_on_and_ends_like_an_undisturbed_one(
-    tmp_path: Path, undisturbed: dict[str, bytes], where: str, count: int, in_flight: int
+    tmp_path: Path, undisturbed: dict[bool, dict[str, bytes]], where: str, count: int, in_flight: int
 ) -> None:
     """kill -9 anywhere, the same command again: byte-identical files, and no journaled call asked twice."""
-    folder = tmp_path / "run"
-    assert launch(folder, where, count, in_flight) == -signal.SIGKILL
+    folder, report = tmp_path / "run", where == "report"
+    assert launch(folder, where, count, in_flight, report=report) == -signal.SIGKILL
     before = journaled(folder)
     first = asked(folder)
-    assert launch(folder, in_flight=in_flight) == 0
-    assert changed(tree(folder), undisturbed) == []
+    assert launch(folder, in_flight=in_flight, report=report) == 0
+    assert changed(tree(folder), undisturbed[report]) == []
     again = asked(folder)[len(first) :]
     assert len(set(again)) == len(again)
     assert len(again) == len(journaled(folder)) - len(before)
@@ -111,17 +122,24 @@ def test_a_killed_deliberation_goes_on_and_ends_like_an_undisturbed_one(
     assert changed(tree(folder), deliberated) == []
 
 
+@pytest.fixture(scope="module")
+def posted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("posted") / "run"
+    assert launch(folder, preset="platform") == 0
+    return tree(folder)
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize(("where", "count", "in_flight"), [("ask", 150, 4), ("ask", 61, 0), ("write", 3, 0)])
 def test_a_killed_medium_goes_on_and_ends_like_an_undisturbed_one(
-    tmp_path: Path, where: str, count: int, in_flight: int
+    tmp_path: Path, posted: dict[str, bytes], where: str, count: int, in_flight: int
 ) -> None:
     """Acts, posts and texts are asked in waves; a kill between an act and its post loses nothing and asks nothing twice."""
-    whole, folder = tmp_path / "whole", tmp_path / "run"
-    assert launch(whole, preset="platform") == 0
+    folder = tmp_path / "run"
     assert launch(folder, where, count, in_flight, "platform") == -signal.SIGKILL
     first = asked(folder)
     assert launch(folder, in_flight=in_flight, preset="platform") == 0
-    assert changed(tree(folder), tree(whole)) == []
+    assert changed(tree(folder), posted) == []
     again = asked(folder)[len(first) :]
     assert len(set(again)) == len(again)
 
@@ -141,7 +159,7 @@ def journaled(folder: Path) -> set[str]:
 
 
 @pytest.mark.thorough
-def test_killed_twice_and_a_torn_journal_tail(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+def test_killed_twice_and_a_torn_journal_tail(tmp_path: Path, undisturbed: dict[bool, dict[str, bytes]]) -> None:
     """A write-ahead log that was cut short loses its tail and nothing else."""
     folder = tmp_path / "run"
     assert launch(folder, "ask", 60) == -signal.SIGKILL
@@ -149,7 +167,7 @@ def test_killed_twice_and_a_torn_journal_tail(tmp_path: Path, undisturbed: dict[
     log = folder / f"{JOURNAL}-wal"
     log.write_bytes(log.read_bytes()[:-777])
     assert launch(folder) == 0
-    assert changed(tree(folder), undisturbed) == []
+    assert changed(tree(folder), undisturbed[False]) == []
 
 
 def test_a_finished_folder_asks_nothing(tmp_path: Path, small: Small, fake: Fake) -> None:
