@@ -23,6 +23,7 @@ from parley.agents.recollection import PLANS, InterviewQuestion
 from parley.agents.reply_cleaning import clean_speech, cut_echo, is_refusal, shortened, speaks_for
 from parley.agents.society import DEFAULT
 from parley.agents.speech import DebateStyle, Rating, Speech
+from parley.agents.steering import STRUCK, strike
 from parley.agents.topic import Topic
 from parley.agents.traits import PLAIN, Traits
 from parley.llm.purposes import Facts
@@ -97,14 +98,15 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self._last_attitudes: dict[str, float | None] = {}
         self._surveys = Counter[str]()
         self._others, self._instruction = tuple(others), ""
-        self._system = Message("system", persona.backstory)
+        self._backstory = strike(persona, topic.language) if style.steering == STRUCK else persona.backstory
+        self._system = Message("system", self._backstory)
         self._facts: Facts = {"topic": topic.title, "frame": style.frame, "words": style.words}
         self._facts |= {"wording": topic.language.wording, "spacing": style.spacing}
 
     def assign_traits(self, character: Traits) -> None:
         """Give the agent a role, a temperament, a confirmation bias and a belief in the news, before anything is said."""
         self.character = character
-        self._system = Message("system", " ".join(filter(None, [self.persona.backstory, character.backstory])))
+        self._system = Message("system", " ".join(filter(None, [self._backstory, character.backstory])))
         self._facts |= {
             "role": character.role,
             "character": character.backstory,

@@ -25,6 +25,7 @@ class DebateStyle(NamedTuple):
                 those before the question asked
     evidence    whether insights cite the memories that they follow from
     spacing     the white space of prompts (llm/spacing.py)
+    steering    struck: without the sentences of personas that say how to debate (agents/steering.py)
     plan        the rounds of a day, at whose start an agent writes a plan; 0: no plans
     """
 
@@ -45,6 +46,7 @@ class DebateStyle(NamedTuple):
     evidence: bool = False
     plan: int = 0
     spacing: str = "given"
+    steering: str = "given"
 
 
 class Speech(NamedTuple):

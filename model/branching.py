@@ -152,7 +152,7 @@ def _settings(base: Scenario, round_: int, settings: dict[str, Any]) -> Iterator
 def _reason(name: str) -> str:
     if name in ("seed", "repetitions", "topics", "society", "personas", "cast", "questions"):
         return "it decides who meets in which room"
-    if name in ("words", "frame", "wording", "spacing", "format"):
+    if name in ("words", "frame", "wording", "spacing", "steering", "format"):
         return "the prompt with which each agent began states it"
     if name in MEASURES:
         return "ratings before and after the change could not be compared"

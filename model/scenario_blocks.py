@@ -248,8 +248,12 @@ class Speech:
 
     frame: str = "debate"  # the word for the event in all prompts: debate, conversation
     spacing: Spacing = (
-        "given"  # white space of every prompt of an agent: as given, newline (a line break at the end of each message),
-        # blank_lines (two empty lines between parts), double_spaces (two after a full stop)
+        "given"  # white space of the prompts of debating agents: as given, newline (a line break at the end of each message),
+        # blank_lines (two empty lines between parts), double_spaces (two after a full stop); questionnaires of
+        # deliberations, mediators, fact checkers and the planner of herding keep theirs
+    )
+    steering: Literal["given", "struck"] = (
+        "given"  # sentences of personas that say how to debate, such as "You never change your mind.": given, or struck out
     )
     format: Literal["free", "structured"] = "free"  # structured: with a case, roles, opening and closing statements
     closing: bool = True  # whether a structured debate ends with closing statements
@@ -314,11 +318,11 @@ TOP = ""
 # fmt: off
 FIELDS = (
     "name", "title", "source", "environment", "options", "society", "topics", "questions", "split", "episodes", "repetitions",
-    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "wording", "spacing", "probe", "also", "chain",
-    "survey", "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "represents", "knows", "sides",
-    "format", "closing", "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
-    "importance", "relevance", "reflect", "evidence", "plan", "roles", "traits", "confirmation_bias", "believers", "reminder",
-    "think", "adapters", "interventions", "llm", "llms", "seed",
+    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "wording", "spacing", "steering", "probe",
+    "also", "chain", "survey", "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "represents",
+    "knows", "sides", "format", "closing", "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature",
+    "archetypes", "memory", "importance", "relevance", "reflect", "evidence", "plan", "roles", "traits", "confirmation_bias",
+    "believers", "reminder", "think", "adapters", "interventions", "llm", "llms", "seed",
 )
 # fmt: on
 """The words that a preset, `--set` and the header of a record use, in the order of the header."""

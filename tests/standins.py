@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Callable
 
+import run  # noqa: F401  (`parley` is this checkout)
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Reply, Request
 

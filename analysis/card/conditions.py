@@ -5,6 +5,7 @@ alone              the rooms of `three`, but no agent speaks: the agents are onl
 copy               two agents of a party who are the same persona under two names
 shuffled PARTY     the rooms of `three`, but the partners of PARTY say lines from other rooms (records.py)
 stance PARTY       the rooms of `three`, but the partners of PARTY only say where they stand, without reasons (run.py flips)
+unsteered          the rooms of `three`, without what tells agents how to behave; none where nothing does (run.py flips)
 interviewed        each agent alone, before any debate, asked by an interviewer for or against the claim, or silent (run.py flips)
 empty PARTY        the rooms of `three`, but the partners of PARTY say a phrase without content
 turned             the rooms of `two`, but the other agent begins
@@ -25,6 +26,7 @@ from parley.agents.persona import all_personas, persona_set
 from parley.agents.society import DEFAULT, Society
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import FEWEST
+from parley.analysis.steering import steering_of, unsteered
 from parley.llm.seeding import derive
 from parley.model.scenario import Scenario
 
@@ -120,6 +122,12 @@ def stance(batch: Batch) -> Conditions:
     """Only the partners have the role, so the people of the party speak as in `three`."""
     roles = {party: tuple(f"{other}:stance_only" for other in batch.seats if other != party) for party in batch.parties}
     return {f"stance {party}": batch.table(*batch.seats, roles=given) for party, given in roles.items()}
+
+
+def without_steering(batch: Batch) -> Conditions:
+    """Empty if nothing tells agents how to behave."""
+    full = batch.table(*batch.seats)
+    return {"unsteered": unsteered(full)} if steering_of(full) else {}
 
 
 def turned(batch: Batch) -> Conditions:

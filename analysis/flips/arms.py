@@ -11,7 +11,17 @@ from typing import Any
 
 from parley.agents.claim_questions import NEGATED
 from parley.agents.topic import load_topic
-from parley.analysis.card.conditions import Batch, Conditions, alone, empty, interviewed, shuffled, stance, three
+from parley.analysis.card.conditions import (
+    Batch,
+    Conditions,
+    alone,
+    empty,
+    interviewed,
+    shuffled,
+    stance,
+    three,
+    without_steering,
+)
 from parley.model.scenario import Scenario
 
 STATEMENT = "agreement"
@@ -26,7 +36,7 @@ def in_full(batch: Batch) -> Conditions:
     return {name: scenario.with_settings({"also": (NEGATED, *GUESSES)}) for name, scenario in three(batch).items()}
 
 
-NEEDS = (in_full, alone, stance, empty, shuffled, interviewed)
+NEEDS = (in_full, alone, stance, empty, shuffled, interviewed, without_steering)
 WATCH: tuple[str, ...] = ()
 SETTINGS: Mapping[str, Any] = {"probe": STATEMENT, "also": (NEGATED,)}
 """The fields that every arm has."""

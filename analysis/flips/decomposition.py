@@ -18,7 +18,7 @@ F = .20, G = .10, and acquiescence is .10. The unit is the block (a group of per
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,12 +43,12 @@ UNIT = "group"
 DEALS, LEVEL = 1999, 0.05
 
 
-def pairs(study: ConditionRecords) -> pd.DataFrame:
+def pairs(study: ConditionRecords, arms: Sequence[str] = ARMS) -> pd.DataFrame:
     """Return one row per arm and pair: arm, PAIR, first, last (0-10; NaN: missing), guarded, flip (0 or 1), points, reason.
 
     reason: why the pair says nothing in this arm ("": it does): `missing` (a rating), or `middle` (it begins there).
     """
-    frame = pd.concat([_pairs_of(study, arm) for arm in ARMS], ignore_index=True)
+    frame = pd.concat([_pairs_of(study, arm) for arm in arms], ignore_index=True)
     start, end = frame["first"] - MIDDLE, frame["last"] - MIDDLE
     known, away = start.notna() & end.notna(), start.abs() > ALIKE
     directions = {
@@ -80,7 +80,7 @@ def _pairs_of(study: ConditionRecords, arm: str) -> pd.DataFrame:
 def usable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the pairs that say something in every arm."""
     whole = frame.groupby(PAIR)["reason"].transform(lambda reasons: (reasons == "").sum())
-    return frame[whole == len(ARMS)]
+    return frame[whole == frame["arm"].nunique()]
 
 
 def components(frame: pd.DataFrame, measure: str) -> pd.DataFrame:

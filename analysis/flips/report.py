@@ -1,4 +1,4 @@
-"""The page of `run.py flips`: flips.md, its tables (flips, pairs, opener) and its figure."""
+"""The page of `run.py flips`: flips.md, its tables (flips, pairs, opener, interviewer, guesses, steering) and its figure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parley.analysis import disclaimers
 from parley.analysis.card.card import rounded
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.figures import dot_plot
-from parley.analysis.flips import guesses, interviewer
+from parley.analysis.flips import guesses, interviewer, steered
 from parley.analysis.flips.decomposition import MEASURES, PARTS, estimates, left_out, pairs, sentences, usable
 from parley.analysis.flips.opener import anchor, followers, sentence
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_p, format_span
@@ -55,6 +55,15 @@ GUESSES: Mapping[str, Column] = {
     "null": lambda row: format_span(row["null_low"], row["null_high"]), "p": lambda row: format_p(row["p"]),
     "reason without interval": "reason",
 }  # fmt: skip
+STRUCK = (
+    "The debates in full minus the same debates on equal seeds without what tells agents how to behave: settings such as roles "
+    'and confirmation bias, and sentences of personas such as "You never change your mind."'
+)
+EFFECTS: Mapping[str, Column] = {
+    "steering words change": "effect", "groups": "units", "in full minus without": estimate("estimate", 3),
+    "null": lambda row: format_span(row["null_low"], row["null_high"]), "p, corrected": lambda row: format_p(row["p_holm"]),
+    "reason without interval": "reason",
+}  # fmt: skip
 ROUNDED = "Some ratings have no probability for each answer, so whole ratings are used: a flip is then a step of a whole point."
 
 
@@ -66,14 +75,19 @@ def write(study: ConditionRecords, folder: Path) -> Path:
     swayed = interviewer.sycophancy(interviewer.moves(asked))
     guessed = guesses.guesses(study)
     suspected = guesses.estimates(guessed)
+    struck = steered.effects(steered.changes(study))
     report = Report(folder, "flips", "Every flip explained")
     report.data(
-        flips=found, pairs=frame, opener=pd.DataFrame([opener._asdict()]), interviewer=swayed, guesses=suspected
-    )
+        flips=found, pairs=frame, opener=pd.DataFrame([opener._asdict()]), interviewer=swayed, guesses=suspected,
+        steering=struck,
+    )  # fmt: skip
     report.add(CAPTION)
     report.disclaim(header)
     report.note(ROUNDED if rounded(study) else None)
-    said = [*sentences(found), sentence(opener), *interviewer.sentences(swayed), *guesses.sentences(suspected)]
+    said = [
+        *sentences(found), sentence(opener), *interviewer.sentences(swayed), *guesses.sentences(suspected),
+        *steered.sentences(study, struck),
+    ]  # fmt: skip
     report.section("In short", "\n".join(f"- {line}" for line in said))
     drawn = found[(found["measure"] == "flip") & found["estimate"].notna()]
     if len(drawn):
@@ -94,6 +108,9 @@ def write(study: ConditionRecords, folder: Path) -> Path:
     report.table(suspected, GUESSES)
     unread = guessed.loc[guessed["chose"].isna(), "reason"]
     report.missing(len(unread), len(guessed), "agents have no guess, and are left out", count_table(unread))
+    if steered.ARM in study.records:
+        report.section("Steering words struck out", STRUCK)
+        report.table(struck, EFFECTS)
     gone = dict(left_out(frame))
     every = len(frame) // (len(PARTS) or 1)
     reasons = ", ".join(f"{reason} {count}" for reason, count in gone.items())

@@ -9,10 +9,10 @@ from parley.analysis import disclaimers
 from parley.analysis.formatting import REFERENCE, count_phrase, join_phrases
 from parley.analysis.provenance import experiment_title, field_value, rerun_command
 from parley.analysis.sheets.facts import HEADER, Fact, SheetRun, fact, setting
+from parley.analysis.steering import SETTINGS
 
-STEERING = ("roles", "traits", "confirmation_bias", "believers", "sides", "frame", "think", "reminder", "adapters")
-"""Settings by which an author tells agents how to behave, each with its value that tells them nothing."""
-FREE: dict[str, Any] = {"sides": "own", "frame": "debate", "think": "none", "reminder": False, "believers": 0.0}
+FREE: dict[str, Any] = {**SETTINGS, "adapters": ()}
+"""Settings by which an author says how agents behave, each with its value that says nothing."""
 ROBUST = {
     "personas": "the set of personas",
     "disclose": "what agents know of each other",
@@ -130,8 +130,8 @@ def steering(run: SheetRun) -> Fact:
     """Which settings tell agents how to behave."""
     used = [
         f"{name}={run.scenario.get(name)}"
-        for name in STEERING
-        if run.scenario.get(name, FREE.get(name)) not in (FREE.get(name), [], "", None)
+        for name, free in FREE.items()
+        if run.scenario.get(name, free) not in (free, [], "", None)
     ]
     text = (
         f"Settings that tell agents how to behave: {', '.join(used)}."
@@ -140,7 +140,7 @@ def steering(run: SheetRun) -> Fact:
             "No setting gives agents a role, a trait, a bias, a side or a belief, and the frame is the usual one (debate)."
         )
     )
-    return setting(run, text, *STEERING)
+    return setting(run, text, *FREE)
 
 
 @fact

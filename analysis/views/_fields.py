@@ -60,6 +60,7 @@ LABELS: dict[str, tuple[str, str]] = {
     "frame": (ADVANCED, "Word for the event"),
     "wording": (ADVANCED, "Wording of the instructions"),
     "spacing": (ADVANCED, "White space of prompts"),
+    "steering": (ADVANCED, "Sentences of personas that say how to debate"),
     "format": (ADVANCED, "Form of the debate"),
     "closing": (ADVANCED, "Closing statements"),
     "reader": (ADVANCED, "How ratings are read"),

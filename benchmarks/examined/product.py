@@ -110,6 +110,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.flips.guesses._dealt": "benchmarks/asked.py --guesses",
     "analysis.flips.guesses._difference": "benchmarks/asked.py --guesses",
     "analysis.flips.interviewer._row": "benchmarks/asked.py",
+    "analysis.flips.steered._row": "benchmarks/steering.py",
     "analysis.flips.opener.anchor": "tests/analysis/test_flips.py finds a planted slope, and none where none is",
     "analysis.line_gaps.swapped": A_NULL,
     "analysis.metrics._shuffled_links._exchanged": A_NULL,
