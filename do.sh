@@ -1,8 +1,8 @@
 #!/bin/sh
-# Sets up what a job needs and does it:   sh do.sh demo | test | test-thorough | test-local | test-all | docs
+# Sets up what a job needs and does it:   sh do.sh demo | test | test-thorough | test-local | test-all | docs | setup | setup-local
 # test: all checks of the code, and the quick tests that need no torch. test-thorough: the slower ones (whole commands, thousands of
 # simulated debates, kill and resume). test-local: the tests that need torch, transformers or a browser.
-# test-all: all of these in one environment, each test once.
+# test-all: all of these in one environment, each test once. setup, setup-local: set up for test or test-local, and do nothing else.
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
 set -eu
 cd "$(dirname "$0")"
@@ -48,7 +48,7 @@ run_tests() { # run_tests [FILE ...]: a file stays with one of the two processes
 python="$(find_python)"
 env=".venv${PYTHON:+-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}"
 export MPLBACKEND=agg OMP_NUM_THREADS=1
-local_extras="[dev,local,serve,eval,inspect,app,browser]"
+install_local() { install "[dev,local,serve,eval,inspect,app,browser]" "torch==2.13.0"; }
 
 case "$job" in
 demo)
@@ -65,23 +65,29 @@ test-thorough)
     run_tests -m "thorough and not slow"
     ;;
 test-local)
-    install "$local_extras" "torch==2.13.0"
+    install_local
     run_tests tests/llm/test_hf.py tests/llm/test_pocket_engine.py tests/llm/test_one_reply.py tests/llm/test_backend_exam.py \
         tests/llm/test_real_servers.py tests/training tests/analysis/test_views.py tests/analysis/test_charts.py \
         tests/analysis/test_browser.py tests/analysis/test_browser_charts.py tests/analysis/test_browser_runs.py \
         tests/analysis/test_browser_access.py tests/analysis/test_browser_seats.py
     ;;
 test-all)
-    install "$local_extras" "torch==2.13.0"
+    install_local
     check_code
     run_tests
+    ;;
+setup)
+    install "[dev]"
+    ;;
+setup-local)
+    install_local
     ;;
 docs)
     install "[docs]"
     "$env/bin/python" docs/build.py
     ;;
 *)
-    echo "usage: sh do.sh demo | test | test-thorough | test-local | test-all | docs" >&2
+    echo "usage: sh do.sh demo | test | test-thorough | test-local | test-all | docs | setup | setup-local" >&2
     exit 2
     ;;
 esac

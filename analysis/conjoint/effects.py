@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
 from scipy.special import stdtrit
+from statsmodels.regression.linear_model import OLS
 
 from parley.agents.conjoint_design import ConjointDesign
 from parley.analysis.bootstrap import FEWEST, LEVEL, Ends, Floats, mean_interval
@@ -91,7 +91,7 @@ class _Fit(NamedTuple):
             return {}
         groups = len(set(self.respondents))
         clusters: Any = {"cov_type": "cluster", "cov_kwds": {"groups": self.respondents}, "use_t": True}
-        fitted = sm.OLS(self.choices, self.design).fit(**(clusters if groups >= FEWEST else {}))
+        fitted = OLS(self.choices, self.design).fit(**(clusters if groups >= FEWEST else {}))
         value = float(weights @ fitted.params)
         error = math.sqrt(max(float(weights @ fitted.cov_params() @ weights), 0.0)) if groups >= FEWEST else math.nan
         low, high = ends(value, error, groups)

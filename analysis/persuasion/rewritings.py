@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
+from statsmodels.regression.linear_model import OLS
+from statsmodels.tools.tools import add_constant
 
 from parley.agents.persuasion import PARAPHRASE, PERSUASIVE, Reader, Writer, read_message
 from parley.agents.speech import Speech
@@ -105,7 +106,7 @@ def equal_length(gains: Floats, longer: Floats) -> dict[str, float]:
     """
     level, (low, high) = np.nan, NONE
     if len(gains) == len(longer) >= NULL_LIMIT and not is_even(longer):
-        fit = sm.OLS(gains, sm.add_constant(longer)).fit()
+        fit = OLS(gains, add_constant(longer)).fit()
         level = float(fit.params[0])
         low, high = NONE if is_even(np.asarray(fit.resid)) else fit.conf_int()[0]
     return {"level": level, "level_low": float(low), "level_high": float(high)}

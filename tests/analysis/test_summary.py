@@ -325,20 +325,22 @@ PROBES = [(slug, name) for slug in topic_names() for name in load_topic(slug).pr
 
 
 @check_each(("topic", "probe"), PROBES)
-def test_the_axis_is_told_in_words_of_the_probe(
-    topic: str, probe: str, header: Callable, held: Callable, tmp_path: Path
-) -> None:
+def test_the_axis_is_told_in_words_of_the_probe(topic: str, probe: str) -> None:
     """The scale that was asked, with the words of its ends, and which of them is 0 and 10 here; each probe and polarity."""
     asked = load_topic(topic).probe(probe)
-    tables = held({"republican": [2, 3]}, topic=topic)
-    text = summary(replace(tables, header=header(probe=probe)), tmp_path)
     scale, ends = asked.scale, [asked.attitude(end) for end in (asked.scale.low, asked.scale.high)]
     here = f", which are {ends[0]:g} and {ends[1]:g} here" * (ends != [scale.low, scale.high])
     told = (
         f"{scale.low} ({scale.labels[scale.low]}) to {scale.high} ({scale.labels[scale.high]}){here}: {asked.question}"
     )
     assert sorted(ends) == [0, 10]
-    assert f": {asked.construct}, asked from {told}" in text
+    assert _axis(topic, probe) == f"{asked.construct}, asked from {told}"
+
+
+def test_the_summary_has_the_axis_of_its_topic(header: Callable, held: Callable, tmp_path: Path) -> None:
+    """The page says for each topic what was asked."""
+    tables = replace(held({"republican": [2, 3]}, topic="racism"), header=header(probe="agreement"))
+    assert f": {_axis('racism', 'agreement')}" in summary(tables, tmp_path)
 
 
 def test_a_statement_turned_round_has_agreement_at_the_low_end() -> None:
