@@ -87,7 +87,7 @@ def test_a_checkpoint_that_was_half_written_is_left_out(tmp_path: Path) -> None:
 def test_no_half_precision_where_the_device_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Emulated it is slower than full precision, and transformers refuses."""
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation)
-    assert not trainers._settings(Recipe("democrat"), tmp_path, 10, True)["bf16"]
+    assert not trainers.training_settings(Recipe("democrat"), tmp_path, 10, True)["bf16"]
 
 
 def adapter(folder: Path, **values: Any) -> Path:
