@@ -192,6 +192,7 @@ def test_a_spent_budget_is_exit_code_2_with_a_report_of_what_there_is(
     assert "**Unfinished**" not in (folder / "summary.md").read_text()
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path) -> None:
     """Files may grow to 200 kB only: exit 2, one line, and the run goes on when there is room again."""
     command = [*SMALL, "--repetitions", "20", "--topic", "racism,abortion", "--out", str(tmp_path / "run")]
@@ -214,6 +215,7 @@ def test_an_unwritable_folder_is_one_line(tmp_path: Path, capsys: pytest.Capture
     assert "cannot use the folder" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_the_progress_bar_is_for_terminals_only(tmp_path: Path) -> None:
     """Quiet in a pipe; on a terminal rooms, calls, rate and time left."""
     command = [sys.executable, "run.py", *SMALL, "--out", str(tmp_path / "quiet")]

@@ -187,6 +187,7 @@ def test_names_of_parties_say_one_and_several() -> None:
     assert society_topics(load_society("neutral")) == ["neutral/harbour_bridge", "neutral/market_noise"]
 
 
+@pytest.mark.thorough
 def test_a_file_with_a_wrong_kind_of_value_is_one_line(tmp_path: Path) -> None:
     """Every key of every file, left out, and with a number, a text or a table in its place: a UserError or nothing."""
     base, tried = write_skeleton("society", tmp_path / "base"), 0

@@ -90,6 +90,7 @@ def test_four_rooms_give_no_verdict() -> None:
     assert by_condition(verdicts(4, 5.0))["low"].isna().all()
 
 
+@pytest.mark.thorough
 def test_the_oracle_forgets_what_is_left_out(ran: Callable[..., Path], tmp_path: Path) -> None:
     """Planted: an answer holds what the prompt holds. Without memory recall is 0, and who one is is always known."""
     folder = ran("days", **DAYS)

@@ -245,6 +245,7 @@ def outcomes(folder: Path) -> int:
         return int(database.execute("SELECT COUNT(*) FROM outcomes").fetchone()[0])
 
 
+@pytest.mark.thorough
 def test_a_killed_validation_goes_on_and_asks_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed in the interviews and again in the verdicts: as many questions as without, and the same bytes."""
     asked: list[int] = []

@@ -19,6 +19,7 @@ def card(tmp_path_factory: pytest.TempPathFactory) -> parley.AuditCard:
     return parley.audit("oracle", out=tmp_path_factory.mktemp("cards") / "a", **SMALL)
 
 
+@pytest.mark.thorough
 def test_it_is_the_card_of_the_command(card: parley.AuditCard, tmp_path: Path) -> None:
     """One way to make a card, whoever asks for it."""
     assert command_line.main([*WORDS.split(), "--out", str(tmp_path / "b")]) == 0

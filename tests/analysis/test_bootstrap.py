@@ -53,6 +53,7 @@ def test_a_mean_is_missed_by_one_interval_in_twenty(rooms: int) -> None:
     assert missed(draw, float(rounded)) == pytest.approx(0.05, abs=0.021)
 
 
+@pytest.mark.thorough
 @check_each("rooms", [5, 10, 20])
 def test_ratios_and_correlations_are_missed_as_seldom(rooms: int) -> None:
     """The bootstrap missed a ratio of skewed numbers in 14.5% at 5 rooms and 9.5% at 10; leaving out one room holds."""

@@ -48,6 +48,7 @@ def of_all(calibrated: pd.DataFrame, speaker: str) -> pd.DataFrame:
     return calibrated[(calibrated["speaker"] == speaker) & (calibrated["party"] == ALL)].set_index("parameter")
 
 
+@pytest.mark.thorough
 def test_what_is_planted_is_found(calibrated: pd.DataFrame) -> None:
     rows = of_all(calibrated, "oracle")
     assert list(rows["planted"]) == [0.05, 0.06, 8.4]

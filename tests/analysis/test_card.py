@@ -97,6 +97,7 @@ def holds(one: CardEstimate, true: float) -> bool:
     return one.low - 1e-9 <= true <= one.high + 1e-9
 
 
+@pytest.mark.thorough
 def test_what_is_planted_is_on_the_card(card: list[CardEstimate]) -> None:
     """One audit of six blocks; coverage over 200 of them is that of benchmarks/audit_coverage.py."""
     law = planted()["climate_change"]
@@ -127,6 +128,7 @@ REPEATED = {"lost", "half_life", "level_default"} | {
 """Quantities that repeat what another one says, from the same ratings."""
 
 
+@pytest.mark.thorough
 @check_each("setting", SETTINGS[::3], ids=str)
 def test_settings_are_found_again(setting: dict[str, float]) -> None:
     """No pull, weak, middling and strong, a small audit each: of all claims of the law no more than a chance few are missed."""
@@ -355,6 +357,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_files_of_a_card(written: Path) -> None:
     """JSON that any reader takes (no NaN), a table with every claim, a page that needs nothing beside it."""
     told = json.loads(
@@ -374,6 +377,7 @@ def test_the_files_of_a_card(written: Path) -> None:
     assert {"card.png", "card.svg"} <= {path.name for path in written.iterdir()}
 
 
+@pytest.mark.thorough
 def test_again_asks_nothing(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (written / "card.json").read_bytes()
     assert run.main([*ARGUMENTS, "--out", str(written)]) == 0
@@ -381,6 +385,7 @@ def test_again_asks_nothing(written: Path, capsys: pytest.CaptureFixture[str]) -
     assert (written / "card.json").read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_a_spent_budget_leaves_a_card_that_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, what was held is measured, the rest says that it was not; the same command with more goes on."""
     command = [*ARGUMENTS, "--sections", "bias,null_conditions", "--out", str(tmp_path / "card"), "--max-calls"]
@@ -429,6 +434,7 @@ def test_what_is_mistyped_is_told_in_one_line(
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.thorough
 def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A difference is within blocks of the same people; cards of different batteries have none, and say so."""
     other = tmp_path / "still"

@@ -133,6 +133,7 @@ def card(folder: Path) -> dict[str, dict[str, Any]]:
     return {one["quantity"]: one for one in told["claims"]}
 
 
+@pytest.mark.thorough
 def test_the_command_sets_people_beside_a_card_that_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -210,6 +210,7 @@ def personas(folder: Path, size: int) -> str:
     return str(folder)
 
 
+@pytest.mark.thorough
 def test_gender_is_nothing_to_the_known_truth_speaker(tmp_path: Path) -> None:
     """It takes people of either gender for two people of a party, who differ by chance: over sets of other people the 95%
     interval of women less men holds 0 about as often as it says (of 12 sets fewer than 9 have a chance of 0.2%).
@@ -225,6 +226,7 @@ def test_gender_is_nothing_to_the_known_truth_speaker(tmp_path: Path) -> None:
     assert inside >= 9
 
 
+@pytest.mark.thorough
 @check_each("setting", SETTINGS[1::5], ids=str)
 def test_what_rooms_do_by_the_law_is_found(setting: dict[str, float]) -> None:
     """Echo chambers, the first word and reversion as the planted law has them, an announced closing as nothing: of all claims

@@ -134,6 +134,7 @@ def test_pull_is_the_mean_of_its_blocks(tmp_path: Path) -> None:
     assert (again.low, again.high) == pytest.approx((found["mu"].low, found["mu"].high))
 
 
+@pytest.mark.thorough
 def test_a_remedy_that_halves_the_pull_is_found_to(tmp_path: Path) -> None:
     """Planted: mu .06 a line becomes .03. The difference within blocks holds that, and no other quantity is said to be told."""
     first = Batch(base(repetitions=8, rounds=4, topics="climate_change"), tmp_path)
@@ -210,6 +211,7 @@ def texts_of(folder: Path, probe: str = "attitude_labelled", score: float | None
     return texts.claims(held, base(probe=probe))
 
 
+@pytest.mark.thorough
 def test_lines_and_ratings_are_subtracted_where_they_are_of_one_thing_alone(judged: Path) -> None:
     """Agreement with a claim minus the severity of a problem is no number; where agents were asked for agreement it is one."""
     severity, agreement = (
@@ -326,6 +328,7 @@ def test_a_reminder_is_told_every_time_and_never_remembered() -> None:
     assert [one.seed for one in plain] == [one.seed for one in prompts]
 
 
+@pytest.mark.thorough
 def test_the_files_of_remedies(written: Path) -> None:
     """A table with every remedy and quantity, a figure, a page that says what was set; on the oracle personas hold all along."""
     found = pd.read_csv(written / "remedies.csv")
@@ -343,6 +346,7 @@ def test_the_files_of_remedies(written: Path) -> None:
     assert told["women_men"]["reason"]
 
 
+@pytest.mark.thorough
 def test_again_asks_nothing_of_remedies(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (written / "remedies.csv").read_bytes()
     command = [*ARGUMENTS, *JUDGED, "--remedies", "bias,cooler", "--out", str(written), "--max-calls", "1"]
@@ -351,6 +355,7 @@ def test_again_asks_nothing_of_remedies(written: Path, capsys: pytest.CaptureFix
     assert (written / "remedies.csv").read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_a_budget_stops_among_remedies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The card is whole, the remedy that was held is told, and the rest says that it was not."""
     spec = [*ARGUMENTS, "--sections", "diversity", "--remedies", "cooler,bias", "--out", str(tmp_path), "--max-calls"]

@@ -105,6 +105,7 @@ def test_experiments_of_the_study_seat_its_parties(shire: str) -> None:
     assert (first["R-N-D"], first["D-R-N"], first["N-R-D"]) == ("elf", "orc", "default")
 
 
+@pytest.mark.thorough
 def test_cards_of_two_societies_are_not_subtracted(tmp_path: Path, shire: str) -> None:
     """And the names of neither are used for both."""
     folder = tmp_path / "us"

@@ -31,6 +31,7 @@ def cards(tmp_path_factory: pytest.TempPathFactory) -> list[parley.AuditCard]:
     return [parley.audit("oracle", out=home / "a", **CARD), parley.audit("oracle,kappa=0", out=home / "b", **CARD)]
 
 
+@pytest.mark.thorough
 def test_two_runs(runs: list[parley.Run], tmp_path: Path) -> None:
     found = parley.compare(runs[0], str(runs[1].folder))
     assert found.names == ["a", "b"]
@@ -79,6 +80,7 @@ def test_the_command_takes_runs_and_records(
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_report_of_two_runs_opens_with_their_comparison(runs: list[parley.Run], tmp_path: Path) -> None:
     """What differs comes before the pages of each run, and the file needs no other one."""
     out = tmp_path / "both.html"
@@ -89,6 +91,7 @@ def test_a_report_of_two_runs_opens_with_their_comparison(runs: list[parley.Run]
     assert [path.name for path in tmp_path.iterdir()] == ["both.html"]
 
 
+@pytest.mark.thorough
 def test_cards_are_those_of_the_command(cards: list[parley.AuditCard], tmp_path: Path) -> None:
     """The same page, and with two blocks each no difference has an interval: no verdict."""
     found = parley.compare(*cards)

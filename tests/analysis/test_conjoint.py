@@ -243,6 +243,7 @@ def test_wrong_designs_are_one_line(text: str, said: str, tmp_path: Path) -> Non
         load_design(str(path))
 
 
+@pytest.mark.thorough
 def test_the_command_resumes_with_the_same_bytes(tmp_path: Path, capsys: Any) -> None:
     """Twice the same command: nothing is asked again, and the tables and the page are the same; people are compared."""
     out = tmp_path / "out"

@@ -262,6 +262,7 @@ def test_a_debate_holds_no_deliberation(tmp_path: Path) -> None:
     assert not deliberates(load(tmp_path / "run"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mediator", ["draft_revise", "habermas,candidates=3"])
 def test_the_report_is_whole_and_the_same_twice(run: Runs, mediator: str) -> None:
     folder = run(mediator=mediator)

@@ -85,6 +85,7 @@ def test_planted_contagion_is_found() -> None:
     assert np.mean(found) == pytest.approx(0.2, abs=0.07)
 
 
+@pytest.mark.thorough
 def test_contagion_planted_in_the_oracle_is_found_in_its_record() -> None:
     """From the tables alone: the intervals exclude 0, the observed one holds the planted effect, and the sentence says so.
 

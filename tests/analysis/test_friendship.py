@@ -76,6 +76,7 @@ def test_one_pair_of_links_can_be_shuffled() -> None:
         assert set(zip(shuffled.source.tolist(), shuffled.target.tolist(), strict=True)) == {(0, 1), (1, 0)}
 
 
+@pytest.mark.thorough
 def test_who_follows_by_chance_is_inside_the_null_at_the_nominal_rate() -> None:
     """60 networks in which people follow by chance and activity has nothing to do with it: p below .05 in about 5%."""
     alarms = Counter({"degree": 0, "activity": 0})

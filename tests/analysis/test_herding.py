@@ -101,6 +101,7 @@ def test_bayesians_have_the_wrong_cascades_of_theory(seed: int) -> None:
     assert (found["left"], found["followed"]) == (0, 1)
 
 
+@pytest.mark.thorough
 def test_who_follows_own_signals_gains_nothing_and_herds_no_earlier_than_by_chance() -> None:
     """The null: gain exactly 0 in every room; herding found in about 1 of 40 runs on each side; as many wrong cascades as the
     exact null says.
@@ -121,6 +122,7 @@ def test_bayesians_herd_earlier_than_by_chance() -> None:
     assert sum(herding_time.headline(row).startswith("People herd") for row in found) >= 8
 
 
+@pytest.mark.thorough
 @check_each(
     "person",
     [RANDOM, Person(own=2, public=1, noise=1), Person(own=1, public=0.5, noise=1), Person(own=0, public=1, noise=1)],
@@ -195,6 +197,7 @@ def test_below_five_rooms_the_study_has_no_verdict(tmp_path: Path) -> None:
     assert "is unknown" in (tmp_path / "herding.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_a_model_is_compared_with_bayesians_and_plans_itself(tmp_path: Path) -> None:
     """On people who overweight their own signal: eight conditions, and the planted weight shows as fewer cascades."""
     command = ["herding", "--llm", "oracle,own=3", "--repetitions", "8", "--set", "rounds=1", "--out", str(tmp_path)]

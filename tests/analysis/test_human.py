@@ -345,6 +345,7 @@ def test_a_run_and_people_become_a_report(
     assert (captured.err, str(out / "human.md") in captured.out) == ("", True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("survey", ["rounds", "ends"])
 def test_a_run_alone_is_told_too(tmp_path: Path, ran: Callable[..., Path], survey: str) -> None:
     """Without data, of many conditions, and where nobody was asked between first and last."""

@@ -206,6 +206,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_past_is_one_and_nothing_is_asked_twice(study: Path) -> None:
     """Rounds 0 and 1 of the second branch come from the replies of the first, to the byte; it asks only what is new."""
     without, held = load(study / WITHOUT), load(study / WITH)
@@ -342,6 +343,7 @@ def test_the_summary_gives_the_command_back(study: Path) -> None:
         assert "interventions" in given
 
 
+@pytest.mark.thorough
 def test_one_survey_after_the_intervention_is_told_once(tmp_path: Path) -> None:
     """Asked at the ends only, or met in the last round: there is one round of effects, and it stands in one column."""
     last = [
@@ -434,6 +436,7 @@ def test_what_has_no_placebo_is_told(line: str, words: str, capsys: pytest.Captu
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_placebo_is_in_report_and_figure(tmp_path: Path) -> None:
     """Three branches as whole runs, three contrasts, three line styles."""
     given = ["--intervene", SHOCK, "--placebo", "--out", str(tmp_path)]
@@ -446,6 +449,7 @@ def test_a_placebo_is_in_report_and_figure(tmp_path: Path) -> None:
     assert Saying.EMPTY in (tmp_path / PLACEBO / "summary.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_a_dry_run_plans_the_branches_and_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is planned is what is asked: what comes before the first intervention once, the rest in each branch."""
     command = [
@@ -473,6 +477,7 @@ def test_a_dry_run_plans_the_branches_and_asks_nothing(tmp_path: Path, capsys: p
     assert sum(map(int, asked)) == 138
 
 
+@pytest.mark.thorough
 def test_a_timetable_without_a_placebo_says_why_it_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By default there is one wherever there can be; asked for where there cannot, it is an error."""
     mute = [*COMMAND, "--rounds", "2", "--repetitions", "2", "--intervene", "mute round=2 to=default"]

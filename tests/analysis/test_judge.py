@@ -256,6 +256,7 @@ def test_a_bad_judge_is_flagged_in_the_first_lines(tables: Tables, tmp_path: Pat
     assert warning(against_truth(scored.head(9))) == ""
 
 
+@pytest.mark.thorough
 def test_what_is_made_of_a_bad_judges_scores_says_so(
     tables: Tables, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

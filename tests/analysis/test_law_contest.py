@@ -46,6 +46,7 @@ class Contrarian(Mechanism):
 """
 
 
+@pytest.mark.thorough
 @check_each("plan", PLANTED, ids=lambda plan: plan.label or plan.law)
 def test_the_planted_law_wins(plan: Plan) -> None:
     """Of six sets at most one is left open, and none goes to another law. benchmarks/law_contest.py has the rates."""
@@ -55,6 +56,7 @@ def test_the_planted_law_wins(plan: Plan) -> None:
     assert not counts
 
 
+@pytest.mark.thorough
 @check_each("plan", [Plan("still", rooms=10), Plan("still", noise=0.0, error=0.3, rooms=12), Plan("still", people=2)])
 def test_no_law_wins_where_nobody_moves(plan: Plan) -> None:
     """A false law would be a finding that is none: below 5%, so in 40 sets four would be a false alarm (chance: 5%)."""
@@ -62,6 +64,7 @@ def test_no_law_wins_where_nobody_moves(plan: Plan) -> None:
     assert 40 - counts["still"] - counts["regression"] - counts[""] <= 3
 
 
+@pytest.mark.thorough
 def test_draws_are_calibrated() -> None:
     """The ranks of kappa, mu and point among their draws are uniform."""
     found = np.array(list(ranks(Plan("pull_and_hearing", rooms=20), 300)))
@@ -193,6 +196,7 @@ def test_a_vector_law_needs_several_questions(ran: Run) -> None:
     assert "coupled" in [candidate.name for candidate in both.candidates]
 
 
+@pytest.mark.thorough
 def test_the_command_writes_a_law_that_moves_a_population(
     ran: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

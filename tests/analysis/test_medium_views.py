@@ -129,6 +129,7 @@ def test_choices_in_order_with_signals_and_where_a_bayesian_follows() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_only_runs_that_have_them_show_these_views(ran: Callable) -> None:
     """A debate has no feed and no choices; people who choose one after another have no conversation."""
     own = {"Feed", "Acts", "Cascades", "Choices"}

@@ -284,6 +284,7 @@ def test_a_room_whose_default_has_no_last_rating_is_left_out(held: Callable) -> 
     assert row(default_crossing.compute(held(*rooms * 5)))[["rooms", "beyond"]].to_list() == [5, 1]
 
 
+@pytest.mark.thorough
 @check_each("name", ALL)
 def test_surveys_never_held_or_held_once_give_an_empty_table(name: str, held: Callable, ran: Callable) -> None:
     """No ratings is no result: no rows, no warning, the same columns as ever."""

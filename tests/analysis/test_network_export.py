@@ -46,6 +46,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_network_of_a_run_is_that_of_the_user_with_opinions(own: Path) -> None:
     """Ids, attributes and links are those that went in; opinions are the ratings of the tables."""
     graph, given, tables = network_of(own), friends(), load(own)
@@ -77,6 +78,7 @@ def test_a_written_network_is_read_back_equal(own: Path, tmp_path: Path, ending:
     assert again.read_bytes() == path.read_bytes()
 
 
+@pytest.mark.thorough
 def test_an_exported_network_starts_a_run(own: Path, tmp_path: Path) -> None:
     """The personas of the first room sit at their nodes again, in every repetition, and links have the same rounds."""
     assert run.main(["export-network", str(own), "--out", str(tmp_path / "a.graphml")]) == 0
@@ -90,6 +92,7 @@ def test_an_exported_network_starts_a_run(own: Path, tmp_path: Path) -> None:
     assert sorted(map(str, links)) == sorted(map(str, network_of(own).edges(data=True)))
 
 
+@pytest.mark.thorough
 def test_a_drawn_network_is_named_by_its_agents(tmp_path: Path) -> None:
     """Without a network of the user, agents go by the names of the transcript; mutual links are one undirected link."""
     settings = {**SMALL, "size": 12, "rounds": 1, "graph": "ring,degree=2"}
@@ -105,6 +108,7 @@ def test_a_drawn_network_is_named_by_its_agents(tmp_path: Path) -> None:
     assert not nx.utils.graphs_equal(graph, second)
 
 
+@pytest.mark.thorough
 def test_rewired_links_have_the_rounds_in_which_they_existed(tmp_path: Path) -> None:
     """In each round the exported links are those of the tables; a link that came in round 2 has start 2."""
     settings = {**SMALL, "size": 16, "rewiring": "nearer,probability=1,beyond=1"}
@@ -143,6 +147,7 @@ def test_tables_transcript_and_page_name_the_nodes(own: Path) -> None:
     assert f"{seat['name']} {label}: " in spoken
 
 
+@pytest.mark.thorough
 @check_each("graph", ["blocks,degree=4", "small_world,degree=4", "geometric,degree=5", "file"])
 def test_the_network_of_a_population_is_the_one_it_had(tmp_path: Path, graph: str) -> None:
     """It is drawn again from the seed; another draw would be another graph."""

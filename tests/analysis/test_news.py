@@ -187,6 +187,7 @@ def test_intervals_of_traits_leave_out_a_persona_in_all_rooms() -> None:
     assert row["effect_high"] - row["effect"] == pytest.approx(by_hand)
 
 
+@pytest.mark.thorough
 def test_without_a_planted_trait_alarms_are_rare(held: Callable[..., Tables]) -> None:
     """Without an effect about 5 of 100 runs may claim any trait (Holm), although personas differ and sit in several rooms."""
     rng = np.random.default_rng(5)

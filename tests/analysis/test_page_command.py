@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 UI = ["--scenario", "three_way", "--llm", "oracle", "--ui"]
 
 
+@pytest.mark.thorough
 def test_the_first_page_loads_neither_mesa_nor_matplotlib() -> None:
     """The first screen is there in seconds: what runs, figures and statistics need is imported when it has been drawn.
 

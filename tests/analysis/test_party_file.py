@@ -71,6 +71,7 @@ def home(tmp_path: Path, base: str) -> Path:
     return Path(shutil.copytree(SOCIETIES / base, tmp_path / "land"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES)
 def test_one_new_file_is_enough_for_a_run_with_survey_and_report(tmp_path: Path, case: str) -> None:
     """Every agent speaks and is rated; the first ratings are the planted or derived ones; figures have the colour of the file."""

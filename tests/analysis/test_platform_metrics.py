@@ -227,6 +227,7 @@ def grown(number: int, rule: str) -> Medium:
     return Medium(SimpleNamespace(name=f"{rule} {number}"), posts, done, shown, 0)  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 def test_chains_are_deeper_than_random_trees_broadcasts_broader_and_random_trees_neither() -> None:
     """Of 24 intervals over 10 rooms whose posts come through anyone, 95% include 0: at most 4 do not."""
     for rule, depth, breadth in (("latest", 1, -1), ("author", -1, 1)):
@@ -313,6 +314,7 @@ def test_a_planted_herd_is_found() -> None:
     assert "below posts without" in headline(found)
 
 
+@pytest.mark.thorough
 def test_a_recommender_of_near_opinions_keeps_people_apart_where_posts_move_them() -> None:
     """The oracle is drawn toward what it reads, so those who read only near opinions meet less."""
     found = apart(0, "oracle", size=30, rounds=6).set_index("group")

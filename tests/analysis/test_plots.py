@@ -37,6 +37,7 @@ def panels(figure: Figure) -> list[Axes]:
     return [axis for axis in figure.axes if axis.get_visible()]
 
 
+@pytest.mark.thorough
 @check_each(
     ("preset", "settings", "shape", "hidden"),
     [
@@ -95,6 +96,7 @@ def texts(figure: Figure) -> list:
 CROWDED = {"size": 5, "rounds": 1, "repetitions": 2}
 
 
+@pytest.mark.thorough
 @check_each(
     ("preset", "settings"),
     [
@@ -297,6 +299,7 @@ def test_a_run_without_ratings_says_so(ran: Callable, tmp_path: Path) -> None:
     assert write_figures(tables, compute(tables), tmp_path, "none").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("error")
 def test_figures_are_the_same_bytes_twice(ran: Callable, tmp_path: Path) -> None:
     """A report that is written again differs in nothing; a run of several groups has a figure for each as well."""
@@ -395,6 +398,7 @@ EVERY_ROUND = (
 )
 
 
+@pytest.mark.thorough
 @check_each("name", ["long titles", "four interventions", "one room", "seven parties", "twenty rounds"])
 def test_labels_never_collide(name: str, ran: Callable, held: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     """Titles, labels of axes and ticks, legend, note and letters of interventions keep apart and stay on the paper."""

@@ -94,6 +94,7 @@ def other(value: Any) -> Any:
     return f"{value}x" if isinstance(value, str) else [*value, "x"] if isinstance(value, list) else {**value, "x": 1}
 
 
+@pytest.mark.thorough
 def test_every_mutation_is_refused(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No value of a plan can be changed or removed; with a renewed hash, nothing that it froze. One line names what differs."""
     original = json.loads(plan.read_text(encoding="utf-8"))

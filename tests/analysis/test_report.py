@@ -30,6 +30,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
+@pytest.mark.thorough
 def test_a_report_is_a_function_of_the_record(tmp_path: Path) -> None:
     """Written twice, and by another run with the same seed in another folder: identical; with another seed: not."""
     first = report(tmp_path / "one")

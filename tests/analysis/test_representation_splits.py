@@ -46,6 +46,7 @@ def test_the_sides_have_the_sizes_asked_for_and_depend_on_the_seed() -> None:
     assert sides != split_cases(found, 1)
 
 
+@pytest.mark.thorough
 @check_each("laps", range(1, 9))
 @check_each("seed", range(3))
 def test_held_out_laps_are_never_trained_on(laps: int, seed: int) -> None:

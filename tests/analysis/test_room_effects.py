@@ -90,6 +90,7 @@ def test_people_stay_at_home_until_the_storm_has_passed() -> None:
     assert effects(studied("hurricane", interventions=news))["probe mobility"] == 0.0
 
 
+@pytest.mark.thorough
 def test_cut_links_polarise_where_lines_influence_and_only_there() -> None:
     """Planted: the oracle moves toward what it hears. Without influence, drift and noise the same cut changes nothing at all."""
     cut = {"size": 16, "rounds": 4}

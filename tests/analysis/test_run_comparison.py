@@ -95,6 +95,7 @@ def test_rooms_with_the_same_people_and_seed_are_pairs() -> None:
     assert row["difference_high"] - row["difference"] == pytest.approx(2.5706 * 0.40825 / 6**0.5, abs=1e-3)
 
 
+@pytest.mark.thorough
 @check_each("seed, people", [(2, ""), (1, "-other")])
 def test_other_seeds_or_people_are_no_pairs(seed: int, people: str) -> None:
     """The same difference, with the interval of Welch's test of two samples (scipy), which the spread of rooms makes wide."""
@@ -122,6 +123,7 @@ def test_nothing_is_said_of_few_rooms_or_of_equal_ones() -> None:
     assert sentences(same, compare_runs(same)) == ["No difference: ratings moved alike in a and b, in 6 paired rooms."]
 
 
+@pytest.mark.thorough
 @check_each("seed, people", [(1, ""), (2, "")])
 def test_alike_is_the_equivalence_test_of_statsmodels(seed: int, people: str) -> None:
     """Paired and of two samples: the same p as two one-sided t-tests; nothing is claimed at the edge of the bound."""

@@ -20,6 +20,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> parley.Run:
     return parley.run("two_way", out=tmp_path_factory.mktemp("runs") / "a", **SMALL)
 
 
+@pytest.mark.thorough
 def test_it_is_the_run_of_the_command_line(made: parley.Run, tmp_path: Path) -> None:
     """Byte for byte but for the header, and nothing is asked again in the same folder."""
     assert command_line.main([*WORDS.split(), "--out", str(tmp_path / "b")]) == 0

@@ -198,6 +198,7 @@ def test_the_authors_word_for_the_default_is_a_party() -> None:
     }
 
 
+@pytest.mark.thorough
 def test_a_report_begins_with_what_it_found(tmp_path: Path) -> None:
     """And its tables with the smallest p; a condition's long name is folded beside its row."""
     cells = {**debates("a", 4, 6, 0), **debates("b", 4, 6, 1), **debates("openai:a-very-long-name on a host", 6, 6, 2)}
@@ -237,6 +238,7 @@ def debates(condition: str, level: float, runs: int, seed: int) -> dict[tuple[st
     }
 
 
+@pytest.mark.thorough
 def test_the_published_unit_is_the_statement_and_ours_the_run() -> None:
     """36 statement means however many runs there are; what runs cannot tell from chance looks like a finding."""
     scores = table({**debates("one", 4.0, 10, 0), **debates("other", 4.3, 10, 1)})
@@ -310,6 +312,7 @@ def scored(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["run", "ucl"])
 def test_a_csv_becomes_a_report(tmp_path: Path, mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Both procedures stand side by side, the one asked for first, with a sentence that says why they differ."""
@@ -328,6 +331,7 @@ def test_a_file_that_is_no_table_is_one_line(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().err.startswith("run.py: cannot read")
 
 
+@pytest.mark.thorough
 def test_gaps_are_left_out_without_a_word(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A statement that no run has a score of, and an agent without any: dashes and NaN, and nothing on stderr."""
     lines = table({**debates("one", 4, 4, 0), **debates("other", 5, 4, 1)})

@@ -63,6 +63,7 @@ def scores(own: Trajectories, people: Trajectories) -> pd.DataFrame:
     return pd.DataFrame(sequences.compare_samples(own, people, "planted")).set_index("part")
 
 
+@pytest.mark.thorough
 def test_the_same_law_is_as_near_as_people_and_the_nulls_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: a run of the same law scores about 1 in every part; people's own steps shuffled, and never moving, do not."""
     monkeypatch.setattr(sequences, "DRAWS", 60)
@@ -93,6 +94,7 @@ def test_too_few_talks_or_rooms_are_a_reason_and_no_number() -> None:
     assert scores(people, speakers(19, 2))["reason"].tolist() == [kinds.FEW_TALKS]
 
 
+@pytest.mark.thorough
 def test_planted_kinds_are_found_and_people_alike_have_none() -> None:
     """40% were made movers: the kinds find them again, and explain more than in shuffled steps; equal people have no kinds."""
     people = speakers(150, 4)

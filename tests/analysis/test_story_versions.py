@@ -118,6 +118,7 @@ def test_nothing_planted_is_no_change(ran: Callable[..., Path]) -> None:
     ]
 
 
+@pytest.mark.thorough
 @check_each(
     ("last", "base", "told"),
     [
@@ -197,6 +198,7 @@ def test_the_table_of_versions_says_who_got_what(ran: Callable[..., Path]) -> No
     assert later.loc[later["iteration"].notna(), "depth"].min() == 1
 
 
+@pytest.mark.thorough
 def test_the_command_ends_in_a_report(ran: Callable[..., Path], tmp_path: Path, capsys: Any) -> None:
     """With its figure; another judge in the folder is refused; a run without a story says which scenario has one."""
     folder = str(ran("news_evolution", **SMALL | {"llm": "oracle,drift=1"}))
@@ -233,6 +235,7 @@ def test_early_against_late_has_a_verdict_only_with_an_interval(early: Any, late
     assert told in sentence(compared, {EARLY: 2, LATE: 5})
 
 
+@pytest.mark.thorough
 def test_an_early_statement_works_better_where_that_is_planted(tmp_path: Path, capsys: Any) -> None:
     """Every spreader adds a point a day until it hears the statement: 1 point where it comes before day 2, and 3 before day 4."""
     words = [
@@ -273,6 +276,7 @@ def test_statements_replace_other_interventions() -> None:
     assert refutation.STATEMENT == "{report}"
 
 
+@pytest.mark.thorough
 def test_a_noisy_judge_alarms_no_more_often_than_it_may() -> None:
     """A judge that gives 0 to 3 by chance, to the unchanged report as to each version, mostly shows no change."""
     rng, alarms = np.random.default_rng(4), 0

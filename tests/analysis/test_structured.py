@@ -210,6 +210,7 @@ def test_runs_that_share_a_person_are_one_unit() -> None:
     assert found["c", "0"] == found["c", "2"] != found["c", "3"]
 
 
+@pytest.mark.thorough
 def test_who_is_missing_is_no_effect() -> None:
     """Two conditions alike, but the Republican unread in 7 of 10 runs of the second: p was .0018 by means of who is there."""
     rng = np.random.default_rng(2)
@@ -311,6 +312,7 @@ def test_runs_needed_are_those_of_the_spread_that_the_design_has() -> None:
     assert found["rooms"].min() == 5  # not two
 
 
+@pytest.mark.thorough
 def test_an_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Debates, judge, report; the same command again asks nothing and writes the same."""
     command = ["structured", "closing", "--llm", "oracle", "--topic", "racism,abortion", "--repetitions", "3"]

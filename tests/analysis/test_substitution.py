@@ -319,6 +319,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return populate(1, "oracle", "oracle", 0, tmp_path_factory.mktemp("known"), lambda line: None)
 
 
+@pytest.mark.thorough
 def test_laps_can_be_split_and_nobody_sits_in_two(known: Path) -> None:
     """People of all laps are different people, not only different numbers: no two have the same story."""
     found = read_any(known)
@@ -362,6 +363,7 @@ def test_a_population_of_other_people_is_refused(known: Path, other: dict[str, o
     assert known.stat().st_mtime_ns == before
 
 
+@pytest.mark.thorough
 def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path) -> None:
     """The whole study: on known people a representative by the planted law is nearer to the true profile than a stranger's."""
     groups = read_any(known)[:24]

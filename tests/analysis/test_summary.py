@@ -70,6 +70,7 @@ def test_rows_are_the_metrics_rows(held: Callable, tmp_path: Path) -> None:
     assert [cell.split(" (")[0] for cell in found[0]] == ["Republican", "8.00", "3.00", "6.00", "3.00", "0.60", "1.50"]
 
 
+@pytest.mark.thorough
 def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> None:
     """Start 3, end 6.33, Default 8: 3.3 of 5 points; past the Default no share of the way is told; one that stayed has none."""
     starts = [(2, 5), (4, 8), (3, 6), (2, 5), (4, 7), (3, 7)]
@@ -94,6 +95,7 @@ def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> Non
         )
 
 
+@pytest.mark.thorough
 def test_below_five_rooms_a_finding_only_says_what_was_seen(held: Callable, tmp_path: Path) -> None:
     """One room moved by 3 points: told, with the warning that nothing follows; no word of toward or away."""
     for rooms in (1, 4):
@@ -104,6 +106,7 @@ def test_below_five_rooms_a_finding_only_says_what_was_seen(held: Callable, tmp_
         assert "audit" not in text
 
 
+@pytest.mark.thorough
 def test_a_party_that_stays_is_not_said_to_move(held: Callable, tmp_path: Path) -> None:
     """Changes of both signs: no movement found, with the interval; no change at all: did not move."""
     ends = (3, 1, 2, 3, 1, 2)
@@ -119,6 +122,7 @@ def test_a_party_that_stays_is_not_said_to_move(held: Callable, tmp_path: Path) 
     assert "- 6 of 13 ratings are missing (46.2%)." in lost
 
 
+@pytest.mark.thorough
 def test_several_topics_are_one_sentence_a_party(ran: Callable, tmp_path: Path) -> None:
     """Four topics and two parties were eight lines of which a headline counted some: now who moved, on how many, how far."""
     four = "gun_violence,racism,climate_change,illegal_immigration"
@@ -127,6 +131,7 @@ def test_several_topics_are_one_sentence_a_party(ran: Callable, tmp_path: Path) 
     assert "On Climate change the direction is uncertain." in text
 
 
+@pytest.mark.thorough
 def test_rows_of_several_topics_and_groups_name_them(ran: Callable, tmp_path: Path) -> None:
     """Rows are told apart in words, not in slugs."""
     text = summary(load(ran("echo_chamber", topics="racism,abortion")), tmp_path)
@@ -177,6 +182,7 @@ GIVEN: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.thorough
 @check_each("given", GIVEN)
 def test_the_command_gives_the_same_scenario(given: dict, header: Callable, held: Callable, tmp_path: Path) -> None:
     """`Run it again` is pasted into a shell: it must parse back to this very experiment."""
@@ -197,6 +203,7 @@ def test_no_command_is_better_than_a_wrong_one(fields: dict, header: Callable, h
     assert "No command repeats this run" in section(text, "Run it again")
 
 
+@pytest.mark.thorough
 def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
     """What there is of a stopped run is not taken for the whole; its figure says so too."""
     run_scenario(
@@ -213,6 +220,7 @@ def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
     assert "nfinished" not in summary(load(ran("two_way")), tmp_path)
 
 
+@pytest.mark.thorough
 @check_each(
     ("backend", "told"),
     [("oracle", "known-truth speaker"), ("pocket", "model organism"), ("fake", "stand-in"), ("openai", None)],
@@ -233,6 +241,7 @@ def test_captions_count_the_rooms_that_were_rated(held: Callable) -> None:
     assert "Means over 1 to 2 rooms" in caption(tables, metrics()["trajectory"].compute(tables))
 
 
+@pytest.mark.thorough
 @check_each("field", ["name", "title", "source", "llm", "probe", "reader"])
 def test_a_foreign_record_is_harmless(field: str, header: Callable, held: Callable, tmp_path: Path) -> None:
     """Everything in a record may come from somebody else: no markup, no HTML, no line of its own, no escape."""
@@ -255,6 +264,7 @@ def test_foreign_reasons_groups_and_topics_are_harmless(held: Callable, tmp_path
     assert not re.search(r"<script|^# [Ff]ake|(?<!\\)\| a |http://", shown, re.MULTILINE)
 
 
+@pytest.mark.thorough
 @check_each("settings", [{"survey": "never"}, {"survey": "ends"}, {"rounds": 0}, {"repetitions": 1}])
 def test_odd_runs_have_a_summary(settings: dict, ran: Callable, tmp_path: Path) -> None:
     """No ratings, two surveys, no debate, one room: words instead of a crash or a warning."""
@@ -272,6 +282,7 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
     assert told == "Nothing: 12 replies and 12 calls, all readable. There are no ratings."
 
 
+@pytest.mark.thorough
 @check_each(
     ("preset", "given", "told"),
     [
@@ -324,6 +335,7 @@ def test_a_record_of_an_unknown_preset_has_its_own_title(header: Callable, held:
 PROBES = [(slug, name) for slug in topic_names() for name in load_topic(slug).probes]
 
 
+@pytest.mark.thorough
 @check_each(("topic", "probe"), PROBES)
 def test_the_axis_is_told_in_words_of_the_probe(topic: str, probe: str) -> None:
     """The scale that was asked, with the words of its ends, and which of them is 0 and 10 here; each probe and polarity."""
@@ -352,6 +364,7 @@ def test_a_statement_turned_round_has_agreement_at_the_low_end() -> None:
         assert "which are 10 and 0 here: How" in _axis("racism", "turned")
 
 
+@pytest.mark.thorough
 def test_rooms_that_share_personas_are_owned_up_to(ran: Callable, tmp_path: Path) -> None:
     """41 rooms of 40 personas a party, or two seats a party: the rooms are not quite independent. Three of 40 are."""
     many = {"repetitions": 41, "rounds": 0}
@@ -360,6 +373,7 @@ def test_rooms_that_share_personas_are_owned_up_to(ran: Callable, tmp_path: Path
         assert ("A persona sits in up to 2 rooms of a topic and group" in text) == told
 
 
+@pytest.mark.thorough
 def test_the_summary_says_where_the_dashed_line_comes_from(ran: Callable, tmp_path: Path) -> None:
     """Of whom, and of how many."""
     text = summary(load(ran("echo_chamber")), tmp_path)

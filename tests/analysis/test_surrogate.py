@@ -242,6 +242,7 @@ def gain(tables: Tables) -> pd.Series:
     return scores.set_index(["score", "who"]).loc[("gain", fidelity.DEAF)]
 
 
+@pytest.mark.thorough
 def test_where_hearing_moves_nobody_nothing_is_gained_by_it(held: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     """The null: people drift to a level of their own, whatever they hear. Of 12 sets of 40 rooms at most one claims a gain."""
     monkeypatch.setattr(fidelity, "DRAWS", 10)

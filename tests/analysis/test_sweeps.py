@@ -25,6 +25,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> parley.Sweep:
     return parley.sweep("two_way", vary={"rounds": [1, 2]}, seeds=range(2), workers=1, out=folder, **SMALL)
 
 
+@pytest.mark.thorough
 def test_it_is_the_sweep_of_the_command(found: parley.Sweep, tmp_path: Path) -> None:
     """Byte for byte, and the command goes on with what the function began."""
     assert command_line.main([*WORDS.split(), "--out", str(tmp_path / "b")]) == 0
@@ -106,6 +107,7 @@ def test_agents_that_no_other_process_can_import_are_refused(tmp_path: Path) -> 
         parley.sweep("two_way", agent_class=Here, seeds=[1], out=tmp_path / "c", **SMALL)
 
 
+@pytest.mark.thorough
 def test_a_script_without_a_guard_sweeps_once(tmp_path: Path) -> None:
     """Workers do not import the script that started them; a script of a user's has no `if __name__ == "__main__"`."""
     call = f'parley.sweep("two_way", seeds=[1], workers=1, out="s", rounds=0, **{SMALL!r})'

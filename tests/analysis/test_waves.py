@@ -87,6 +87,7 @@ def asked(folder: Path, *more: str, llm: str = "oracle") -> list[str]:
     return ["wave", "--llm", llm, "--date", "2026-10-01", "--out", str(folder), *more]
 
 
+@pytest.mark.thorough
 def test_waves_of_the_oracle_have_what_is_planted(tmp_path: Path) -> None:
     """A changed bias moves unsteered answers and no identity; the identities move by the oracle's own starts, exactly."""
     assert run.main(asked(tmp_path / "a")) == 0
@@ -115,6 +116,7 @@ def test_waves_of_the_oracle_have_what_is_planted(tmp_path: Path) -> None:
     assert "republican moves the answers further" in (tmp_path / "ac" / "waves.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_a_file_of_the_user_is_a_wave_too(tmp_path: Path) -> None:
     assert run.main(asked(tmp_path / "a", "--repeats", "4")) == 0
     rows = pd.read_csv(tmp_path / "a" / "answers.csv")

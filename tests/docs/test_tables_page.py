@@ -52,6 +52,7 @@ def columns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.thorough
 def test_every_table_of_a_run_is_on_the_page(columns: dict[str, set[str]]) -> None:
     assert [table for table in columns if f"`{table}`" not in REST] == []
 

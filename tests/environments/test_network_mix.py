@@ -55,6 +55,7 @@ def test_a_survey_of_equal_weights_gives_the_seats_of_parties() -> None:
     assert Network(size=9, mix="even.csv,party=p", graph="ring").groups() == plain.groups()
 
 
+@pytest.mark.thorough
 def test_a_run_seats_people_by_the_survey(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The plan has the worth of weights and the shares; a changed survey does not go on in the same folder."""
     words = [*RUN, "--set", "size=12", "--set", "graph=ring", "--set", f"mix={MIX},missing=independent"]

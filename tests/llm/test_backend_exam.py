@@ -30,6 +30,7 @@ def spec(request: pytest.FixtureRequest, name: str) -> str:
         return name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", backend_names())
 @check_each("check", exam.CHECKS, ids=lambda check: check.__name__)
 def test_backend(spec: str, check: Callable[[exam.Open], None]) -> None:

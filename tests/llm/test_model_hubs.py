@@ -33,6 +33,7 @@ sys.exit(rc or (f"tried {tried}" if tried else 0))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not all(map(find_spec, NEEDED)), reason="the [local] extra is not installed")
 def test_the_model_in_the_box_is_loaded_and_trained_without_a_connection(tmp_path: Path) -> None:
     """In a process of its own with nothing set that would forbid it: no name is looked up, no socket connected."""

@@ -49,6 +49,7 @@ class Listening(Wrapper):
         return replies
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["pocket", "pocket:control", "hf"])
 def test_a_reply_depends_on_its_request_alone(name: str, hf_spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The requests of a debate, in other orders, batches and pieces: the same words and the same probabilities, bit for bit."""

@@ -90,6 +90,7 @@ def test_a_debate_over_an_endpoint(
         assert not path.is_file() or b"sk-very-secret" not in path.read_bytes(), path
 
 
+@pytest.mark.thorough
 def test_a_budget_stops_and_the_same_command_asks_only_the_rest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_server_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.C
     assert run.main([*SMALL, "--base-url", "http://127.0.0.1:9/v1"]) == 2
 
 
+@pytest.mark.thorough
 def test_an_interrupt_ends_at_once_and_loses_nothing(tmp_path: Path) -> None:
     """The server falls silent in the middle. Ctrl-C ends the run while calls are on their way; then the rest is asked."""
     silent, go_on = threading.Event(), threading.Event()
@@ -196,6 +198,7 @@ def _kept(folder: Path) -> set[str]:
         return {text for (text,) in rows}
 
 
+@pytest.mark.thorough
 def test_a_server_that_tells_no_usage_stops_what_limits_tokens(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

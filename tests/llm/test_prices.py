@@ -75,6 +75,7 @@ def test_a_bill_names_what_it_does_not_know() -> None:
     assert cost_by_model({"": Usage(1_000_000, 0)}, {"": FREE}) == cost_by_model({"": Usage(1, 1)}, {}) == ""
 
 
+@pytest.mark.thorough
 def test_what_parties_with_models_of_their_own_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Estimate, limit and summary count the tokens of each model at its own price; a later sitting counts the earlier ones'."""
     mine = tmp_path / "mine.toml"

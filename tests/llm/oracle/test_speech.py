@@ -63,6 +63,7 @@ def test_only_people_in_the_room_are_addressed(say: Callable[..., str], line: Ca
     assert not [seed for seed in range(50) if re.search(r"\b(?:Ann|Bob|Cleo)\b", say(seed=seed))]
 
 
+@pytest.mark.thorough
 @check_each("persona", PERSONAS)
 @check_each("slug", sorted(banks().topics))
 def test_spoken_grade_is_the_attitude_on_average(
