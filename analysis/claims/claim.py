@@ -91,6 +91,16 @@ class Claim:
             return abs(effect) < self.smallest
         return effect > 0 if self.expected == "greater" else effect < 0
 
+    def too_small(self, low: float, high: float) -> bool:
+        """Return whether an interval is below the smallest effect of interest of a directed claim; False if it is missing.
+
+        >>> Claim("", "", (), "", "greater", 1.0, Contrast(), Population((), (), ())).too_small(0.2, 0.7)
+        True
+        """
+        if self.expected == "equivalent":
+            return False
+        return low > -self.smallest if self.expected == "less" else high < self.smallest
+
 
 def load_claim(path: Path) -> Claim:
     """Read and check a claim. Errors: UserError that names the file and the key."""

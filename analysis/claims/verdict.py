@@ -59,13 +59,25 @@ def whether(claim: Claim, curve: Curve) -> str:
     sizeable = int(_at_least(claim, curve.effects["effect"].to_numpy(dtype=float)).sum())
     bound, side = (-claim.smallest, "less") if claim.expected == "less" else (claim.smallest, "more")
     enough = f"in {sizeable} it is {format_number(bound)} or {side}, the smallest effect of interest"
+    found = f"{numbers} (p {format_p(curve.p)}, swapped arms); {enough}."
+    if curve.p < ALPHA and (average := smaller(claim, curve)):
+        return (
+            "The direction of the claim holds here, but the effect is smaller than the smallest effect of interest "
+            f"({average}): {found}"
+        )
     if curve.p < ALPHA:
-        return f"The claim holds here: {numbers} (p {format_p(curve.p)}, swapped arms); {enough}."
+        return f"The claim holds here: {found}"
     if curve.p_other < ALPHA:
         return (
             f"The claim does not hold: {numbers} (the other direction has p {format_p(curve.p_other)}, swapped arms)."
         )
     return f"Whether the claim holds is unknown: {numbers}, which swapped arms also give (p {format_p(curve.p)})."
+
+
+def smaller(claim: Claim, curve: Curve) -> str:
+    """Return the interval of the average effect over groups of people if it is below the smallest effect of interest; else ""."""
+    low, high = mean_interval(curve.units["effect"].to_numpy(dtype=float))
+    return f"on average {format_span(low, high)} over groups of people" if claim.too_small(low, high) else ""
 
 
 def _whether_equivalent(claim: Claim, curve: Curve, count: int, size: int) -> str:

@@ -80,5 +80,7 @@ def claim_sentence(claim: Claim, looks: Sequence[Look], level: float) -> str:
     if last.decides(level):
         size = f"; the smallest effect of interest is {format_number(claim.smallest)}"
         within = f" within {format_number(claim.smallest)} of 0" if claim.expected == "equivalent" else size
-        return f"The claim is supported: {numbers}{within} ({tested})."
+        small = ", but the effect is smaller than that of interest" if claim.too_small(last.low, last.high) else ""
+        supported = "The direction of the claim is" if small else "The claim is"
+        return f"{supported} supported{small}: {numbers}{within} ({tested})."
     return f"Whether the claim holds is unknown: {numbers}, and the test does not decide ({tested})."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from parley.analysis.claims.dimensions import claim_dimensions
 from parley.analysis.claims.multiverse import Multiverse
 from parley.analysis.claims.outcomes import find_outcome
 from parley.analysis.claims.variance import dependence_table, noncentrality_interval, setting_share, variance_components
-from parley.analysis.claims.verdict import depends, generality, whether
+from parley.analysis.claims.verdict import depends, generality, smaller, whether
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -210,6 +211,19 @@ def test_what_is_said_of_a_claim() -> None:
         assert said[name].startswith("Whether the claim holds is unknown: "), said[name]
     assert "6 are needed" in said["few"]
     assert "it is 0.50 or more" in said["holds"]
+
+
+def test_an_effect_below_the_smallest_of_interest_is_called_so() -> None:
+    """A planted 0.2 with 40 groups is found, and is not 0.5; a planted 0.5 is called smaller in no more than 1 of 20 audits."""
+    rng = np.random.default_rng(11)
+    sharp = {"people": 0.1, "topic": 0.0, "common": 0.0, "groups": 20}
+    small = draw_curve(CLAIM, draw_differences(rng, average=0.2, **sharp), rng)
+    assert whether(CLAIM, small).startswith("The direction of the claim holds here, but the effect is smaller than")
+    turned = replace(CLAIM, expected="less")
+    other = draw_curve(turned, draw_differences(rng, average=-0.2, **sharp), rng)
+    assert whether(turned, other).startswith("The direction of the claim holds here, but the effect is smaller than")
+    exact = [draw_curve(CLAIM, draw_differences(rng, average=0.5, **sharp), rng) for _ in range(20)]
+    assert sum(bool(smaller(CLAIM, one)) for one in exact) <= 1
 
 
 def test_what_is_said_without_variation_and_without_replies() -> None:

@@ -218,6 +218,17 @@ def test_nothing_is_claimed_where_nothing_is(claim: Claim) -> None:
         assert np.mean(found) > 0.8
 
 
+def test_an_effect_below_the_smallest_of_interest_is_called_so(claim: Claim) -> None:
+    """An effect of -1 with a narrow interval is found, and is not 3; where the smallest of interest is 0.5 it is supported."""
+    rows = drawn(np.random.default_rng(2), -1.0, 100)
+    small = claim_sentence(replace(claim, smallest=3.0), [make_look(claim, rows, 0.0)], 0.05)
+    assert small.startswith(
+        "The direction of the claim is supported, but the effect is smaller than that of interest: the mean"
+    )
+    enough = replace(claim, smallest=0.5)
+    assert claim_sentence(enough, [make_look(enough, rows, 0.0)], 0.05).startswith("The claim is supported: the mean")
+
+
 def test_exclusions_and_unknown_results(claim: Claim) -> None:
     """A unit with too many topics missing is left out; too few units, or many left out, give no verdict."""
     rows = drawn(np.random.default_rng(2), -3.0)
