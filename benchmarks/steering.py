@@ -39,7 +39,7 @@ def audits(llm: str, number: int, blocks: int) -> Iterator[pd.DataFrame]:
     for seed in range(number):
         with tempfile.TemporaryDirectory() as folder:
             study = driven(Batch(base.with_settings({"seed": seed}), Path(folder)), {"steering": own})  # type: ignore[dict-item]
-        yield steered.effects(steered.changes(study)).assign(seed=seed)
+        yield steered.effects(steered.changes(steered.compared(study))).assign(seed=seed)
 
 
 def main() -> None:

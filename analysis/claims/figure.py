@@ -18,7 +18,7 @@ ROW = 0.115
 NOTE = (
     "Each column is a specification. Above: mean of first minus second over its debates, with 95% intervals for these topics and "
     "people. Filled blue circles are as the claim expects, open orange squares are not. Dashed: the smallest effect of "
-    "interest. Below: the level that it has of each setting; the claim should not depend on those above the line"
+    "interest. Below: the level of each setting in this specification. The claim should not depend on the settings above the line"
 )
 
 

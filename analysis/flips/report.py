@@ -12,7 +12,7 @@ from parley.analysis.card.card import rounded
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.figures import dot_plot
 from parley.analysis.flips import guesses, interviewer, steered
-from parley.analysis.flips.decomposition import MEASURES, PARTS, estimates, left_out, pairs, sentences, usable
+from parley.analysis.flips.decomposition import MEASURES, estimates, left_out, pairs, sentences, usable
 from parley.analysis.flips.opener import anchor, followers, sentence
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_p, format_span
 from parley.analysis.report import Report
@@ -59,6 +59,9 @@ STRUCK = (
     "The debates in full minus the same debates on equal seeds without what tells agents how to behave: settings such as roles "
     'and confirmation bias, and sentences of personas such as "You never change your mind."'
 )
+CHANGED = {
+    "flips": "share of ratings that flip", "points": MEASURES["points"], "agreement": "points of agreement after the debate",
+}  # fmt: skip
 EFFECTS: Mapping[str, Column] = {
     "steering words change": "effect", "groups": "units", "in full minus without": estimate("estimate", 3),
     "null": lambda row: format_span(row["null_low"], row["null_high"]), "p, corrected": lambda row: format_p(row["p_holm"]),
@@ -75,7 +78,8 @@ def write(study: ConditionRecords, folder: Path) -> Path:
     swayed = interviewer.sycophancy(interviewer.moves(asked))
     guessed = guesses.guesses(study)
     suspected = guesses.estimates(guessed)
-    struck = steered.effects(steered.changes(study))
+    compared = steered.compared(study)
+    struck = steered.effects(steered.changes(compared))
     report = Report(folder, "flips", "Every flip explained")
     report.data(
         flips=found, pairs=frame, opener=pd.DataFrame([opener._asdict()]), interviewer=swayed, guesses=suspected,
@@ -97,6 +101,7 @@ def write(study: ConditionRecords, folder: Path) -> Path:
         report.figure(figure, "flips", title)
     report.section("Parts", NULL)
     report.table(found.assign(measure=found["measure"].map(MEASURES)), COLUMNS)
+    _add_left_out(report, frame)
     report.section("The opener's anchor", "The file opener.csv has the slope with its interval and null.")
     report.section("The interviewer's stated view", ASKED)
     report.table(swayed, MOVES)
@@ -110,9 +115,14 @@ def write(study: ConditionRecords, folder: Path) -> Path:
     report.missing(len(unread), len(guessed), "agents have no guess, and are left out", count_table(unread))
     if steered.ARM in study.records:
         report.section("Steering words struck out", STRUCK)
-        report.table(struck, EFFECTS)
-    gone = dict(left_out(frame))
-    every = len(frame) // (len(PARTS) or 1)
-    reasons = ", ".join(f"{reason} {count}" for reason, count in gone.items())
-    report.missing(sum(gone.values()), every, "pairs of agent and question are left out", reasons)
+        report.table(struck.assign(effect=struck["effect"].map(CHANGED)), EFFECTS)
+        _add_left_out(report, compared)
     return report.write()
+
+
+def _add_left_out(report: Report, frame: pd.DataFrame) -> None:
+    """Add how many pairs of agent and question are used in no arm, and why."""
+    gone = dict(left_out(frame))
+    reasons = ", ".join(f"{reason} {count}" for reason, count in gone.items())
+    every = len(frame) // max(1, frame["arm"].nunique())
+    report.missing(sum(gone.values()), every, "pairs of agent and question are left out", reasons)

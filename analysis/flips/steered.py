@@ -36,14 +36,19 @@ SAYS: Mapping[str, tuple[str, str]] = {
 """What a sentence is about, and its unit."""
 
 
-def changes(study: ConditionRecords) -> pd.DataFrame:
+def compared(study: ConditionRecords) -> pd.DataFrame:
+    """Return the pairs of both arms, as `decomposition.pairs` does; no row if the arm was not run (nothing to strike out)."""
+    return pairs(study, (FULL, ARM)) if ARM in study.records else pairs(study, (FULL,)).iloc[:0]
+
+
+def changes(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per block with a column for each of EFFECTS: in full minus without steering words.
 
-    Empty if the arm was not run, because nothing tells agents how to behave.
+    frame: that of `compared`; pairs that say nothing in one of the arms are left out.
     """
-    if ARM not in study.records:
+    frame = usable(frame)
+    if frame.empty:
         return pd.DataFrame(columns=list(EFFECTS), dtype=float)
-    frame = usable(pairs(study, (FULL, ARM)))
     main = frame["probe"] == STATEMENT
     agree = {topic: load_topic(str(topic)).probe(STATEMENT).polarity == 1 for topic in set(frame["topic"])}
     toward = frame["last"].where(frame["topic"].map(agree).astype(bool), 10 - frame["last"]).where(main)
@@ -92,7 +97,7 @@ def _sentence(row: Mapping[Any, Any], about: str, unit: str, scale: int) -> str:
     amount, way = f"{abs(scale * row['estimate']):.2f} {unit}", "raise" if row["estimate"] >= 0 else "lower"
     if row["reason"] == NO_VARIATION:
         every = f"in each of {row['units']} groups (no variation, so no interval)"
-        return f"Steering words: they {way} {about} by {amount}, {every}."
+        return f"Steering words: they change {about} by {scale * row['estimate']:.2f} {unit}, {every}."
     if row["reason"]:
         return f"Steering words: what they do to {about} is unknown: {row['reason']}."
     span = f"{scale * row['low']:.2f} to {scale * row['high']:.2f}"

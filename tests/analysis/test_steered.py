@@ -104,7 +104,7 @@ def test_the_arm_is_the_debate_without_the_setting(tmp_path: Path) -> None:
     """With a strong confirmation bias struck out, the lines and ratings are those of a run without it; nothing struck, no arm."""
     (steered_run, plain) = (study(base(**one), tmp_path / str(len(one))) for one in (BIASED, {}))
     assert steered.ARM not in plain.records
-    assert steered.sentences(plain, steered.effects(steered.changes(plain))) == [steered.NOTHING]
+    assert steered.sentences(plain, steered.effects(steered.changes(steered.compared(plain)))) == [steered.NOTHING]
     (struck,), (full,) = steered_run.records[steered.ARM], plain.records[FULL]
     assert list(struck.utterances["text"]) == list(full.utterances["text"])
     assert list(struck.attitudes["rating"]) == list(full.attitudes["rating"])
@@ -114,7 +114,7 @@ def test_the_arm_is_the_debate_without_the_setting(tmp_path: Path) -> None:
 def test_ignored_steering_words_are_not_claimed(tmp_path: Path) -> None:
     """The null: a speaker that ignores the bias says other lines by chance, and no sentence claims an effect."""
     ignoring = study(base("oracle,ignores=confirmation_bias", **BIASED), tmp_path)
-    units = steered.changes(ignoring)
+    units = steered.changes(steered.compared(ignoring))
     assert units.shape == (5, len(steered.EFFECTS))
     found = steered.effects(units)
     assert (found["p_holm"].dropna() >= LEVEL).all()
@@ -125,8 +125,12 @@ def test_ignored_steering_words_are_not_claimed(tmp_path: Path) -> None:
 def test_equal_debates_differ_in_no_group(tmp_path: Path) -> None:
     """On a speaker whom nothing moves each group has exactly 0, and the sentence says that nothing varies."""
     still = study(base("oracle,kappa=0,mu=0,sigma=0", **BIASED), tmp_path)
-    units = steered.changes(still)
+    units = steered.changes(steered.compared(still))
     assert units.to_numpy() == pytest.approx(0.0)
+    lost = steered.compared(still)
+    lost.loc[lost["block"] == lost["block"].iloc[0], "reason"] = "missing"
+    assert len(steered.changes(lost)) == 4
+    assert steered.changes(lost.assign(reason="missing")).empty
     said = steered.sentences(still, steered.effects(units))
     assert all("in each of 5 groups (no variation, so no interval)" in line for line in said)
 
