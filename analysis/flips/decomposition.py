@@ -124,23 +124,31 @@ def _no_shares(movement: Floats) -> str:
 
 
 def _row(units: pd.DataFrame, part: str, why: str) -> dict[str, Any]:
-    values = units[part].to_numpy(dtype=float)
+    row = {"part": part, **difference_row(units[part].to_numpy(dtype=float))}
+    if part in (PARTS[0], MOVEMENT):  # no differences
+        row |= dict.fromkeys(("null_low", "null_high", "p"), math.nan)
+    return row | _share(units[[part, MOVEMENT]].to_numpy(dtype=float), why)
+
+
+def difference_row(values: Floats) -> dict[str, Any]:
+    """Return units, estimate, low, high, reason, null_low, null_high and p of a mean difference. values: one per block.
+
+    low, high: 95% interval over blocks. reason: why it is missing, else "". null_low, null_high: see `null_range`; NaN, as is
+    p, without an interval.
+    """
     low, high = mean_interval(values)
-    row: dict[str, Any] = {
-        "part": part,
+    reason = why_no_interval(values, UNIT)
+    null_low, null_high = (math.nan, math.nan) if reason else null_range(values)
+    return {
         "units": len(values),
         "estimate": float(values.mean()) if len(values) else math.nan,
         "low": low,
         "high": high,
-        "reason": why_no_interval(values, UNIT),
-        "null_low": math.nan,
-        "null_high": math.nan,
-        "p": math.nan,
+        "reason": reason,
+        "null_low": null_low,
+        "null_high": null_high,
+        "p": p_of_mean(values),
     }
-    if part not in (PARTS[0], MOVEMENT) and not row["reason"]:
-        row["null_low"], row["null_high"] = null_range(values)
-        row["p"] = p_of_mean(values)
-    return row | _share(units[[part, MOVEMENT]].to_numpy(dtype=float), why)
 
 
 def null_range(values: Floats) -> tuple[float, float]:

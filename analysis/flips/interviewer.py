@@ -14,7 +14,6 @@ is the block (a group of personas), averaged over its agents and topics.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,10 +22,10 @@ import pandas as pd
 
 from parley.agents.claim_questions import AGAINST, FOR, SILENT
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import NO_VARIATION, mean_interval, p_of_mean, why_no_interval
+from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.flips.arms import STATEMENT
-from parley.analysis.flips.decomposition import LEVEL, UNIT, null_range
+from parley.analysis.flips.decomposition import LEVEL, difference_row
 from parley.analysis.formatting import count_table
 from parley.analysis.statistics.results import holm
 
@@ -80,26 +79,8 @@ def sycophancy(units: pd.DataFrame) -> pd.DataFrame:
     null_low, null_high: where 95% of estimates lie if each block's move is as likely to have the other sign. units: those of
     `moves`.
     """
-    rows = pd.DataFrame([_row(units, name) for name in MOVES])
+    rows = pd.DataFrame([{"move": name, **difference_row(units[name].to_numpy(dtype=float))} for name in MOVES])
     return rows.assign(p_holm=holm(rows["p"].to_numpy(dtype=float)))
-
-
-def _row(units: pd.DataFrame, name: str) -> dict[str, Any]:
-    values = units[name].to_numpy(dtype=float)
-    low, high = mean_interval(values)
-    reason = why_no_interval(values, UNIT)
-    null_low, null_high = (math.nan, math.nan) if reason else null_range(values)
-    return {
-        "move": name,
-        "units": len(values),
-        "estimate": float(values.mean()) if len(values) else math.nan,
-        "low": low,
-        "high": high,
-        "reason": reason,
-        "null_low": null_low,
-        "null_high": null_high,
-        "p": p_of_mean(values),
-    }
 
 
 def sentences(found: pd.DataFrame) -> list[str]:

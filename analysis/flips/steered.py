@@ -13,17 +13,16 @@ personas), averaged over its agents and topics. A pair of agent and question cou
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import NO_VARIATION, mean_interval, p_of_mean, why_no_interval
+from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.flips.arms import STATEMENT
-from parley.analysis.flips.decomposition import FULL, LEVEL, UNIT, null_range, pairs, usable
+from parley.analysis.flips.decomposition import FULL, LEVEL, difference_row, pairs, usable
 from parley.analysis.statistics.results import holm
 
 ARM = "unsteered"
@@ -63,26 +62,10 @@ def effects(units: pd.DataFrame) -> pd.DataFrame:
     null_low, null_high: where 95% of estimates lie if each block's change is as likely to have the other sign. units: those of
     `changes`.
     """
-    rows = pd.DataFrame([_row(units, name) for name in EFFECTS])
+    rows = pd.DataFrame(
+        [{"effect": name, **difference_row(units[name].dropna().to_numpy(dtype=float))} for name in EFFECTS]
+    )
     return rows.assign(p_holm=holm(rows["p"].to_numpy(dtype=float)))
-
-
-def _row(units: pd.DataFrame, name: str) -> dict[str, Any]:
-    values = units[name].dropna().to_numpy(dtype=float)
-    low, high = mean_interval(values)
-    reason = why_no_interval(values, UNIT)
-    null_low, null_high = (math.nan, math.nan) if reason else null_range(values)
-    return {
-        "effect": name,
-        "units": len(values),
-        "estimate": float(values.mean()) if len(values) else math.nan,
-        "low": low,
-        "high": high,
-        "reason": reason,
-        "null_low": null_low,
-        "null_high": null_high,
-        "p": p_of_mean(values),
-    }
 
 
 def sentences(study: ConditionRecords, found: pd.DataFrame) -> list[str]:
