@@ -17,6 +17,7 @@ from parley.model.scenario_run import JOURNAL, RunSpec, run_scenario
 from .killed_pocket import scenario
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.thorough
 
 
 def launch(folder: Path, count: int = 0) -> int:
