@@ -87,8 +87,7 @@ def wide(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])  # a visit takes a minute
 def test_every_place_for_everyone(visits: Callable[..., Visit], scheme: str, width: int) -> None:
     """No serious finding of axe-core (contrast, names, roles), nothing wider than the window, one scroll bar beside a figure."""
     visit = visits(color_scheme=scheme, viewport={"width": width, "height": 900})
