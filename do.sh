@@ -1,12 +1,14 @@
 #!/bin/sh
-# Sets up what a job needs and does it:   sh do.sh demo | test | test-thorough | test-local | test-all | docs | setup | setup-local
-# test: all checks of the code, and the quick tests that need no torch. test-thorough: the slower ones (whole commands, thousands of
-# simulated debates, kill and resume). test-local: the tests that need torch, transformers or a browser.
-# test-all: all of these in one environment, each test once. setup, setup-local: set up for test or test-local, and do nothing else.
+# Sets up what a job needs and does it:   sh do.sh demo | test [FILE ...] | test-thorough | test-local | test-all | docs | setup | setup-local
+# test: all checks of the code, and the quick tests that need no torch (FILE: only those of some files or folders).
+# test-thorough: the slower ones (whole commands, thousands of simulated debates, kill and resume).
+# test-local: the tests that need torch, transformers or a browser. test-all: all of these in one environment, each test once.
+# setup, setup-local: set up for test or test-local, and do nothing else.
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
 set -eu
 cd "$(dirname "$0")"
 job="${1:-}"
+[ $# -eq 0 ] || shift
 
 usable() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
@@ -58,7 +60,7 @@ demo)
 test)
     install "[dev]"
     check_code
-    run_tests -m "not slow and not thorough"
+    run_tests -m "not slow and not thorough" "$@"
     ;;
 test-thorough)
     install "[dev]"
@@ -87,7 +89,7 @@ docs)
     "$env/bin/python" docs/build.py
     ;;
 *)
-    echo "usage: sh do.sh demo | test | test-thorough | test-local | test-all | docs | setup | setup-local" >&2
+    echo "usage: sh do.sh demo | test [FILE ...] | test-thorough | test-local | test-all | docs | setup | setup-local" >&2
     exit 2
     ;;
 esac
