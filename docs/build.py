@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -51,8 +52,9 @@ def main() -> int:
     from sphinx.cmd.build import build_main
 
     stage(SOURCE)
-    for name in pages.presets():
-        draw(name, SOURCE / "scenarios" / f"{name}.svg")
+    names = pages.presets()
+    with ProcessPoolExecutor() as pool:
+        list(pool.map(draw, names, [SOURCE / "scenarios" / f"{name}.svg" for name in names]))
     if code := build_main(["-W", "--keep-going", "-q", "-b", "html", str(SOURCE), str(SITE)]):
         return code
     loaded = [f"{path.relative_to(SITE)} loads {what}" for path in built(SITE) for what in elsewhere(path)]
