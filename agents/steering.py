@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 
+from parley.agents.datafiles import read_toml
 from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.persona_generator import sentences_of
@@ -19,7 +21,16 @@ LIST, STRUCK = "steering", "struck"
 
 def has_list(language: Language) -> bool:
     """Return whether a language has a list of steering words."""
-    return (language.folder / f"{LIST}.toml").is_file()
+    return _file(language).is_file()
+
+
+def word_list(language: Language) -> Path:
+    """Return the file with a language's list of steering words. Errors: UserError if there is none."""
+    if not has_list(language):
+        raise UserError(
+            f"the language {language.code} has no list of steering words: add {LIST}.toml as English has it"
+        )
+    return _file(language)
 
 
 def steering_sentences(text: str, language: Language) -> list[str]:
@@ -38,13 +49,13 @@ def strike(persona: Persona, language: Language) -> str:
     return " ".join(left)
 
 
+def _file(language: Language) -> Path:
+    return language.folder / f"{LIST}.toml"
+
+
 @cache
 def _pattern(language: Language) -> re.Pattern[str]:
-    if not has_list(language):
-        raise UserError(
-            f"the language {language.code} has no list of steering words: add {LIST}.toml as English has it"
-        )
-    words = language.data(LIST).get("words")
+    words = read_toml(word_list(language)).get("words")
     if not isinstance(words, list) or not words or not all(isinstance(word, str) and word.strip() for word in words):
         raise UserError(f'{LIST}.toml of the language {language.code} needs words = ["...", ...]')
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})", re.IGNORECASE)

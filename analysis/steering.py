@@ -23,9 +23,12 @@ SETTINGS: Mapping[str, Any] = {
 def steering_of(scenario: Scenario) -> list[str]:
     """Return what tells agents how to behave, as phrases: settings, and the number of personas with a steering sentence.
 
-    Personas count where the language has a list of steering words. Example: ["reminder=True", "18 of 36 personas"].
+    Personas count where the language has a list of steering words, and with steering=given.
+    Example: ["reminder=True", "18 of 36 personas"].
     """
     used = [f"{name}={_shown(scenario.value(name))}" for name, free in SETTINGS.items() if scenario.value(name) != free]
+    if scenario.speech.steering == STRUCK:
+        return used
     people = [one for party in scenario.parties for one in all_personas(party, scenario.persona_folder)]
     languages = {load_topic(slug).language for slug in scenario.subject.topics}
     steered = [one for one in people if any(_says_how(one.backstory, language) for language in languages)]
@@ -41,5 +44,9 @@ def _shown(value: Any) -> str:
 
 
 def unsteered(scenario: Scenario) -> Scenario:
-    """Return a scenario without its steering settings, and with the steering sentences of its personas struck out."""
-    return scenario.with_settings({**SETTINGS, "steering": STRUCK})
+    """Return a scenario without its steering settings, and with the steering sentences of its personas struck out.
+
+    Without a list of steering words in its language, the personas stay as they are.
+    """
+    personas = {"steering": STRUCK} if has_list(scenario.society.language) else {}
+    return scenario.with_settings({**SETTINGS, **personas})

@@ -19,6 +19,7 @@ from parley.agents.question import QUESTIONNAIRE, set_path
 from parley.agents.reasoning import ABILITIES, NONE
 from parley.agents.society import FILE as SOCIETY
 from parley.agents.society import PARTIES
+from parley.agents.steering import STRUCK, word_list
 from parley.agents.topic import topic_file
 from parley.environments import ENVIRONMENTS
 from parley.llm.backends import BACKENDS, identity_spec
@@ -164,6 +165,8 @@ def _data_digest(scenario: Scenario) -> str:
     surrogates = [Path(file) for file in scenario.surrogate_by_party.values()]
     society = scenario.society
     own = [society.folder / SOCIETY, society.language.folder / "scales.toml"]
+    if scenario.speech.steering == STRUCK:
+        own.append(word_list(society.language))
     looks = [society.folder / PARTIES / f"{party}.toml" for party in scenario.parties if party in society.parties]
     files = [*own, *sorted(topics), *dict.fromkeys([*personas, *looks]), *graphs, *surrogates, *own_files(scenario)]
     return digest([(path.name, _text(path)) for path in files]).hex()

@@ -22,6 +22,7 @@ from parley.analysis.steering import steering_of, unsteered
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
+from parley.model import run_folder
 from parley.model.debate import DebateModel
 from parley.model.scenario import Scenario, load_preset
 
@@ -52,7 +53,13 @@ def study(scenario: Scenario, folder: Path) -> ConditionRecords:
             "You are Ann. Your daughter has your stubborn streak.",
         ),
         ("en", "You are Bo. Nobody will CONVINCE you! You vote Green.", "You are Bo. You vote Green."),
+        (
+            "en",
+            "You are Cy. You give injections. The docks are on both sides.",
+            "You are Cy. You give injections. The docks are on both sides.",
+        ),
         ("de", "Du bist Jo. Du bist stur. Du wählst grün.", "Du bist Jo. Du wählst grün."),
+        ("de", "Du bist Jo. Der Sturm nahm dein Dach.", "Du bist Jo. Der Sturm nahm dein Dach."),
     ],
 )
 def test_sentences_that_say_how_to_debate_are_struck_out(code: str, text: str, left: str) -> None:
@@ -77,6 +84,17 @@ def test_only_the_made_up_town_has_steering_sentences() -> None:
         assert bool(found) == (name == "neutral"), (name, found[:1])
 
 
+def test_another_list_of_words_is_another_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run with steering=struck is not continued with other words; a run that strikes nothing does not depend on the list."""
+    given = base(blocks=1)
+    before = [run_folder._data_digest(one) for one in (given, unsteered(given))]
+    other = tmp_path / "steering.toml"
+    other.write_text('words = ["parade"]', encoding="utf-8")
+    monkeypatch.setattr(run_folder, "word_list", lambda language: other)
+    after = [run_folder._data_digest(one) for one in (given, unsteered(given))]
+    assert (before[0] == after[0], before[1] == after[1]) == (True, False)
+
+
 def system_messages(scenario: Scenario) -> list[str]:
     """Return the system message of every request of a run."""
     sent: list[str] = []
@@ -95,6 +113,7 @@ def test_no_prompt_of_a_struck_run_steers() -> None:
     scenario = load_preset("three_way").with_settings(town)
     assert any(phrase.endswith("personas") for phrase in steering_of(scenario))
     assert any(steering_sentences(text, ENGLISH) for text in system_messages(scenario))
+    assert steering_of(unsteered(scenario)) == []
     struck = system_messages(unsteered(scenario))
     assert struck
     assert not [text for text in struck if steering_sentences(text, ENGLISH)]
