@@ -84,7 +84,7 @@ def _judged(entry: Entry, outcomes: list[float]) -> dict[str, object]:
 
 def sit_exam(path: Path, entries: Iterable[Entry], again: bool, share: float) -> pd.DataFrame:
     """Count the rows that are missing, and return all. Each row is written as soon as it is counted."""
-    done = pd.read_csv(path).to_dict("records") if path.is_file() else []
+    done = pd.read_csv(path, keep_default_na=False, na_values=[""]).to_dict("records") if path.is_file() else []
     chosen = [(entry, kind, units) for entry in entries for kind in entry.kinds for units in entry.sizes]
     asked = {(entry.name, kind, units) for entry, kind, units in chosen}
     rows = [row for row in done if _key(row) not in asked or not (again or row["sets"] < wanted(row, share))]
