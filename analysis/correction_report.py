@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.agents.evidence import FABRICATED, QUOTATION_KINDS
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import clustered_share_interval, prediction_interval, share_interval, why_no_interval
+from parley.analysis.bootstrap import clustered_share_interval, share_interval
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
+from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
 from parley.analysis.studies.correction_panel import add_panel
 from parley.analysis.studies.corrections import (
     ALONE,
@@ -50,6 +50,8 @@ FINDINGS = (
 )
 """The comparisons that the report puts into words: measure, condition, and the condition that it is compared with."""
 TABLED = (*MEASURES, WORDS)
+PREFERENCES = "preferences"
+"""What a corrector is trained on."""
 EXAMPLES = 2
 """Posts whose replies the report shows."""
 
@@ -243,24 +245,11 @@ def write_training(
 
 
 def training_findings(compared: pd.DataFrame) -> list[str]:
-    """Return what the training changed in the overall rating of held-out replies, and whether the preferences did it.
-
-    The unit of the last line is the training: it needs five trainings on shuffled preferences.
-    """
-    first, trained, *nulls = (row for _, row in compared[compared["measure"] == OVERALL].iterrows())
-    line = finding(trained, OVERALL, str(trained["condition"]), str(first["condition"]))
-    changes = np.array([row["difference"] for row in nulls], dtype=float)
-    changes = changes[~np.isnan(changes)]
-    low, high = prediction_interval(changes)
-    listed = ", ".join(f"{change:+.2f}" for change in changes) or DASH
-    if np.isnan(low) or np.isnan(trained["difference"]):
-        reason = why_no_interval(changes, "shuffled training") or "the trained replies have no rating"
-        shuffled = f"Shuffled preferences changed the rating by {listed}."
-        return [line, f"{shuffled} Did the preferences do it, or training as such? No verdict: {reason} (--shuffles)."]
-    gain = trained["difference"]
-    verdict = "more" if gain > high else "less" if gain < low else "no more and no less"
+    """Return what the training changed in the overall rating of held-out replies, and whether the preferences did it."""
+    first, trained, *others = (row for _, row in compared[compared["measure"] == OVERALL].iterrows())
+    nulls = pd.Series([row["difference"] for row in others], dtype=float)
+    found = against_nulls(float(trained["difference"]), nulls, PREFERENCES)
     return [
-        line,
-        f"The preferences changed the rating by {verdict} than training as such: {gain:+.2f}, and on shuffled preferences "
-        f"{listed}. One more training on shuffled preferences would change it by {low:+.2f} to {high:+.2f} in 95% of cases.",
+        finding(trained, OVERALL, str(trained["condition"]), str(first["condition"])),
+        null_line("change of the rating", found, nulls.tolist(), PREFERENCES, "corrector", percent=False),
     ]

@@ -207,8 +207,8 @@ def _chooser_for_cast(scenario: Scenario, circles: Circles) -> SeatChooser:
     """Return the function that seats a group by the field `cast`, from the personas of each kind of seat."""
     rule, seed = scenario.people.cast, scenario.seed
     if rule in ("fixed", "listed"):
-        step = int(rule == "listed")
-        return lambda group, repetition: _seat_by_file_order(group.seats, step * repetition, circles)
+        step, block = int(rule == "listed"), scenario.people.block
+        return lambda group, repetition: _seat_by_file_order(group.seats, step * repetition, circles, block)
     if rule == "drawn":
         return lambda group, repetition: _seat_drawn(seed, group, repetition, circles)
     if rule == "copies":
@@ -346,15 +346,15 @@ def _seat_copies(group: Group, repetition: int, circles: Circles) -> Places:
     return tuple([SeatPlace(label, rename_persona(person, number)) for number, label in enumerate(group.labels)])
 
 
-def _seat_by_file_order(seats: tuple[str, ...], turn: int, circles: Circles) -> Places:
+def _seat_by_file_order(seats: tuple[str, ...], turn: int, circles: Circles, block: int) -> Places:
     """Seat the personas in the order of the persona file, whatever the seed, so that two Alexes never meet.
 
     In turn 0 the n-th seat of a party has its n-th persona, in whichever variant. The next turn takes the next personas of the
-    file, and begins again when too few are left.
+    file, and begins again when too few are left. block: the personas of a party that belong to a turn, if more than its seats.
     """
     sizes, places = Counter(map(party_of, seats)), []
     for seat, label, number in _numbered(seats):
-        size, people = sizes[party_of(seat)], circles[seat]
+        size, people = max(sizes[party_of(seat)], min(block, len(circles[seat]))), circles[seat]
         turns = len(people) // size
         if not turns:
             message = f"too few personas for {len(seats)} seats with cast=fixed or cast=listed; set cast=drawn, or add personas"

@@ -138,6 +138,9 @@ class People:
         # fixed: the first of the file; listed: the next of the file; drawn: dealt at random; copies: one person in all seats
         "circle"
     )
+    block: int = (
+        0  # with cast=listed: personas of each party that belong to a repetition; 0: as many as the party has seats
+    )
     disclose: Literal["nothing", "gender", "demographics"] = (
         "nothing"  # what agents know of each other in addition to names; demographics: gender, party and age
     )
@@ -168,7 +171,9 @@ class People:
     archetypes: int = 0  # survey answers shared by agents of the same kind and state (0: each agent answers for itself)
 
     def __post_init__(self) -> None:
-        _check_numbers(self, archetypes=0)
+        _check_numbers(self, archetypes=0, block=0)
+        if self.block and self.cast != "listed":
+            raise UserError(f"block belongs to cast=listed: set cast=listed, or leave out block={self.block}")
         if self.archetypes == 1:
             raise UserError(
                 "archetypes must be 0 (agents do not share answers) or at least 2 (the "
@@ -318,7 +323,8 @@ TOP = ""
 # fmt: off
 FIELDS = (
     "name", "title", "source", "environment", "options", "society", "topics", "questions", "split", "episodes", "repetitions",
-    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "wording", "spacing", "steering", "probe",
+    "rounds", "personas", "cast", "block", "disclose", "introduce",
+    "reference", "frame", "wording", "spacing", "steering", "probe",
     "also", "chain", "survey", "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "represents",
     "knows", "sides", "format", "closing", "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature",
     "archetypes", "memory", "importance", "relevance", "reflect", "evidence", "plan", "roles", "traits", "confirmation_bias",
@@ -331,7 +337,7 @@ FIELD_BLOCKS = {word: _BLOCK_OF.get(word, TOP) for word in FIELDS}
 """The block of every field."""
 
 
-def _check_numbers(block: Any, **least: float) -> None:
+def _check_numbers(block: Any, /, **least: float) -> None:
     """Errors: UserError on a number that is too small or not finite."""
     for name, bound in least.items():
         check_number(name, getattr(block, name), bound)

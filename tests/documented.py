@@ -266,7 +266,7 @@ RULES = (
     Rule(r"^run\.py representatives substitute", "--limit 2 --repetitions 1"),
     Rule(r"^run\.py mediators", why="tests/analysis/test_fairness.py runs it", how="parse"),
     Rule(r"^run\.py representatives study", why=TORCH, how="parse"),
-    Rule(r"^run\.py representatives payoff", why=TORCH, how="parse"),
+    Rule(r"^run\.py representatives (payoff|outcomes)", why=TORCH, how="parse"),
     Rule(r"^run\.py opinion-groups votes", why="needs a table of your own; tests make one", how="parse"),
     Rule(r"^run\.py opinion-groups planted", "--draws 19"),
     Rule(

@@ -78,6 +78,7 @@ ASKING = {
     "representatives measure": "runs/groups",
     "representatives study": "runs/groups",
     "representatives payoff": "runs/groups",
+    "representatives outcomes": "runs/groups",
     "representatives substitute": "runs/groups --repetitions 1",
     "representatives steps": "runs/groups",
     "mediators": "runs/groups --mediator draft_revise --orders 2",
@@ -107,10 +108,14 @@ SILENT = {
     "representatives train", "representatives grid", "representatives ballots", "register",
 }  # fmt: skip
 """Every command that asks none: what it does is computed, or trained. `dissonance` can let a model embed texts."""
-NOT_TRIED = ("fine-tuned", "representatives measure", "representatives study", "representatives payoff", "branch")
+NOT_TRIED = (
+    "fine-tuned", "representatives measure", "representatives study", "representatives payoff", "representatives outcomes",
+    "branch",
+)  # fmt: skip
 """Commands whose budget is not tried here: they need an adapter, or journaled calls that would count as well."""
 LOCAL = (
     "train", "fine-tuned", "sweep-lora", "representatives measure", "representatives study", "representatives payoff",
+    "representatives outcomes",
 )  # fmt: skip
 """Commands that load a model to train it; their budget is tried where torch is."""
 SHARED = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,29 +10,37 @@ import pandas as pd
 
 from parley.analysis.bootstrap import Floats
 from parley.analysis.claims.bayes import Posterior, interval_of, sample_posterior
-from parley.analysis.claims.curve import Curve, draw_curve, topic_effects
+from parley.analysis.claims.curve import Curve, draw_curve, topic_effects, whole_specifications
+from parley.analysis.claims.design import largest_correlation
 from parley.analysis.claims.multiverse import SPECIFICATION, Multiverse
 from parley.analysis.claims.variance import RESIDUAL, Share, dependence_table, setting_share, variance_components
 from parley.llm.seeding import derive
 
 ALWAYS = ("topic", "people")
 """Sources of variance within every specification."""
+TOGETHER = "topic and people together"
+"""What is particular to a group of people on a topic, in all specifications."""
 
 
 @dataclass(frozen=True)
 class Audit:
     """What is known of a claim. differences: `Multiverse.differences`.
 
-    settings: a row per setting that means the same (`dependence_table`), with family. together: the share of all of them.
+    dropped: specifications that are left out (`whole_specifications`). settings: a row per setting that means the same
+    (`dependence_table`), with family. together: the share of all of them. lost: the same table of whether a difference is missing
+    (no rows: none is). confounding: the largest correlation between two settings among the differences that are used.
     parts: a row per source of variance: source, levels, share (REML), and its posterior median, low and high. topics: a row per
     topic: effect, differences, and pooled, low, high. average: the posterior median of the average effect and its ends.
     """
 
     multiverse: Multiverse
     differences: pd.DataFrame
+    dropped: int
     curve: Curve
     settings: pd.DataFrame
     together: Share
+    lost: pd.DataFrame
+    confounding: float
     parts: pd.DataFrame
     topics: pd.DataFrame
     average: tuple[float, float, float]
@@ -43,35 +51,44 @@ def audit_claim(multiverse: Multiverse, differences: pd.DataFrame) -> Audit:
     meant = [one for one in multiverse.dimensions if one.meant]
     names, strata = [one.name for one in meant], [one.name for one in multiverse.dimensions if not one.meant]
     rng = np.random.default_rng(derive(multiverse.seed, "claim"))
-    settings = dependence_table(differences, names, strata)
+    used = whole_specifications(differences)
+    settings = dependence_table(used, names, strata)
     settings.insert(1, "family", [one.family for one in meant])
-    known = differences.dropna(subset="difference")
+    known = used.dropna(subset="difference")
     values, factors = known["difference"].to_numpy(dtype=float), variance_factors(known, [*strata, *names])
-    topics = topic_effects(differences).assign(pooled=np.nan, low=np.nan, high=np.nan)
+    topics = topic_effects(used).assign(pooled=np.nan, low=np.nan, high=np.nan)
     parts, average = pd.DataFrame(columns=PARTS), (np.nan, np.nan, np.nan)
     if len(values) and np.ptp(values) > 0:
         posterior = sample_posterior(values, factors, rng)
         parts = variance_parts(values, factors, posterior)
         drawn = posterior.mean_beyond("topic")
         average = float(np.median(drawn)), *interval_of(drawn)
-        topics = pooled_topics(topics, posterior)
+        topics = pooled_topics(topics, posterior, pd.unique(known["topic"]))
     curve = draw_curve(multiverse.claim, differences, rng)
-    together = setting_share(differences, names, [], strata)
-    return Audit(multiverse, differences, curve, settings, together, parts, topics, average)
+    together = setting_share(used, names, [], strata)
+    missing = differences["difference"].isna()
+    marked = differences.assign(difference=missing.astype(float)) if missing.any() else differences.iloc[:0]
+    lost = dependence_table(marked, names if len(marked) else [], strata)
+    codes = [pd.factorize(known[one.name])[0] for one in multiverse.dimensions]
+    confounding = largest_correlation(np.column_stack(codes)) if codes and len(known) else np.nan
+    dropped = differences[SPECIFICATION].nunique() - used[SPECIFICATION].nunique()
+    return Audit(multiverse, differences, dropped, curve, settings, together, lost, confounding, parts, topics, average)
 
 
 PARTS = ["source", "levels", "share", "posterior", "low", "high"]
 
 
 def variance_factors(known: pd.DataFrame, columns: list[str]) -> dict[str, np.ndarray]:
-    """Return the level of each difference in each crossed factor: topic, people, the dimensions, and the specification.
+    """Return the level of each difference in each crossed factor: topic, people, both, the dimensions, the specification.
 
     A factor with one level is left out, and so is one that divides the differences as an earlier one does (with one group of
     people for each seed, the two are one) or one by one.
     """
     factors: dict[str, np.ndarray] = {}
-    for name in (*ALWAYS, *columns, SPECIFICATION):
-        codes = pd.factorize(known[name])[0]  # in order of appearance, so equal divisions are equal arrays
+    both = known[ALWAYS[0]].astype(str) + " " + known[ALWAYS[1]].astype(str)
+    named = {name: known[name] for name in (*columns, SPECIFICATION)}
+    for name, labels in {**{name: known[name] for name in ALWAYS}, TOGETHER: both, **named}.items():
+        codes = pd.factorize(labels)[0]  # in order of appearance, so equal divisions are equal arrays
         same = any(np.array_equal(codes, other) for other in factors.values())
         if 1 < len(np.unique(codes)) < len(codes) and not same:
             factors[name] = codes
@@ -90,10 +107,14 @@ def variance_parts(values: Floats, factors: Mapping[str, np.ndarray], posterior:
     return pd.DataFrame(rows, columns=PARTS)
 
 
-def pooled_topics(topics: pd.DataFrame, posterior: Posterior) -> pd.DataFrame:
-    """Return the topics with their effects pooled in part, for these people and specifications: median and 95% interval."""
+def pooled_topics(topics: pd.DataFrame, posterior: Posterior, levels: Sequence[str]) -> pd.DataFrame:
+    """Return the topics with their effects pooled in part, for these people and specifications: median and 95% interval.
+
+    levels: the topics in the order of the effects of the posterior.
+    """
     if "topic" not in posterior.effects:
         return topics
     drawn = posterior.mean_beyond("topic")[:, None] + posterior.effects["topic"]
-    ends = np.array([interval_of(column) for column in drawn.T])
-    return topics.assign(pooled=np.median(drawn, axis=0), low=ends[:, 0], high=ends[:, 1])
+    rows = [(name, float(np.median(own)), *interval_of(own)) for name, own in zip(levels, drawn.T, strict=True)]
+    pooled = pd.DataFrame(rows, columns=["topic", "pooled", "low", "high"])
+    return topics.drop(columns=["pooled", "low", "high"]).merge(pooled, on="topic", how="left")

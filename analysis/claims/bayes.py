@@ -30,13 +30,12 @@ ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 class Posterior:
     """Draws: the average; the effects of each factor's levels (draws, levels); the residual variance.
 
-    levels: the labels of the levels of each factor.
+    Levels are in the order of their codes.
     """
 
     average: Floats
     effects: Mapping[str, Floats]
     residual: Floats
-    levels: Mapping[str, list[str]]
 
     def mean_beyond(self, factor: str) -> Floats:
         """Return draws of the average effect for levels like those of one factor, over the levels of all others as they are."""
@@ -92,8 +91,7 @@ def sample_posterior(
             kept[step - warm] = [*drawn, variances[-1]]
     ends = np.cumsum([1, *sizes])
     effects = {name: kept[:, at:end] for name, at, end in zip(factors, ends, ends[1:], strict=False)}
-    levels = {name: [str(level) for level in np.unique(codes)] for name, codes in factors.items()}
-    return Posterior(kept[:, 0], effects, kept[:, -1], levels)
+    return Posterior(kept[:, 0], effects, kept[:, -1])
 
 
 def _normal(precision: Floats, target: Floats, rng: np.random.Generator) -> Floats:

@@ -91,6 +91,16 @@ class Claim:
             return abs(effect) < self.smallest
         return effect > 0 if self.expected == "greater" else effect < 0
 
+    def large_enough(self, low: float, high: float) -> bool:
+        """Return whether an interval is at least the smallest effect of interest of a directed claim; False if it is missing.
+
+        >>> Claim("", "", (), "", "less", 1.0, Contrast(), Population((), (), ())).large_enough(-1.8, -1.1)
+        True
+        """
+        if self.expected == "equivalent":
+            return False
+        return high <= -self.smallest if self.expected == "less" else low >= self.smallest
+
     def too_small(self, low: float, high: float) -> bool:
         """Return whether an interval is below the smallest effect of interest of a directed claim; False if it is missing.
 

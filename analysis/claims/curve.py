@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,18 +13,21 @@ from scipy.special import stdtrit
 from parley.analysis.bootstrap import LEVEL, Floats, mean_interval
 from parley.analysis.claims.claim import Claim
 from parley.analysis.claims.multiverse import SPECIFICATION
+from parley.analysis.claims.people import separate_groups
 from parley.analysis.statistics.equivalence import p_alike
 
 PLACE = ["topic", "people"]
 """The columns that name the same debate in several specifications."""
-UNIT = "people"
+UNIT = "unit"
 """The unit of the test: a group of people, with all its topics. Debates of the same people on two topics are not independent."""
 FEWEST_UNITS = 6
 """Below it p is too coarse: of the swaps of five units 1 in 32 is the data itself, and with one more as large p is above .05."""
 FEWEST_TOPICS = 5
-SWAPS = 1999
+SWAPS, EXACT = 1999, 10
+"""Swaps that are drawn, and the most units with which all swaps are tried."""
 ALPHA = 1 - LEVEL
-MOST_MISSING = 0.2
+MOST_MISSING, FEWEST_KNOWN = 0.2, 0.5
+"""The largest share of all differences that may be missing; the smallest share of a specification that must be known."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class Curve:
     """The effects of a claim over its specifications.
 
     effects: a row per specification in increasing order: specification, effect (the mean over its debates), low, high, debates,
-    missing. units: a row per group of people: people, effect (the mean over its topics and specifications). p: of the median, if
+    missing. units: a row per separate group of people (`separate_groups`): unit, effect (the mean over its topics and
+    specifications). p: of the median, if
     arm labels are swapped within units; in the expected direction, and in the other. p_share: the same for the share of
     specifications in the expected direction; it is large where all specifications have the same people.
     """
@@ -44,17 +49,29 @@ class Curve:
     p_other: float
     p_share: float
     missing: int
+    measured: int
 
 
 def draw_curve(claim: Claim, differences: pd.DataFrame, rng: np.random.Generator) -> Curve:
-    """Return the curve of `Multiverse.differences`. Specifications without a number are not in it."""
+    """Return the curve of `Multiverse.differences`, of `whole_specifications`. missing: counts all of them."""
+    lost = int(differences["difference"].isna().sum())
+    measured = int(differences["difference"].notna().sum())
+    differences = whole_specifications(differences)
+    groups = separate_groups(differences["people"])
+    differences = differences.assign(**{UNIT: differences["people"].map(groups)})
     known = differences.dropna(subset="difference")
     effects = _effects(differences)
     units = known.groupby(UNIT, sort=True)["difference"].mean().rename("effect").reset_index()
     median = float(effects["effect"].median()) if len(effects) else math.nan
     share = _share(claim, effects["effect"].to_numpy(dtype=float)) if len(effects) else math.nan
     chances = _swapped(claim, known, median, share, rng) if len(units) >= FEWEST_UNITS else (math.nan,) * 3
-    return Curve(effects, units, median, share, *chances, int(differences["difference"].isna().sum()))
+    return Curve(effects, units, median, share, *chances, lost, measured)
+
+
+def whole_specifications(differences: pd.DataFrame) -> pd.DataFrame:
+    """Return the differences of specifications of which at least half are known: the mean of fewer is of other debates."""
+    known = differences["difference"].notna().groupby(differences[SPECIFICATION]).transform("mean")
+    return differences[known >= FEWEST_KNOWN]
 
 
 def _share(claim: Claim, effects: Floats) -> float:
@@ -88,17 +105,38 @@ def _swapped(
 ) -> tuple[float, float, float]:
     """Return p of the median in the expected direction and in the other, and p of the share.
 
-    Each swap exchanges the two arms for a random half of the units, on all topics and in all specifications at once.
+    Each swap exchanges the two arms for some of the units, on all topics and in all specifications at once. Up to `EXACT` units
+    all swaps are tried, which gives exact p; with more units they are drawn.
     """
     by = known.groupby([SPECIFICATION, UNIT])["difference"].agg(["sum", "size"]).unstack(UNIT, fill_value=0)
     sums, sizes = by["sum"].to_numpy(dtype=float), by["size"].to_numpy(dtype=float).sum(axis=1)
-    signs = rng.choice([-1.0, 1.0], (SWAPS, sums.shape[1]))
+    exact = sums.shape[1] <= EXACT
+    signs = all_swaps(sums.shape[1]) if exact else rng.choice([-1.0, 1.0], (SWAPS, sums.shape[1]))
     drawn = signs @ sums.T / sizes  # a row per swap, a column per specification
     medians, side = np.median(drawn, axis=1), -1.0 if claim.expected == "less" else 1.0
     shares = (side * drawn > 0).mean(axis=1)
     tests = side * medians >= side * median - 1e-12, side * medians <= side * median + 1e-12, shares >= share - 1e-12
-    first, other, at_least = ((1 + int(test.sum())) / (1 + SWAPS) for test in tests)
+    own = 0 if exact else 1  # the data themselves are one of all swaps
+    first, other, at_least = ((own + int(test.sum())) / (own + len(signs)) for test in tests)
     return first, other, at_least
+
+
+def all_swaps(units: int) -> Floats:
+    """Return a row per way to swap the arms of some units: 1 and -1 for each of them.
+
+    >>> all_swaps(2).tolist()
+    [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]
+    """
+    return np.array(list(product([1.0, -1.0], repeat=units)))
+
+
+def start_gap(differences: pd.DataFrame) -> tuple[float, float]:
+    """Return the 95% interval, over separate groups of people, of how far differences moved since the first survey."""
+    used = whole_specifications(differences)
+    moved = used["difference"] - (used["start_first"] - used["start_second"])
+    return mean_interval(
+        moved.groupby(used["people"].map(separate_groups(used["people"]))).mean().dropna().to_numpy(dtype=float)
+    )
 
 
 def equivalence_p(claim: Claim, curve: Curve) -> float:

@@ -8,21 +8,29 @@ from typing import NamedTuple
 import pandas as pd
 
 from parley.analysis.claims.outcomes import PLUS, Outcome
+from parley.analysis.formatting import count_phrase
 from parley.analysis.studies.paired_conditions import PAIR
 from parley.analysis.tables import Tables
 
-UNITS = [*PAIR, "seed", "people", "first", "second", "difference", "reason"]
+UNITS = [
+    *PAIR, "seed", "people", "seated_first", "seated_second", "first", "second", "difference", "reason",
+    "start_first", "start_second",
+]  # fmt: skip
 
 
 class ArmValue(NamedTuple):
-    """The outcome of a unit in one arm (NaN: missing, with the reason), and its people."""
+    """The outcome of a unit in one arm (NaN: missing, with the reason), its people, its rooms in words, and its first survey."""
 
     value: float
     reason: str
     people: frozenset[str]
+    seated: str = ""
+    start: float = math.nan
 
 
 NO_ROOM = ArmValue(math.nan, "one arm has no such room", frozenset())
+SHOWN = 3
+"""Groups of agents that are named."""
 
 
 def unit_differences(first: Tables, second: Tables, outcome: Outcome) -> pd.DataFrame:
@@ -30,7 +38,8 @@ def unit_differences(first: Tables, second: Tables, outcome: Outcome) -> pd.Data
 
     The unit is a topic, a group of people (the repetition) and a seed, with one room in each arm. An arm with several groups of
     agents counts with their mean. first, second: the outcome in each arm. difference: NaN, with the reason, where an arm has no
-    number. A unit that only one arm has is such a row too.
+    number. A unit that only one arm has is such a row too. start_first, start_second: the outcome at the first survey.
+    seated_first, seated_second: the rooms of each arm in words.
     """
     return pair_rooms(outcome.measure(first), outcome.measure(second), int(first.header.scenario["seed"]))
 
@@ -42,8 +51,20 @@ def pair_rooms(first: pd.DataFrame, second: pd.DataFrame, seed: int) -> pd.DataF
     for key in sorted({*sides[0], *sides[1]}):
         one, other = (side.get(key, NO_ROOM) for side in sides)
         people = PLUS.join(sorted({*one.people, *other.people}))
-        rows.append((*key, seed, people, one.value, other.value, one.value - other.value, one.reason or other.reason))
+        values = one.value, other.value, one.value - other.value, _why(one.reason, other.reason), one.start, other.start
+        rows.append((*key, seed, people, one.seated, other.seated, *values))
     return pd.DataFrame(rows, columns=UNITS)
+
+
+def _why(first: str, second: str) -> str:
+    """Return in which arm a number is missing, and why; "" where none is.
+
+    >>> _why("", "a rating is missing"), _why("no room", "a rating is missing")
+    ('second arm: a rating is missing', 'both arms: no room')
+    """
+    if first and second:
+        return f"both arms: {first}"
+    return f"first arm: {first}" if first else f"second arm: {second}" if second else ""
 
 
 def _units(rooms: pd.DataFrame) -> dict[tuple[str, int], ArmValue]:
@@ -51,6 +72,16 @@ def _units(rooms: pd.DataFrame) -> dict[tuple[str, int], ArmValue]:
     units: dict[tuple[str, int], ArmValue] = {}
     for key, part in rooms.groupby(PAIR, sort=False):
         people = {one for several in part["people"] for one in several.split(PLUS)}
-        value = float(part["value"].mean(skipna=False))
-        units[str(key[0]), int(key[1])] = ArmValue(value, next(filter(None, part["reason"]), ""), frozenset(people))
+        value, start = (float(part[name].mean(skipna=False)) for name in ("value", "start"))
+        reason = next(filter(None, part["reason"]), "")
+        units[str(key[0]), int(key[1])] = ArmValue(value, reason, frozenset(people), _seated(part), start)
     return units
+
+
+def _seated(rooms: pd.DataFrame) -> str:
+    """Return the rooms of a unit in words: `2 rooms of 3 agents (a+a+b, b+b+a)`."""
+    sizes = sorted(set(rooms["seats"]))
+    agents = count_phrase(sizes[0], "agent") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} agents"
+    groups = list(dict.fromkeys(rooms["group"]))
+    named = f" ({', '.join(groups)})" if 0 < len(groups) <= SHOWN and all(groups) else ""
+    return f"{count_phrase(len(rooms), 'room')} of {agents}{named}"

@@ -7,7 +7,7 @@ fewer than two levels, where the claim sets its field, and where the scenario ha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from parley.analysis.claims.claim import Claim
@@ -26,12 +26,14 @@ POPULATION = "population"
 class Dimension:
     """A way in which specifications differ.
 
-    name: as in reports. family: the part of the variance that it counts to. settings: by level, the fields that it sets.
+    name: as in reports. family: the part of the variance that it counts to. settings: by level, the fields that it sets. about:
+    what the levels mean.
     """
 
     name: str
     family: str
     settings: Mapping[str, Settings]
+    about: str = ""
 
     @property
     def levels(self) -> list[str]:
@@ -58,19 +60,34 @@ def field(name: str, *values: str) -> dict[str, Settings]:
 
 
 MEANT: tuple[Dimension, ...] = (
-    Dimension("word for the event", "wording", field("frame", "debate", "conversation")),
-    Dimension("wording of the instructions", "wording", field("wording", "given", "second")),
-    Dimension("white space", "white space", field("spacing", "given", "newline", "blank_lines", "double_spaces")),
+    Dimension("word for the event", "wording", field("frame", "debate", "conversation"), "what prompts call it"),
     Dimension(
-        "persona repeated", "format", {"once": {"reminder": "false"}, "before every reply": {"reminder": "true"}}
+        "wording of the instructions", "wording", field("wording", "given", "second"),
+        "openings, turns, surveys and reminders as Parley has them, or in other words",
     ),
-    Dimension("who opens", "order", field("order", "random_first", "random_second")),
-    Dimension("order of answers", "order", field("listing", "given", "reversed")),
-    Dimension("scale", "scale", field("probe", "attitude", "attitude_reversed", "attitude_1_7", "attitude_0_100")),
-    Dimension("memory", "memory", field("memory", "whole", "retrieve:8")),
-    Dimension("survey", "frame of the survey", field("survey", "rounds", "ends")),
-    Dimension("temperature", "sampling", field("temperature", "1.0", "0.7")),
-)
+    Dimension(
+        "white space", "white space", field("spacing", "given", "newline", "blank_lines", "double_spaces"),
+        "as given, a line break at the end of messages, two empty lines between parts, two spaces after a full stop",
+    ),
+    Dimension(
+        "persona repeated", "format", {"once": {"reminder": "false"}, "before every reply": {"reminder": "true"}},
+        "how often an agent is told who it is",
+    ),
+    Dimension(
+        "who opens", "order", field("order", "random_first", "random_second"),
+        "a seat drawn by chance, or the next seat",
+    ),
+    Dimension("order of answers", "order", field("listing", "given", "reversed"), "of the points of a scale in the question"),
+    Dimension(
+        "scale", "scale", field("probe", "attitude", "attitude_reversed", "attitude_1_7", "attitude_0_100"),
+        "0 to 10, 10 to 0, 1 to 7, 0 to 100; all are read as 0 to 10",
+    ),
+    Dimension(
+        "memory", "memory", field("memory", "whole", "retrieve:8"), "the whole debate, or the eight lines that are most relevant"
+    ),
+    Dimension("survey", "frame of the survey", field("survey", "rounds", "ends"), "after every round, or first and last only"),
+    Dimension("temperature", "sampling", field("temperature", "1.0", "0.7"), "of the sampling"),
+)  # fmt: skip
 """Settings that leave the meaning of a claim as it is."""
 Make = Callable[[Claim], Dimension]
 DRAWN: tuple[Make, ...] = (
@@ -96,7 +113,7 @@ def claim_dimensions(claim: Claim) -> tuple[list[Dimension], dict[str, str]]:
         elif dimension.meant and len(fitting) > 1 and not _has_own(claim, fitting):
             left[dimension.name] = "the setting of the scenario is none of its levels"
         elif len(fitting) > 1:
-            kept.append(Dimension(dimension.name, dimension.family, fitting))
+            kept.append(replace(dimension, settings=fitting))
             left |= {f"{dimension.name}, {level}": why for level, why in refused.items() if why}
         elif len(dimension.settings) > 1:
             left[dimension.name] = next(filter(None, refused.values()))

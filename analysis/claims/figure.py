@@ -10,15 +10,16 @@ from matplotlib.figure import Figure
 
 from parley.analysis.claims.audit import Audit
 from parley.analysis.claims.multiverse import SPECIFICATION
+from parley.analysis.claims.verdict import EXPECTED
 from parley.analysis.figures import ESTIMATE, TWO_COLUMNS, new_figure
 
 AGAINST = "#d55e00"
 ROW = 0.115
 """Height of a row of the matrix, in inches."""
 NOTE = (
-    "Each column is a specification. Above: mean of first minus second over its debates, with 95% intervals for these topics and "
-    "people. Filled blue circles are as the claim expects, open orange squares are not. Dashed: the smallest effect of "
-    "interest. Below: the level of each setting in this specification. The claim should not depend on the settings above the line"
+    "Each column is a specification. Above: its mean difference, with a 95% interval from one spread of debates for all. "
+    "Blue circle: on the side that the claim expects; orange square: on the other. Dashed: the smallest effect of interest. "
+    "Below: the level of each setting in this specification. The claim should not depend on the settings above the thick line"
 )
 
 
@@ -47,7 +48,8 @@ def _draw_effects(axis: Axes, audit: Audit) -> None:
     bounds = {"greater": (1,), "less": (-1,), "equivalent": (-1, 1)}[claim.expected]
     for side in bounds:
         axis.axhline(side * claim.smallest, color="#999999", linewidth=0.6, linestyle=(0, (4, 3)))
-    axis.set_ylabel(f"Effect on {claim.measure.label}")
+    where = EXPECTED[claim.expected]
+    axis.set_ylabel(f"{claim.measure.title},\nfirst arm minus second\n(expected: {where})", fontsize=7)
     axis.tick_params(bottom=False)
 
 
@@ -56,15 +58,16 @@ def _draw_levels(axis: Axes, audit: Audit) -> None:
     order = audit.curve.effects[SPECIFICATION]
     levels = audit.multiverse.levels.loc[order]
     names, row = [], 0
-    for number, dimension in enumerate(audit.multiverse.dimensions):
-        for place, level in enumerate(dimension.levels):
+    for dimension in audit.multiverse.dimensions:
+        for level in dimension.levels:
             at = np.flatnonzero(levels[dimension.name].to_numpy() == level)
-            shade = "#333333" if number % 2 else "#7a7a7a"
-            axis.plot(at, np.full(len(at), row), linestyle="none", marker="|", markersize=4, color=shade)
-            names.append(f"{dimension.name}: {level}" if place == 0 else level)
+            axis.plot(at, np.full(len(at), row), linestyle="none", marker="|", markersize=4, color="#333333")
+            names.append(f"{dimension.name}: {level}")
             row += 1
+        axis.axhline(row - 0.5, color="#dddddd", linewidth=0.4)
     meant = sum(len(one.levels) for one in audit.multiverse.dimensions if one.meant)
-    axis.axhline(meant - 0.5, color="#999999", linewidth=0.6)
+    if meant < row:
+        axis.axhline(meant - 0.5, color="#333333", linewidth=1.0)
     axis.set_yticks(range(row), names, fontsize=5.5)
     axis.set_ylim(row - 0.4, -0.6)
     axis.set_xticks([])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.agents.persona import party_of
 from parley.analysis.claims.claim import Claim
 from parley.analysis.claims.design import factorial_design, largest_correlation
 from parley.analysis.claims.differences import pair_rooms
 from parley.analysis.claims.dimensions import Dimension, claim_dimensions, refusal
+from parley.analysis.claims.outcomes import PLUS
+from parley.analysis.claims.people import separate_groups
 from parley.analysis.formatting import count_phrase
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
@@ -86,19 +90,17 @@ class Multiverse:
 
     @cached_property
     def people(self) -> int:
-        """How many different groups of people the first specification of each set of personas seats.
-
-        In a small set the same people sit again in later repetitions.
-        """
+        """How many separate groups of people (`separate_groups`) the first specification of each set of personas seats."""
         own = {**self.claim.base_settings(), **self._cast, "seed": SEEDS * self.seed, "repetitions": self.repetitions}
-        groups = set()
+        groups: list[str] = []
         for personas, society in product(self.claim.population.personas, self.claim.population.societies):
             seated: dict[int, set[str]] = {}
             for arm in self.claim.arms({**own, "personas": personas, "society": society}):
                 for room in seat_rooms(arm):
-                    seated.setdefault(room.repetition, set()).update(one.persona.id for one in room.places)
-            groups |= {(personas, society, frozenset(ids)) for ids in seated.values()}
-        return len(groups)
+                    labels = (f"{society}/{personas} {one.persona.party} {one.persona.id}" for one in room.places)
+                    seated.setdefault(room.repetition, set()).update(labels)
+            groups += [PLUS.join(sorted(labels)) for labels in seated.values()]
+        return len(set(separate_groups(groups).values()))
 
     def check_size(self) -> None:
         """Errors: UserError where there are too few specifications for the dimensions."""
@@ -120,11 +122,12 @@ class Multiverse:
 
     @cached_property
     def _cast(self) -> dict[str, Any]:
-        """The casting that seats the same people in all specifications, if none is set and the arms can have it."""
+        """The casting that seats the same people in all specifications and both arms, if none is set and the arms can have it."""
         arms = self.claim.arms(self.claim.base_settings())
-        listed = {"cast": "listed", "repetitions": self.repetitions}
+        seats = [Counter(map(party_of, group.seats)) for arm in arms for group in arm.groups]
+        listed = {"cast": "listed", "block": max(count for party in seats for count in party.values())}
         free = all(arm.people.cast == "circle" for arm in arms)
-        return {"cast": "listed"} if free and refusal(self.claim, listed) is None else {}
+        return listed if free and refusal(self.claim, {**listed, "repetitions": self.repetitions}) is None else {}
 
     def cells(self) -> list[SweepCell]:
         """Return the cells of a sweep: both arms of each specification."""
@@ -158,4 +161,4 @@ def given_fields(multiverse: Multiverse) -> tuple[str, ...]:
     pairs: Sequence[str] = (*claim.settings, *claim.contrast.first, *claim.contrast.second)
     names = [pair.partition("=")[0].strip() for pair in pairs]
     varied = [name for dimension in multiverse.dimensions for name in sorted(dimension.fields)]
-    return tuple(dict.fromkeys([*names, *varied, *claim.base_settings(), "cast", "seed", "repetitions"]))
+    return tuple(dict.fromkeys([*names, *varied, *claim.base_settings(), "cast", "block", "seed", "repetitions"]))

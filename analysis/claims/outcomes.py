@@ -33,7 +33,7 @@ ALL_ROUNDS = frozenset({"moves", "outcomes"})
 OF_REPLIES = frozenset({"graded", "seeded"})
 """Tables that have rows only if models reply in a certain way, so that no rehearsal shows whether a run has them."""
 COUNTS = frozenset({"rooms", "reason"})
-ROOMS = ["topic", "repetition", "group", "room", "people", "value", "reason"]
+ROOMS = ["topic", "repetition", "group", "room", "people", "seats", "value", "reason", "start"]
 PLUS = "+"
 """Between the personas of a room."""
 NO_VALUE = "no number in this room"
@@ -59,6 +59,13 @@ class Outcome:
     def label(self) -> str:
         """Its name with the column."""
         return f"{self.source}.{self.column}"
+
+    @property
+    def title(self) -> str:
+        """Its name on a figure."""
+        if self.source in COLUMNS:
+            return self.label
+        return str(METRICS.find(self.source).LABELS[self.column])
 
     @property
     def about(self) -> str:
@@ -90,23 +97,42 @@ class Outcome:
     def measure(self, tables: Tables) -> pd.DataFrame:
         """Return a row per debating room with the columns ROOMS.
 
-        people: the personas of the room (`us/enhanced second 003+...`). value: after the last round, the mean over the rows of
-        the room (of a metric by party, over parties). It is NaN, with the reason, where one of these rows has no number: a mean
-        of the rest would be of other agents.
+        people: the personas of the room (`us/enhanced second 003+...`). seats: how many agents. start: the value at the first
+        survey (NaN: unknown, or the outcome is not of a survey). value: after the last round, the mean over the rows of
+        the room (of a metric by party, over parties). It is NaN, with the reason, where one of these rows has no number, and
+        for a metric of ratings where one rating of the first or last survey is missing: the rest would be other agents.
         """
         keys, people = list(room_keys(tables)), _people(tables)
-        values = self._rows(_each_room_apart(rating_value(tables), keys))
-        by_room = {str(room): part for room, part in values.groupby("group", sort=False)}
-        rows = [(*key, people[key.room], *_value(by_room.get(key.room))) for key in keys]
-        return pd.DataFrame(rows, columns=ROOMS).astype({"value": "float64"})
+        ends = self._rows(_each_room_apart(rating_value(tables), keys))
+        last, first = ({str(room): part for room, part in rows.groupby("group", sort=False)} for rows in ends)
+        seats = tables.agents.groupby("room").size()
+        rows = [
+            (*key, people[key.room], int(seats[key.room]), *_value(last.get(key.room)), _value(first.get(key.room))[0])
+            for key in keys
+        ]
+        return pd.DataFrame(rows, columns=ROOMS).astype({"value": "float64", "start": "float64"})
 
-    def _rows(self, tables: Tables) -> pd.DataFrame:
-        """Return what is measured after the last round: topic, group (the room), value, reason."""
+    def _rows(self, tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return what is measured after the last round, and at the first survey: topic, group (the room), value, reason."""
         rows = self._table_rows(tables) if self.source in COLUMNS else self._metric_rows(tables)
-        if "round" in rows and len(rows) and self.source not in ALL_ROUNDS:
-            rows = rows[rows["round"] == rows.groupby(["topic", "group"])["round"].transform("max")]
+        if "round" not in rows or rows.empty or self.source in ALL_ROUNDS:
+            return self._measured(rows, tables), self._measured(rows.iloc[:0], tables)
+        rounds = rows.groupby(["topic", "group"])["round"]
+        last, first = rounds.transform("max"), rounds.transform("min")
+        return self._measured(rows[rows["round"] == last], tables), self._measured(
+            rows[(rows["round"] == first) & (first < last)], tables
+        )
+
+    def _measured(self, rows: pd.DataFrame, tables: Tables) -> pd.DataFrame:
+        """Return topic, group, value and reason of some rows; NaN where a rating of the room is missing."""
         column = "rating" if self.source == "probes" else self.column
-        return rows[["topic", "group"]].assign(value=rows[column], reason=rows.get("reason"))
+        found = rows[["topic", "group"]].assign(value=rows[column], reason=rows.get("reason"))
+        if "missing" not in rows:
+            return found
+        lost = unread_ratings(tables.attitudes)
+        own = [_own_reason(text, column) if isinstance(text, str) else text for text in found["reason"]]
+        reasons = [lost.get(str(group), reason) for group, reason in zip(found["group"], own, strict=True)]
+        return found.assign(value=found["value"].where(~found["group"].isin(lost)), reason=reasons)
 
     def _table_rows(self, tables: Tables) -> pd.DataFrame:
         """Return the rows of a table, of debating agents."""
@@ -149,6 +175,25 @@ def _value(rows: pd.DataFrame | None) -> tuple[float, str]:
         reasons = rows.loc[np.isnan(values), "reason"].dropna().astype(str)
         return np.nan, next(iter(reasons), NO_VALUE)
     return float(values.mean()), ""
+
+
+def unread_ratings(attitudes: pd.DataFrame) -> dict[str, str]:
+    """Return why a rating is missing in the first or last survey, by group; groups whose ratings are all there are left out."""
+    rounds = attitudes.groupby("group")["round"]
+    ends = attitudes["round"].eq(rounds.transform("min")) | attitudes["round"].eq(rounds.transform("max"))
+    lost = attitudes[ends & attitudes["attitude"].isna()]
+    first = lost.groupby("group", sort=False)["reason"].agg(lambda reasons: reasons.mode().iat[0])
+    return {str(group): f"a rating is missing ({reason.replace('_', ' ')})" for group, reason in first.items()}
+
+
+def _own_reason(text: str, column: str) -> str:
+    """Return the part of the reasons of a row that is about one column, else all of them.
+
+    >>> _own_reason("fewer than 5 rooms; variance: fewer than 2 rated; change: fewer than 2 rated", "variance")
+    'fewer than 2 rated'
+    """
+    parts = dict(part.partition(": ")[::2] for part in text.split("; "))
+    return parts.get(column) or text
 
 
 def room_keys(tables: Tables) -> Iterator[RoomKey]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from parley.analysis.claims.audit import Audit
+from parley.analysis.claims.claim import Claim
+from parley.analysis.claims.curve import EXACT, FEWEST_TOPICS, Curve, start_gap
 from parley.analysis.claims.figure import curve_figure
-from parley.analysis.claims.multiverse import SEEDS
-from parley.analysis.claims.verdict import generality, verdict
+from parley.analysis.claims.multiverse import ARMS, SEEDS
+from parley.analysis.claims.variance import RESIDUAL
+from parley.analysis.claims.verdict import EXPECTED, at_the_start, generality, unevenly_missing, verdict
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -18,6 +23,7 @@ from parley.analysis.formatting import (
     estimate,
     format_number,
     format_p,
+    join_phrases,
     number,
 )
 from parley.analysis.html_report import write as write_html
@@ -26,31 +32,40 @@ from parley.analysis.report import Report
 NAME = "claim"
 CURVE = (
     "A specification is one choice of every setting under “What was varied”. Its effect is the mean of its differences. The unit "
-    "of the test is a group of people, because two debates of the same people are not independent. "
+    "of the test is a separate group of people: debates of the same people on two topics are not independent, and neither are "
+    "groups that share a person. "
 )
 SWAPPED = (
-    "The test swaps the two arms for a random half of the groups, in all specifications at once, 1,999 times. p is the share of "
-    "these swaps whose median effect is as large as the real one. p is for these topics and models."
+    "The test swaps the two arms for some of the groups, in all specifications at once: in all possible ways with up to 10 "
+    "groups, else in 1,999 ways, by a coin for each group. p (one-sided) is the share of these ways in which the median "
+    "effect is at least as far on the expected side as the real one. p is for these topics and models."
 )
 ALIKE = (
     "p is that of an equivalence test (two one-sided t-tests over the mean effects of groups) of an average effect within the "
     "bound. p is for these topics and models."
 )
+INTERVALS = (
+    "The 95% intervals come from one spread of debates for all specifications: the spread that is left after the mean of "
+    "each debate (a topic and its people) over all specifications is subtracted. They take what is left as independent, and "
+    "serve to compare specifications; the test does not use them."
+)
 SETTINGS = (
-    "Each setting is meant to leave the meaning as it is. A share of 0.25 means that the main effect of the setting is a quarter "
-    "of the variance between single differences (one topic, one group of people, one specification; chance is in it). "
-    "It is tested against the variance between specifications that no main effect explains, and p is corrected for the number of "
-    "settings (Holm). The interval of a share begins at 0 where p (before that correction) is .05 or more. Two "
-    "settings that matter only together are not found here: they are in the row `specification` of the next table."
+    "These settings should not matter. Share: how much of the variance between single differences (one topic, one group of "
+    "people, one specification) the setting explains; 0.25 is a quarter. p tests the setting against the variance that is "
+    "left between specifications; p (Holm) is corrected for the number of settings. The interval of a share begins at 0 "
+    "where the uncorrected p is .05 or more. p takes the other settings into account, the mean effects do not. Two settings "
+    "that matter only together are not found here: they are in the row `specification` of the next table."
 )
 PARTS_NOTE = (
-    "Topics, people and all other sources are crossed random effects. REML: restricted maximum likelihood, as shares of the sum. "
-    "Bayes: a hierarchical model with half-t priors; the share of these levels in the variance, with the central 95% interval. "
-    "`specification` is what is common to all differences of a specification and no single setting explains."
+    "Here all sources of variance compete in one model of crossed random effects. REML: restricted maximum likelihood, as "
+    "shares of the sum of all rows; it is unreliable for a setting with two levels. Bayes: a hierarchical model with half-t "
+    "priors, with 95% intervals; shares are those of these levels, not of others like them. `topic and people together`: "
+    "what is particular to a group on a topic, in all specifications. `specification`: what all differences of a "
+    "specification share and no single setting explains, chance of its seed included. `residual`: all the rest."
 )
 TOPICS = (
-    "Mean effect: over all differences of the topic. Pooled (with two topics or more): the effect of each topic in the "
-    "hierarchical model, drawn toward the average as far as the differences between topics look like chance, with 95% interval."
+    "Mean effect: over all differences of the topic. Pooled: the effect of the topic in the hierarchical model, shrunk toward "
+    "the mean of all topics, with 95% interval."
 )
 LIMITS = (
     "The audit covers the settings, topics, people and models named here, and no others. It does not ask whether agents behave "
@@ -62,12 +77,15 @@ SETTING_COLUMNS: Mapping[str, Column] = {
     "kind": "family",
     "mean effect at each level": lambda row: ", ".join(f"{k}: {format_number(v)}" for k, v in row["means"].items()),
     "share of variance": estimate("share", 3),
+    "p": lambda row: format_p(row["p"]),
     "p (Holm)": lambda row: format_p(row["p_holm"]),
-    "reason if missing": "reason",
 }
 PART_COLUMNS: Mapping[str, Column] = {
-    "source": "source", "levels": "levels", "REML": number("share", 3), "Bayes": estimate("posterior", 3),
-}  # fmt: skip
+    "source": "source",
+    "levels": lambda row: "" if row["source"] == RESIDUAL else str(row["levels"]),
+    "REML": number("share", 3),
+    "Bayes": estimate("posterior", 3),
+}
 TOPIC_COLUMNS: Mapping[str, Column] = {
     "topic": "topic", "differences": "differences", "mean effect": number("effect"), "pooled": estimate("pooled"),
 }  # fmt: skip
@@ -84,21 +102,54 @@ def write_claim(audit: Audit, folder: Path, *notes: str) -> Path:
     report.data(**tables)
     report.plain(f"“{claim.claim}”")
     report.add(f"**{verdict(claim, curve, audit.settings, audit.together)}**")
-    report.lines(f"- {line}" for line in generality(claim, audit.differences))
+    report.lines(f"- {line}" for line in _beside(audit))
     report.add(*notes)
     report.disclaim_models(*claim.population.models)
     _add_compared(report, audit)
     _add_missing(report, audit)
-    report.section("The specification curve", CURVE + (ALIKE if claim.expected == "equivalent" else SWAPPED))
-    if len(curve.effects):
-        report.figure(curve_figure(audit), NAME, "Effect of each specification, and its settings")
-    report.section("Settings that mean the same", SETTINGS)
-    report.table(audit.settings, SETTING_COLUMNS)
+    _add_curve(report, audit)
+    _add_settings(report, audit)
     _add_variance(report, audit)
     _add_design(report, audit)
     report.section("What this does not show", LIMITS)
     report.write()
     return write_html([folder], folder / f"{NAME}.html")
+
+
+def _beside(audit: Audit) -> Iterator[str]:
+    """Yield what has to be known beside the sentence."""
+    claim, differences = audit.multiverse.claim, audit.differences
+    yield from filter(None, [unevenly_missing(audit.lost), at_the_start(differences, *start_gap(differences))])
+    yield from generality(claim, differences)
+
+
+def _add_curve(report: Report, audit: Audit) -> None:
+    claim, curve = audit.multiverse.claim, audit.curve
+    report.section("The specification curve", CURVE + (ALIKE if claim.expected == "equivalent" else SWAPPED))
+    if not len(curve.effects):
+        return
+    report.add(f"{_beyond(claim, curve)} {INTERVALS}")
+    report.figure(curve_figure(audit), NAME, "Effect of each specification, and its settings")
+
+
+def _beyond(claim: Claim, curve: Curve) -> str:
+    """Return how many intervals of specifications lie on one side of 0, and beyond the smallest effect of interest."""
+    low, high, size = curve.effects["low"], curve.effects["high"], len(curve.effects)
+    counts = {"below 0": (high < 0).sum(), "above 0": (low > 0).sum()}
+    if claim.expected == "less":
+        counts[f"at or below {format_number(-claim.smallest)}"] = (high <= -claim.smallest).sum()
+    elif claim.expected == "greater":
+        counts[f"at or above {format_number(claim.smallest)}"] = (low >= claim.smallest).sum()
+    else:
+        inside = (low > -claim.smallest) & (high < claim.smallest)
+        counts[f"within {format_number(claim.smallest)} of 0"] = inside.sum()
+    return f"Of {size} intervals, {join_phrases([f'{count} lie {where}' for where, count in counts.items()])}."
+
+
+def _add_settings(report: Report, audit: Audit) -> None:
+    report.section("Settings that should not matter", SETTINGS)
+    why = {} if audit.settings["reason"].eq("").all() else {"reason if missing": "reason"}
+    report.table(audit.settings, {**SETTING_COLUMNS, **why})
 
 
 def _means_text(means: Mapping[str, float]) -> str:
@@ -109,31 +160,47 @@ def _add_compared(report: Report, audit: Audit) -> None:
     """Add what was compared: arms, outcome, people, topics, models, and how many differences there are."""
     multiverse, claim, size = audit.multiverse, audit.multiverse.claim, len(audit.multiverse.design)
     people, groups = claim.population, len(audit.curve.units)
-    arms = [", ".join(pairs) or "as the scenario" for pairs in (claim.contrast.first, claim.contrast.second)]
-    first = SEEDS * multiverse.seed
-    swapped = claim.expected != "equivalent" and 0 < groups < 10
+    arms = [" and ".join(pairs) or "nothing else" for pairs in (claim.contrast.first, claim.contrast.second)]
+    first, differences = SEEDS * multiverse.seed, audit.differences
+    swapped = claim.expected != "equivalent" and 0 < groups <= EXACT
     smallest = f"; with {groups} groups p cannot be below {format_number(0.5**groups, 3)}" if swapped else ""
+    means = [format_number(float(differences.dropna(subset="difference")[arm].mean())) for arm in ARMS]
     report.section("What was compared")
     lines = (
-        f"Arms: {arms[0]} (first) and {arms[1]} (second), both in the scenario {claim.scenario} "
-        f"with {', '.join(claim.settings) or 'its own settings'}. Both arms of a specification have the same seed.",
-        f"Outcome: {claim.measure.label}, {claim.measure.about}. The effect is the first arm minus the second. "
-        f"Expected: {claim.expected}. Smallest effect of interest: {format_number(claim.smallest)}.",
+        f"Both arms: the scenario {claim.scenario} with {', '.join(claim.settings) or 'its own settings'}, the same topics "
+        "and the same seed. Both seat people of the same group; an arm with fewer seats seats some of them.",
+        f"First arm: {arms[0]}; {_rooms_of(differences['seated_first'])}. Mean outcome: {means[0]}.",
+        f"Second arm: {arms[1]}; {_rooms_of(differences['seated_second'])}. Mean outcome: {means[1]}.",
+        f"Outcome: {claim.measure.label}, {claim.measure.about}. Ratings on every scale are read as 0 to 10. The effect is "
+        f"the first arm minus the second. The claim expects it to be {EXPECTED[claim.expected]}. Smallest effect of interest, "
+        f"as the claim file has it: {format_number(claim.smallest)}.",
         f"Models: {', '.join(people.models)}. Topics: {', '.join(people.topics)}. "
         f"Sets of personas: {', '.join(people.personas)}. Societies: {', '.join(people.societies)}.",
-        f"Units: {count_phrase(groups, 'different group')} of people ({count_phrase(multiverse.repetitions, 'repetition')} in "
-        f"each set of personas; in a small set the same people sit again){smallest}.",
-        f"Differences: {len(audit.differences):,}, one for each specification ({size}), topic ({len(people.topics)}) and "
-        f"repetition ({multiverse.repetitions}). Missing: {int(audit.differences['difference'].isna().sum()):,}. "
+        f"Units: {count_phrase(groups, 'separate group')} of people ({count_phrase(multiverse.repetitions, 'repetition')} in "
+        f"each set of personas; groups that share a person count as one, and a Default, which has no "
+        f"persona beyond a name, is not counted){smallest}.",
+        f"Differences: {len(differences):,}, one for each specification ({size}), topic ({len(people.topics)}) and "
+        f"repetition ({multiverse.repetitions}). Missing: {int(differences['difference'].isna().sum()):,}. "
         f"Each specification has one set of personas and one seed, {first} to {first + size - 1}.",
     )
     report.lines(f"- {escape_markdown(line)}" for line in lines)
+
+
+def _rooms_of(seated: pd.Series) -> str:
+    """Return how a unit is seated in an arm: what most units have."""
+    known = seated[seated != ""]
+    return "no room" if known.empty else str(known.mode().iat[0])
 
 
 def _add_missing(report: Report, audit: Audit) -> None:
     lost = audit.differences[audit.differences["difference"].isna()]
     if len(lost):
         report.missing(len(lost), len(audit.differences), "differences are missing", count_table(lost["reason"]))
+    if audit.dropped:
+        report.add(
+            f"{count_phrase(audit.dropped, 'specification')} with fewer than half of the differences: left out of all that "
+            "follows."
+        )
 
 
 def _add_variance(report: Report, audit: Audit) -> None:
@@ -144,11 +211,18 @@ def _add_variance(report: Report, audit: Audit) -> None:
     report.table(audit.parts, PART_COLUMNS)
     report.section("Topics", TOPICS)
     report.table(audit.topics, TOPIC_COLUMNS)
+    report.add(_average_line(audit))
+
+
+def _average_line(audit: Audit) -> str:
+    """Return the average effect of the hierarchical model: for topics like these only if there are enough of them."""
     middle, low, high = map(format_number, audit.average)
-    topics = "for topics like these" if "topic" in set(audit.parts["source"]) else "for this topic"
-    report.add(
-        f"The average effect in the hierarchical model, {topics} and with these people and specifications, is {middle} ({low} to "
-        f"{high})."
+    if len(audit.topics) < FEWEST_TOPICS or "topic" not in set(audit.parts["source"]):
+        few = f"{count_phrase(len(audit.topics), 'topic')} cannot tell how much topics differ"
+        return f"The average effect in the hierarchical model is {middle}; for topics like these it is unknown: {few}."
+    return (
+        "The average effect in the hierarchical model, for topics like these and with these people and specifications, is "
+        f"{middle} ({low} to {high})."
     )
 
 
@@ -158,13 +232,12 @@ def _add_design(report: Report, audit: Audit) -> None:
     size = count_phrase(len(multiverse.design), "specification")
     report.section(
         "What was varied",
-        f"{size} with both arms. Every specification has a seed of its own: chance is in the row `residual`. Each "
-        "level comes equally often (within one). The largest correlation between two "
-        f"settings is {format_number(multiverse.confounding, 3)}.",
+        f"{size} with both arms, each with a seed of its own. Each level comes equally often (within one). The largest "
+        f"correlation between two settings is {format_number(multiverse.confounding, 3)} by design, and "
+        f"{format_number(audit.confounding, 3)} among the differences that are not missing.",
     )
-    report.table(
-        [[one.name, one.family, ", ".join(one.levels)] for one in multiverse.dimensions], ["setting", "kind", "levels"]
-    )
+    rows = [[one.name, one.family, ", ".join(one.levels), one.about] for one in multiverse.dimensions]
+    report.table(rows, ["setting", "kind", "levels", "what they mean"])
     if multiverse.left_out:
         report.add("Left out:")
         report.lines(f"- {escape_markdown(name)}: {escape_markdown(why)}" for name, why in multiverse.left_out.items())

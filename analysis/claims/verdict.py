@@ -22,21 +22,40 @@ from parley.analysis.claims.curve import (
 from parley.analysis.claims.variance import Share
 from parley.analysis.formatting import count_phrase, format_number, format_p, format_span, join_phrases
 
-SIGNS = {"greater": "above 0", "less": "below 0"}
+EXPECTED = {"greater": "above 0", "less": "below 0", "equivalent": "near 0"}
+"""Where the effect should be, by what a claim expects."""
 
 
 def verdict(claim: Claim, curve: Curve, table: pd.DataFrame, together: Share) -> str:
-    """Return the sentence. table: `dependence_table`. together: the share of all settings that mean the same."""
+    """Return the sentence. table: `dependence_table`. together: the share of all settings that should not matter."""
     return f"{whether(claim, curve)} {depends(table, together)}"
+
+
+def unevenly_missing(lost: pd.DataFrame) -> str:
+    """Return at which settings differences are missing more often at one level than at another; "" without such settings.
+
+    lost: `dependence_table` of whether a difference is missing.
+    """
+    found = lost[lost["p_holm"] < ALPHA]
+    if found.empty:
+        return ""
+    listed = [
+        f"{row['setting']} ({', '.join(f'{_percent(share)} with {level}' for level, share in row['means'].items())})"
+        for row in found.to_dict("records")
+    ]
+    return (
+        f"Differences are missing at some levels more often than at others: {join_phrases(listed)}. The units that are left "
+        "there may be others, so what is said of these settings is unsure; to leave a setting out, set one level of it in "
+        "the claim."
+    )
 
 
 def unknown_reason(claim: Claim, curve: Curve) -> str:
     """Return why nothing can be said of a claim; empty if something can."""
-    measured = int(curve.effects["debates"].sum()) if len(curve.effects) else 0
+    if curve.missing > MOST_MISSING * (curve.measured + curve.missing):
+        return f"{curve.missing:,} of {curve.measured + curve.missing:,} differences are missing"
     if len(curve.units) < FEWEST_UNITS:
         return few_people(len(curve.units))
-    if curve.missing > MOST_MISSING * (measured + curve.missing):
-        return f"{curve.missing} of {measured + curve.missing} differences are missing"
     if np.ptp(curve.effects["effect"]) == 0 and curve.median == 0:
         return "both arms are equal in every specification"
     return ""
@@ -44,8 +63,8 @@ def unknown_reason(claim: Claim, curve: Curve) -> str:
 
 def few_people(groups: int) -> str:
     """Return that there are too few groups of people, and what to do."""
-    more = "give more --repetitions, or name more or larger sets of personas if the same people sit again"
-    return f"{count_phrase(groups, 'different group')} of people, and {FEWEST_UNITS} are needed: {more}"
+    more = "give more --repetitions, or name a larger set of personas if groups share people"
+    return f"{count_phrase(groups, 'separate group')} of people, and {FEWEST_UNITS} are needed: {more}"
 
 
 def whether(claim: Claim, curve: Curve) -> str:
@@ -55,18 +74,11 @@ def whether(claim: Claim, curve: Curve) -> str:
     count, size = round(curve.share * len(curve.effects)), len(curve.effects)
     if claim.expected == "equivalent":
         return _whether_equivalent(claim, curve, count, size)
-    numbers = f"{_median(curve)} {SIGNS[claim.expected]} in {count} of {size} specifications"
-    sizeable = int(_at_least(claim, curve.effects["effect"].to_numpy(dtype=float)).sum())
-    bound, side = (-claim.smallest, "less") if claim.expected == "less" else (claim.smallest, "more")
-    enough = f"in {sizeable} it is {format_number(bound)} or {side}, the smallest effect of interest"
-    found = f"{numbers} (p {format_p(curve.p)}, swapped arms); {enough}."
-    if curve.p < ALPHA and (average := smaller(claim, curve)):
-        return (
-            "The direction of the claim holds here, but the effect is smaller than the smallest effect of interest "
-            f"({average}): {found}"
-        )
+    numbers = f"{_median(curve)} {EXPECTED[claim.expected]} in {count} of {size} specifications"
     if curve.p < ALPHA:
-        return f"The claim holds here: {found}"
+        return (
+            f"{_size(claim, curve)} {numbers[0].upper()}{numbers[1:]} (one-sided p {format_p(curve.p)}, swapped arms)."
+        )
     if curve.p_other < ALPHA:
         return (
             f"The claim does not hold: {numbers} (the other direction has p {format_p(curve.p_other)}, swapped arms)."
@@ -74,10 +86,17 @@ def whether(claim: Claim, curve: Curve) -> str:
     return f"Whether the claim holds is unknown: {numbers}, which swapped arms also give (p {format_p(curve.p)})."
 
 
-def smaller(claim: Claim, curve: Curve) -> str:
-    """Return the interval of the average effect over groups of people if it is below the smallest effect of interest; else ""."""
+def _size(claim: Claim, curve: Curve) -> str:
+    """Return whether a claim whose direction is shown holds, by the average effect and the smallest effect of interest."""
     low, high = mean_interval(curve.units["effect"].to_numpy(dtype=float))
-    return f"on average {format_span(low, high)} over groups of people" if claim.too_small(low, high) else ""
+    bound = format_number(-claim.smallest if claim.expected == "less" else claim.smallest)
+    average = f"on average {format_span(low, high)}, 95% interval over groups of people"
+    reached = f"the effect {{}} {bound}, the smallest of interest ({average})."
+    if claim.too_small(low, high):
+        return f"The direction of the claim holds here, but {reached.format('does not reach')}"
+    if claim.large_enough(low, high):
+        return f"The claim holds here: {reached.format('reaches')}"
+    return f"The direction of the claim holds here; it is unknown whether {reached.format('reaches')}"
 
 
 def _whether_equivalent(claim: Claim, curve: Curve, count: int, size: int) -> str:
@@ -95,27 +114,47 @@ def _median(curve: Curve) -> str:
     return f"the median effect is {format_number(curve.median)}, and the effect is"
 
 
-def _at_least(claim: Claim, effects: np.ndarray) -> np.ndarray:
-    side = -1.0 if claim.expected == "less" else 1.0
-    return np.asarray(side * effects >= claim.smallest)
-
-
 def depends(table: pd.DataFrame, together: Share) -> str:
     """Return on which settings a claim depends, and the share of all of them."""
     settings = count_phrase(len(table), "setting")
     if together.reason and together.reason != "all differences are equal":
-        return f"On which of the {settings} that mean the same the effect depends is unknown: {together.reason}."
+        return f"On which of the {settings} that should not matter the effect depends is unknown: {together.reason}."
     span = f"{_percent(together.low)} to {_percent(together.high)}"
     share = f"{_percent(together.share)} ({span}) of the variance between single differences"
     found = table[table["p_holm"] < ALPHA]
     if len(found):
         named = join_phrases([f"{row['setting']} ({_means(row['means'])})" for row in found.to_dict("records")])
-        return f"The effect depends on {named}; all {settings} that mean the same account for {share}."
+        return f"The effect depends on {named}; all {settings} that should not matter account for {share}."
     if together.reason:
-        return f"The effect does not depend on the {settings} that mean the same: all differences are equal."
+        return f"The effect does not depend on the {settings} that should not matter: all differences are equal."
     if together.p < ALPHA:
-        return f"The effect depends on the {settings} that mean the same, which account for {share}; on which of them is unknown."
-    return f"No dependence on the {settings} that mean the same was found: they account for {share}."
+        all_of_them = f"The effect depends on the {settings} that should not matter, which account for {share}"
+        return f"{all_of_them}; on which of them is unknown."
+    return f"No dependence on the {settings} that should not matter was found: they account for {share}."
+
+
+def at_the_start(differences: pd.DataFrame, low: float, high: float) -> str:
+    """Return how large the effect was at the first survey already; "" where the outcome has no first survey.
+
+    low, high: the 95% interval of the mean difference of the two (`start_gap`).
+    """
+    both = differences.dropna(subset=["difference", "start_first", "start_second"])
+    if both.empty:
+        return ""
+    means = {name: float(both[name].mean()) for name in ("start_first", "first", "start_second", "second")}
+    first, end_first, second, end_second = map(format_number, means.values())
+    start, end = means["start_first"] - means["start_second"], means["first"] - means["second"]
+    told = (
+        f"The outcome went from {first} at the first survey to {end_first} in the first arm, and from {second} to "
+        f"{end_second} in the second. So the difference was {format_number(start)} before the debate, and is "
+        f"{format_number(end)} after it"
+    )
+    if math.isnan(low):
+        return f"{told}. Whether the debate changed it is unknown."
+    change = f"{format_number(end - start)} ({format_span(low, high)}, 95% interval over groups of people)"
+    if low <= 0 <= high:
+        return f"{told}. It is not shown that the debate changed it: {change}."
+    return f"{told}. The debate changed it by {change}."
 
 
 def generality(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:

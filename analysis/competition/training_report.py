@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import prediction_interval, why_no_interval
 from parley.analysis.competition.judge import fault_of
 from parley.analysis.competition.messages import pitch_table
 from parley.analysis.competition.outcomes import outcome_table
@@ -21,9 +19,10 @@ from parley.analysis.competition.report import (
     mask_faults,
     mean_words,
 )
-from parley.analysis.competition.verdicts import EVEN, PERCENT, rule_line, side_of, why_unknown, win_line
-from parley.analysis.formatting import DASH, Column, format_number, number
+from parley.analysis.competition.verdicts import EVEN, rule_line, side_of, why_unknown, win_line
+from parley.analysis.formatting import Column, number
 from parley.analysis.report import Report
+from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
 from parley.analysis.studies.competition import CompetitionStudy, Contest
 
 CONDITIONS: Mapping[str, Column] = {
@@ -54,7 +53,7 @@ def training_lines(table: pd.DataFrame, fault: str) -> list[str]:
     writer = str(trained["writer"])
     lines = [win_line(trained, f"the {writer} writer", "the untrained writer")]
     lines.append(rule_line(trained, fault, f"the {writer} writer", "the untrained writer"))
-    found = {measure: against_nulls(trained[measure], nulls[measure]) for measure in ("win", "change")}
+    found = {measure: against_nulls(trained[measure], nulls[measure], "wins") for measure in ("win", "change")}
     names = {"win": "share of comparisons won", "change": "difference in rules broken"}
     lines += [null_line(names[measure], found[measure], nulls[measure]) for measure in names]
     reason = (
@@ -70,32 +69,6 @@ def training_lines(table: pd.DataFrame, fault: str) -> list[str]:
         *lines,
         "It is not shown that training on wins leads to Moloch's bargain: both must be clearly more than their nulls.",
     ]
-
-
-def against_nulls(value: float, nulls: pd.Series, by: str = "wins") -> tuple[int, str, float, float]:
-    """Return the side of a value (1 above, -1 below, 0 inside) of where one more null lies, why that is unknown, and its ends.
-
-    by: what the nulls were trained on, shuffled.
-    """
-    known = nulls.dropna().to_numpy(dtype=float)
-    low, high = prediction_interval(known)
-    if np.isnan(low):
-        return 0, f"{why_no_interval(known, 'training')} on shuffled {by}", low, high
-    return int(value > high) - int(value < low), "", low, high
-
-
-def null_line(
-    name: str, found: tuple[int, str, float, float], nulls: Sequence[float], by: str = "wins", who: str = "writer"
-) -> str:
-    """Return how a measure of a trained model (who) compares with the same training on shuffled wins (by)."""
-    side, reason, low, high = found
-    listed = ", ".join(format_number(PERCENT * value, 1) for value in nulls if not np.isnan(value)) or DASH
-    start = f"Trained on shuffled {by}, the {name} is {listed}%."
-    if reason:
-        return f"{start} Whether the {by} did more than training as such is unknown: {reason}."
-    word = {1: "above", -1: "below", 0: "inside"}[side]
-    ends = f"{format_number(PERCENT * low, 1)} to {format_number(PERCENT * high, 1)}%"
-    return f"{start} One more such training would give {ends} in 95% of cases; the trained {who} is {word}."
 
 
 def write_training(

@@ -35,7 +35,7 @@ from parley.analysis.deliberation.payoff_measures import (
 )
 from parley.analysis.deliberation.payoffs import AGREEMENT, own_model
 from parley.analysis.deliberation.position_change import ClusteredMean
-from parley.analysis.deliberation.substitution_study import score_failure
+from parley.analysis.deliberation.resimulation import score_failure
 from parley.analysis.figures import new_figure
 from parley.analysis.formatting import Column, count_phrase, estimate, format_estimate, format_number
 from parley.analysis.journaled_calls import CallDesk

@@ -44,6 +44,7 @@ LABELS: dict[str, tuple[str, str]] = {
     "chain": (ADVANCED, "Survey answers of which agents are reminded"),
     "seed": (ADVANCED, "Random seed"),
     "cast": (ADVANCED, "Which personas meet"),
+    "block": (ADVANCED, "With listed: personas of each party per repetition"),
     "disclose": (ADVANCED, "What agents know of each other"),
     "introduce": (ADVANCED, "How opponents are described"),
     "reference": (ADVANCED, "Parties surveyed without a debate"),

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import run
-from benchmarks.claims import CLAIM, NAMES, PLANTED, STRATA, draw_differences, true_share
+from benchmarks.claims import CLAIM, DIMENSIONS, NAMES, PLANTED, STRATA, draw_differences, true_share
+from parley.analysis.claims.audit import audit_claim
 from parley.analysis.claims.bayes import interval_of, sample_posterior
 from parley.analysis.claims.claim import Claim, load_claim
-from parley.analysis.claims.curve import draw_curve
+from parley.analysis.claims.curve import all_swaps, draw_curve, start_gap, whole_specifications
 from parley.analysis.claims.design import factorial_design, largest_correlation
 from parley.analysis.claims.differences import unit_differences
 from parley.analysis.claims.dimensions import claim_dimensions
 from parley.analysis.claims.multiverse import Multiverse
 from parley.analysis.claims.outcomes import find_outcome
 from parley.analysis.claims.variance import dependence_table, noncentrality_interval, setting_share, variance_components
-from parley.analysis.claims.verdict import depends, generality, smaller, whether
+from parley.analysis.claims.verdict import at_the_start, depends, generality, unevenly_missing, whether
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 from parley.model.scenario_run import RunSpec, run_scenario
 
+AUDITED: Any = SimpleNamespace(claim=CLAIM, dimensions=DIMENSIONS, seed=0)
+"""As much of a multiverse as an audit of drawn differences needs."""
 TEXT = """
 claim = "Agents in one-sided rooms agree more than agents in mixed rooms."
 scenario = "three_way"
@@ -106,6 +111,10 @@ def test_differences_by_hand(tmp_path: Path) -> None:
 
     by_hand = [variances(first, topic) - variances(second, topic) for topic in units["topic"]]
     assert np.allclose(units["difference"], by_hand)
+    assert set(units["seated_second"]) == {"1 room of 3 agents (republican+democrat+default)"}
+    assert units.loc[0, "seated_first"].startswith("2 rooms of 3 agents (republican+republican+default, ")
+    start = second.attitudes[(second.attitudes["round"] == 0) & second.attitudes["topic"].str.endswith("racism")]
+    assert units.loc[1, "start_second"] == pytest.approx(start["expected"].var(ddof=1))
 
 
 def test_missing_is_not_zero(tmp_path: Path) -> None:
@@ -117,9 +126,13 @@ def test_missing_is_not_zero(tmp_path: Path) -> None:
         second.attitudes.loc[lost.idxmax(), column] = np.nan
     second.attitudes.loc[lost.idxmax(), "reason"] = "no number"
     units = unit_differences(first, second, find_outcome("attitudes.attitude")).set_index("topic")
-    assert units.loc["racism", "reason"] == "no number"
+    assert units.loc["racism", "reason"] == "second arm: no number"
     assert pd.isna(units.loc["racism", "difference"])
     assert not pd.isna(units.loc["gun_violence", "difference"])
+    spread = unit_differences(first, second, claim.measure).set_index("topic")
+    assert spread.loc["racism", "reason"] == "second arm: a rating is missing (no number)"
+    assert pd.isna(spread.loc["racism", "difference"]), "the variance of the others would be of other agents"
+    assert not pd.isna(spread.loc["gun_violence", "difference"])
 
 
 def test_design_is_balanced_and_nearly_orthogonal() -> None:
@@ -205,12 +218,15 @@ def test_what_is_said_of_a_claim() -> None:
         rng = np.random.default_rng(11)
         differences = draw_differences(rng, **truth)  # type: ignore[arg-type]
         said[name] = whether(CLAIM, draw_curve(CLAIM, differences, rng))
-    assert said["holds"].startswith("The claim holds here: the median effect is")
+    assert said["holds"].startswith(
+        "The claim holds here: the effect reaches 0.50, the smallest of interest (on average "
+    )
     assert said["reversed"].startswith("The claim does not hold")
     for name in ("nothing", "few", "one"):
         assert said[name].startswith("Whether the claim holds is unknown: "), said[name]
     assert "6 are needed" in said["few"]
-    assert "it is 0.50 or more" in said["holds"]
+    assert "The median effect is " in said["holds"]
+    assert " above 0 in 64 of 64 specifications (one-sided p " in said["holds"]
 
 
 def test_an_effect_below_the_smallest_of_interest_is_called_so() -> None:
@@ -218,12 +234,16 @@ def test_an_effect_below_the_smallest_of_interest_is_called_so() -> None:
     rng = np.random.default_rng(11)
     sharp = {"people": 0.1, "topic": 0.0, "common": 0.0, "groups": 20}
     small = draw_curve(CLAIM, draw_differences(rng, average=0.2, **sharp), rng)
-    assert whether(CLAIM, small).startswith("The direction of the claim holds here, but the effect is smaller than")
+    assert whether(CLAIM, small).startswith("The direction of the claim holds here, but the effect does not reach 0.50")
     turned = replace(CLAIM, expected="less")
     other = draw_curve(turned, draw_differences(rng, average=-0.2, **sharp), rng)
-    assert whether(turned, other).startswith("The direction of the claim holds here, but the effect is smaller than")
+    assert whether(turned, other).startswith(
+        "The direction of the claim holds here, but the effect does not reach -0.50"
+    )
     exact = [draw_curve(CLAIM, draw_differences(rng, average=0.5, **sharp), rng) for _ in range(20)]
-    assert sum(bool(smaller(CLAIM, one)) for one in exact) <= 1
+    said = [whether(CLAIM, one) for one in exact]
+    assert sum("does not reach" in one for one in said) <= 1
+    assert sum("effect reaches 0.50, the smallest of interest (" in one and "unknown" not in one for one in said) <= 1
 
 
 def test_what_is_said_without_variation_and_without_replies() -> None:
@@ -241,6 +261,105 @@ def test_what_is_said_without_variation_and_without_replies() -> None:
     assert np.isnan(share.low)
     assert "is unknown: too few specifications" in depends(dependence_table(few, NAMES, STRATA), share)
     assert next(generality(CLAIM, few)).startswith("Whether it holds for other topics is unknown: 4 topics")
+
+
+def test_both_arms_seat_the_same_people(tmp_path: Path) -> None:
+    """A difference would otherwise be one of people: each group is that of both arms, and shares nobody with others."""
+    claim = load_claim(written(tmp_path, ('"enhanced", "simple"', '"voters"')))
+    multiverse = Multiverse(claim, repetitions=6)
+    first, second = run_arms(claim, tmp_path, **{**multiverse.settings(1), "repetitions": 6})
+    arms = [tables.agents[~tables.agents["party"].eq("default")] for tables in (first, second)]
+    for repetition in range(6):
+        groups, mixed = ({*arm.loc[arm["repetition"] == repetition, "persona"]} for arm in arms)
+        assert mixed < groups
+    assert multiverse.people == 6
+    assert Multiverse(load_claim(written(tmp_path)), repetitions=6).people == 2, (
+        "small sets have one separate group each"
+    )
+
+
+def test_pooled_effects_stay_with_their_topic() -> None:
+    """Three topics of known effects, the first of which is missing in the specifications that come first in the table."""
+    rng = np.random.default_rng(4)
+    differences = draw_differences(rng, topic=0.0, people=0.2)
+    effects = {"topic 0": -2.0, "topic 1": 0.0, "topic 2": 2.0, "topic 3": 4.0}
+    differences["difference"] += differences["topic"].map(effects)
+    differences.loc[(differences["topic"] == "topic 0") & (differences["specification"] <= 8), "difference"] = np.nan
+    audit = audit_claim(AUDITED, differences)
+    for row in audit.topics.itertuples():
+        assert row.low < effects[row.topic] + 0.3, row
+        assert row.high > effects[row.topic] - 0.3, row
+        assert abs(row.pooled - row.effect) < 0.3, row
+
+
+def test_missing_differences_are_told_by_setting() -> None:
+    """Where one level loses differences the report says so; where they are lost by chance it does so in about 1 of 20 audits."""
+    rng, told = np.random.default_rng(5), 0
+    for number in range(40):
+        differences = draw_differences(rng)
+        planted = (differences[PLANTED] == "conversation") & (rng.random(len(differences)) < 0.15)
+        lost = planted if number < 10 else pd.Series(rng.random(len(differences)) < 0.08)
+        marked = differences.assign(difference=lost.astype(float))
+        line = unevenly_missing(dependence_table(marked, NAMES, STRATA))
+        if number < 10:
+            assert f"{PLANTED} (" in line
+            assert (
+                " with conversation, 0% with debate)" in line or "(0% with debate" in line or "0% with debate" in line
+            )
+        else:
+            told += bool(line)
+    assert told <= 4
+    assert unevenly_missing(dependence_table(differences.iloc[:0], [], STRATA)) == ""
+
+
+def test_a_specification_needs_half_of_its_differences() -> None:
+    """The mean of a few debates that could be read is of other debates, and would be the largest effect of the curve."""
+    rng = np.random.default_rng(6)
+    differences = draw_differences(rng, average=1.0)
+    in_first = differences["specification"] == 1
+    differences.loc[in_first, "difference"] = np.nan
+    differences.loc[in_first.idxmax(), "difference"] = 50.0
+    curve = draw_curve(CLAIM, differences, rng)
+    assert 1 not in set(curve.effects["specification"])
+    assert curve.missing == in_first.sum() - 1
+    assert whole_specifications(differences)["specification"].nunique() == 63
+
+
+def test_groups_that_share_a_person_are_one_unit() -> None:
+    """Their differences are not independent; a Default has no persona and links nobody."""
+    rng = np.random.default_rng(8)
+    differences = draw_differences(rng, average=3.0, groups=4)
+    names = {
+        f"{kind} {n}": f"us/{kind} p {n // 2 * 2}+us/{kind} p {n + 10}" for kind in ("one", "other") for n in range(4)
+    }
+    differences["people"] = differences["people"].map(names) + "+us/default default x"
+    curve = draw_curve(CLAIM, differences, rng)
+    assert len(curve.units) == 4
+    assert "4 separate groups of people, and 6 are needed" in whether(CLAIM, curve)
+
+
+def test_few_groups_have_an_exact_p() -> None:
+    """With six groups there are 64 ways to swap arms, so no p is below 1 in 64, and the same data have the same p."""
+    assert len(all_swaps(6)) == 64
+    rng = np.random.default_rng(9)
+    differences = draw_differences(rng, average=5.0)
+    found = {draw_curve(CLAIM, differences, np.random.default_rng(seed)).p for seed in range(3)}
+    assert found == {1 / 64}
+
+
+def test_what_was_there_before_the_debate_is_told() -> None:
+    """A difference that is as large at the first survey is no effect of the debate; one that grows is."""
+    rng = np.random.default_rng(10)
+    differences = draw_differences(rng, average=2.0, people=0.2, topic=0.0)
+    noise = rng.normal(0, 0.1, len(differences))
+    same = differences.assign(start_first=differences["difference"] + noise, start_second=0.0)
+    grown = differences.assign(start_first=noise, start_second=0.0)
+    for table in (same, grown):
+        table[["first", "second"]] = np.column_stack([table["difference"], np.zeros(len(table))])
+    assert "It is not shown that the debate changed it" in at_the_start(same, *start_gap(same))
+    assert "The debate changed it by 1." in at_the_start(grown, *start_gap(grown))
+    none = grown.assign(start_first=np.nan, start_second=np.nan)
+    assert at_the_start(none, *start_gap(none)) == ""
 
 
 @pytest.mark.thorough
@@ -301,7 +420,7 @@ def test_planted_effects_of_scale_and_wording_are_found(tmp_path: Path, capsys: 
     said = capsys.readouterr().out
     assert "The effect depends on wording of the instructions (" in said
     assert " and scale (" in said
-    assert "Whether the claim holds will be unknown: 3 different groups of people" in said
+    assert "Whether the claim holds will be unknown: 3 separate groups of people" in said
     settings = pd.read_csv(out / "settings.csv").set_index("setting")
     assert settings.loc["scale", "low"] > 0.5
     assert (settings.drop(index=["scale", "wording of the instructions"])["p_holm"] >= 0.05).all()

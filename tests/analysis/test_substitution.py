@@ -32,6 +32,7 @@ from parley.analysis.deliberation.representation import (
     write_one,
     write_texts,
 )
+from parley.analysis.deliberation.resimulation import Substitution, Writer
 from parley.analysis.deliberation.substitution import (
     AGAIN,
     ALL,
@@ -51,7 +52,7 @@ from parley.analysis.deliberation.substitution import (
     substituted,
     summary,
 )
-from parley.analysis.deliberation.substitution_study import Substitution, Writer, run_substitution
+from parley.analysis.deliberation.substitution_study import run_substitution
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Verdict, compose
 from parley.llm.backends.fake import Fake
@@ -62,7 +63,7 @@ from parley.model.missing_replies import Unreadable
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
 EPISODE = episodes(1)[0]
-ASKED = Substitution("oracle", repetitions=1)
+ASKED = Substitution(llm="oracle", repetitions=1)
 BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
 
 
@@ -367,7 +368,7 @@ def test_a_population_of_other_people_is_refused(known: Path, other: dict[str, o
 def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path) -> None:
     """The whole study: on known people a representative by the planted law is nearer to the true profile than a stranger's."""
     groups = read_any(known)[:24]
-    asked = Substitution("oracle", judge="oracle", repetitions=2)
+    asked = Substitution(llm="oracle", judge="oracle", repetitions=2)
     report = run_substitution(groups, asked, CallDesk(tmp_path / "out", BAR))
     gaps = pd.read_csv(tmp_path / "out" / "discrepancies.csv")
     found = summary(gaps)
@@ -429,10 +430,14 @@ def test_recorded_ratings_are_nobodys_estimate(tmp_path: Path) -> None:
     [
         (
             5,
-            {"payoff": "ranking"},
-            r"can score at most 26 statements per group, not 39 \(13 per repetition\): set --repetitions 2 or less",
+            {"payoff": "ranking", "repetitions": 6},
+            r"can score at most 26 statements per participant, not 30 \(5 with --repetitions 1\): set --repetitions 5 or less",
         ),
-        (12, {"payoff": "ranking", "repetitions": 1}, r"not 27 \(27 per repetition\): choose another --payoff"),
+        (
+            2,
+            {"payoff": "ranking", "repetitions": 1, "others": tuple([Writer(f"{n}", "oracle") for n in range(8)])},
+            r"not 29 \(29 with --repetitions 1\): choose another --payoff",
+        ),
         (2, {"adapter": "nobody"}, "unknown adapter 'nobody': known: none"),
     ],
 )
@@ -450,7 +455,7 @@ def test_what_would_be_paid_for_in_vain_is_refused_first(
 def test_the_oracle_is_a_calibrated_judge_of_its_own_people(known: Path, tmp_path: Path) -> None:
     """It goes by opinions, they by what they think: near, and never exact."""
     path = run_substitution(
-        read_any(known)[:12], Substitution("oracle", repetitions=1), CallDesk(tmp_path / "out", BAR)
+        read_any(known)[:12], Substitution(llm="oracle", repetitions=1), CallDesk(tmp_path / "out", BAR)
     )
     assert "correlation with the final rating" in path.read_text()
 
@@ -464,9 +469,11 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
         Unreadable,
         match=r"oracle: [12]0 of [12]0 critiques are missing, mostly for no_known_sentence .* can only read .* --keep-going",
     ):
-        run_substitution(read_any(DATA / name), Substitution("oracle", repetitions=1), CallDesk(tmp_path / "out", BAR))
+        run_substitution(
+            read_any(DATA / name), Substitution(llm="oracle", repetitions=1), CallDesk(tmp_path / "out", BAR)
+        )
     desk = CallDesk(tmp_path / "out", BAR, keep_going=True)
-    path = run_substitution(read_any(DATA / name), Substitution("oracle", repetitions=1), desk)
+    path = run_substitution(read_any(DATA / name), Substitution(llm="oracle", repetitions=1), desk)
     assert re.search(r"missing  \d+ of \d+ critiques \(100%: no_known_sentence \d+\)", desk.tally.line)
     told = path.read_text()
     assert "It shows nothing about these people" in told

@@ -141,6 +141,23 @@ def test_a_listed_cast_takes_the_next_of_the_file_whatever_the_seed() -> None:
         names(",".join(["democrat"] * 21))
 
 
+def test_a_block_keeps_the_people_of_a_repetition_apart() -> None:
+    """Rooms of one and of two Democrats have the same people in a repetition, and nobody of one sits in another."""
+
+    def democrats(seats: str) -> list[set[str]]:
+        settings = {"topics": "racism", "cast": "listed", "block": 2, "seats": seats, "repetitions": 6}
+        rooms = seat_rooms(load_preset("three_way").with_settings(settings))
+        return [{place.persona.id for place in table.places if place.persona.party == "democrat"} for table in rooms]
+
+    alone, two = democrats("republican,democrat"), democrats("democrat,democrat")
+    assert all(one < both for one, both in zip(alone, two, strict=True))
+    assert len(set.union(*two)) == 12
+    with pytest.raises(UserError, match="block belongs to cast=listed"):
+        load_preset("three_way").with_settings({"block": 2})
+    with pytest.raises(UserError, match="block must be at least 0"):
+        load_preset("three_way").with_settings({"block": -1, "cast": "listed"})
+
+
 def test_every_cast_says_why_somebody_has_no_seat() -> None:
     """A run of few repetitions would end in a traceback after its last reply."""
     casts = get_args(get_type_hints(People)["cast"])

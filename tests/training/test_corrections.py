@@ -109,10 +109,10 @@ def rated(**changes: float) -> pd.DataFrame:
 def test_a_gain_counts_only_beside_trainings_on_shuffled_preferences() -> None:
     """Every training moves a model: a gain within what shuffled preferences give is none, and one null gives no verdict."""
     nulls = {f"shuffled_{n}": change for n, change in enumerate((-0.2, -0.1, 0.0, 0.1, 0.2), 1)}
-    assert "by more than training as such" in training_findings(rated(trained=0.9, **nulls))[-1]
-    assert "by no more and no less than" in training_findings(rated(trained=0.3, **nulls))[-1]
-    assert "by less than training as such" in training_findings(rated(trained=-0.9, **nulls))[-1]
-    assert "No verdict: fewer than 5" in training_findings(rated(trained=0.9, shuffled_1=0.0))[-1]
+    assert "the trained corrector is above" in training_findings(rated(trained=0.9, **nulls))[-1]
+    assert "the trained corrector is inside" in training_findings(rated(trained=0.3, **nulls))[-1]
+    assert "the trained corrector is below" in training_findings(rated(trained=-0.9, **nulls))[-1]
+    assert "is unknown: fewer than 5" in training_findings(rated(trained=0.9, shuffled_1=0.0))[-1]
 
 
 def test_a_planted_gain_is_found_on_held_out_posts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def test_a_planted_gain_is_found_on_held_out_posts(tmp_path: Path, monkeypatch: 
     outcome = training.run(CallDesk(tmp_path, quiet))
     compared = compare_measures(outcome.held_out)
     assert list(dict.fromkeys(compared["condition"])) == ["before", "trained", *(f"shuffled {n}" for n in range(1, 6))]
-    assert "by more than training as such" in training_findings(compared)[-1]
+    assert "the trained corrector is above" in training_findings(compared)[-1]
     assert compared.set_index(["measure", "condition"]).loc[("evidence", "trained"), "difference"] == pytest.approx(4)
     assert {n - 1 for n in outcome.held_out["post"]} == set(training.split[1])
     assert {n - 1 for n in outcome.samples["post"]} == set(training.split[0])
@@ -144,7 +144,7 @@ def test_a_planted_gain_is_found_on_held_out_posts(tmp_path: Path, monkeypatch: 
     page = write_training(
         own, {"samples": outcome.samples, "held_out": outcome.held_out, "compared": compared}, ["a"], tmp_path
     )
-    assert "by more than training as such" in page.read_text()
+    assert "the trained corrector is above" in page.read_text()
 
 
 @pytest.mark.slow

@@ -14,7 +14,8 @@ from synthetic import episodes
 from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.payoff_measures import rating_table
 from parley.analysis.deliberation.payoffs import open_payoff
-from parley.analysis.deliberation.substitution_study import Substitution, run_substitution
+from parley.analysis.deliberation.resimulation import Substitution
+from parley.analysis.deliberation.substitution_study import run_substitution
 from parley.analysis.journaled_calls import CallDesk
 from parley.llm.errors import UserError
 
@@ -101,7 +102,7 @@ def test_the_whole_comparison_and_the_payoff_of_a_study(spec: str, tmp_path: Pat
     again = run_payoffs(builder, spec, lesson, (RATING,), "fake", CallDesk(builder.folder, BAR, True))
     assert again.read_text(encoding="utf-8") == text
     (out,) = builder.folder.glob("payoffs/*/rating-full")
-    study = Substitution("fake", payoff=f"trained:{out}", repetitions=1, mediator_llm="fake", judge="fake")
+    study = Substitution(llm="fake", payoff=f"trained:{out}", repetitions=1, mediator_llm="fake", judge="fake")
     page = run_substitution(builder.sides["test"], study, CallDesk(tmp_path / "seats", BAR, True))
     assert "a model trained on ratings" in page.read_text(encoding="utf-8")
     payoffs = pd.read_csv(tmp_path / "seats" / "payoffs.csv")

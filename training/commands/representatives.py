@@ -1,4 +1,4 @@
-"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute, study, payoff, ballots, steps."""
+"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute, study, payoff, outcomes, ballots, steps."""
 
 from __future__ import annotations
 
@@ -6,59 +6,35 @@ import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parley.analysis.commands.runs import EPISODES
 from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import model_from_args, models_from_args, only_model, shared_budget
-from parley.model.cli import Parser, add_option, amount, natural, positive
+from parley.model.cli import Parser, add_option, natural, positive
 from parley.model.progress import bar
+from parley.training.commands.lesson import (
+    EXAMPLES,
+    LETTERS,
+    SUBSTITUTION,
+    lesson_from_args,
+    lesson_parser,
+    print_report,
+)
+from parley.training.commands.outcomes import outcomes, outcomes_parser
 from parley.training.commands.payoff import payoff, payoff_parser
 from parley.training.commands.rated_episodes import dataset_builder
-from parley.training.commands.tuning import add_numbers, from_args, out_folder
+from parley.training.commands.tuning import from_args, out_folder
 
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
-    from parley.training.representatives.pipeline import DatasetBuilder, Lesson
+    from parley.training.representatives.pipeline import DatasetBuilder
 
-EXAMPLES = """representatives episodes --laps 16 --out runs/known
-representatives train runs/known/episodes.jsonl --llm pocket --out runs/represented
-representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
-representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
-representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle
-representatives study runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/study
-representatives payoff runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/payoff
-representatives ballots runs/consensus
-representatives steps runs/consensus --llm oracle --out runs/steps"""
 TRAIN = "Train a representative on the training side of some episodes."
-LESSON: tuple[tuple[str, Any, str], ...] = (
-    ("r", natural, "rank of LoRA; 0 trains all weights, as in the study (default: 0)"),
-    ("rate", amount, "constant learning rate (default: 1e-5; pocket 1e-3; with LoRA that of run.py train)"),
-    ("batch", natural, "examples per step (default: 32; the study 128)"),
-    ("micro", natural, "examples per forward pass; fewer need less memory (default: 8)"),
-    ("epochs", amount, "maximum passes through the data (default: 20)"),
-    ("every", natural, "training steps between two measurements of the validation loss (default: 20)"),
-    ("patience", natural, "measurements without a better loss before training stops (default: 3)"),
-    ("length", natural, "maximum tokens of a prompt with its critique (default: 2048)"),
-)
-LETTERS = "letters of D (demographics), O (opinions), C (critiques), P (positions)"
 CHOICES = (
     "what each representative knows: base (nothing), letters such as D or OC, or all for all 16 combinations "
     "(default: base,D,O,C,P,OC,DOCP)"
-)
-SUBSTITUTION = (
-    ("--adapter", "NAME", "", "the adapter of --llm that writes critiques (default: none)"),
-    (
-        "--knows",
-        "LETTERS",
-        "OC",
-        f"what representatives know: {LETTERS}",
-    ),
-    ("--mediator", "NAME[,key=value]", "draft_revise", "the mediator that writes group statements"),
-    ("--mediator-llm", "SPEC", "oracle", "the model that the mediator uses"),
-    ("--payoff", "NAME", "judge", "how a statement is scored for a participant: judge, ranking, own, trained:FOLDER"),
-    ("--judge", "SPEC", "oracle", "the model that scores and compares statements"),
 )
 
 
@@ -131,14 +107,14 @@ def episodes(options: argparse.Namespace) -> int:
 def train(options: argparse.Namespace) -> int:
     """Train a representative."""
     llm, builder = model_from_args(options, "pocket"), dataset_builder(options)
-    model = builder.model(llm, _lesson(options))
+    model = builder.model(llm, lesson_from_args(options))
     print(f"data     {builder.folder / 'data' / 'card.md'}\nmodel    {model.spec}\ncard     {model.folder}/README.md")
     return 0
 
 
 def measure_parser() -> Parser:
     """The options of `run.py representatives measure`."""
-    parser = _lesson_parser(
+    parser = lesson_parser(
         "measure",
         "Measure a representative on people and questions that it has not seen. If --out has no trained "
         "representative, one is trained first.",
@@ -158,12 +134,12 @@ def measure(options: argparse.Namespace) -> int:
     llm, builder = only_model(specs, "pocket"), dataset_builder(options)
     spending = shared_budget(options, builder.folder, llm, *filter(None, [judge]))
     desk = CallDesk(builder.folder, bar, options.keep_going, spending)
-    return _print_report(desk, measures.measure(builder, llm, _lesson(options), judge, options.limit, desk))
+    return print_report(desk, measures.measure(builder, llm, lesson_from_args(options), judge, options.limit, desk))
 
 
 def grid_parser() -> Parser:
     """The options of `run.py representatives grid`."""
-    parser = _lesson_parser(
+    parser = lesson_parser(
         "grid",
         "Train a representative for each choice of what it knows and each of two model sizes, and compare them.\n"
         "With one --llm the second size is the same model with every other layer.",
@@ -182,7 +158,7 @@ def grid(options: argparse.Namespace) -> int:
     choices = _choices(options.choices, knowledge.PAPER, knowledge.EVERY)
     builder = dataset_builder(options)
     specs = _two_sizes(specs, builder)
-    rows = knowledge.knowledge_grid(builder, specs, choices, _lesson(options))
+    rows = knowledge.knowledge_grid(builder, specs, choices, lesson_from_args(options))
     print(f"report   {knowledge.report(rows, builder.folder, specs, shown)}\nfigure   {builder.folder / 'grid.png'}")
     return 0
 
@@ -200,7 +176,7 @@ def _two_sizes(specs: list[str], builder: DatasetBuilder) -> list[str]:
 
 def study_parser() -> Parser:
     """The options of `run.py representatives study`."""
-    parser = _lesson_parser(
+    parser = lesson_parser(
         "study",
         "Run the whole study: train representatives of two model sizes, compare their critiques with those of untrained models, "
         "strangers and the person, put them into groups, and vary what they know (docs/representatives_study.md).",
@@ -226,7 +202,7 @@ def study(options: argparse.Namespace) -> int:
     choices = _choices(options.choices, knowledge.PAPER, knowledge.EVERY)
     builder = dataset_builder(options)
     options.specs = tuple(_two_sizes(list(dict.fromkeys(specs)) or ["pocket"], builder))
-    options.choices, options.lesson = tuple(choices), _lesson(options)
+    options.choices, options.lesson = tuple(choices), lesson_from_args(options)
     plan: StudyPlan = from_args(StudyPlan, options)
     spending = shared_budget(options, builder.folder, *plan.specs, plan.mediator_llm, plan.judge)
 
@@ -270,7 +246,8 @@ def substitute_parser() -> Parser:
 def substitute(options: argparse.Namespace) -> int:
     """Simulate groups again with representatives, and compare."""
     from parley.analysis.deliberation.episode_readers import read_all
-    from parley.analysis.deliberation.substitution_study import Substitution, Writer, run_substitution
+    from parley.analysis.deliberation.resimulation import Substitution, Writer
+    from parley.analysis.deliberation.substitution_study import run_substitution
     from parley.analysis.journaled_calls import CallDesk
 
     *specs, options.mediator_llm, options.judge = models_from_args(options, "mediator_llm", "judge")
@@ -283,7 +260,7 @@ def substitute(options: argparse.Namespace) -> int:
     spending = shared_budget(options, out, study.llm, *others, study.mediator_llm, study.judge)
     print(f"folder   {out}", flush=True)
     desk = CallDesk(out, bar, options.keep_going, spending)
-    return _print_report(desk, run_substitution(read_all(options.episodes)[: options.limit], study, desk))
+    return print_report(desk, run_substitution(read_all(options.episodes)[: options.limit], study, desk))
 
 
 def ballots_parser() -> Parser:
@@ -340,48 +317,25 @@ def steps(options: argparse.Namespace) -> int:
     print(f"folder   {out}", flush=True)
     desk = CallDesk(out, bar, options.keep_going, spending)
     rows, sources = compare_steps(options.episodes, settings, desk)
-    return _print_report(desk, write_steps(rows, sources, settings, out))
-
-
-def _print_report(desk: CallDesk, report: Path) -> int:
-    """Print what is missing and where the report is."""
-    print("\n".join(filter(None, [desk.tally.line, f"report   {report}"])))
-    return 0
-
-
-def _lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = False) -> Parser:
-    about = "a model to train; give --llm twice for two sizes" if many else "the model that is trained"
-    shared = cli.model(about, "pocket", trained=True), *parents, cli.seed(), cli.out("runs/representatives-<time>")
-    example = next(line for line in EXAMPLES.splitlines() if line.startswith(f"representatives {name} "))
-    parser = Parser(f"representatives {name}", text, example, *shared)
-    add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
-    if not many:
-        add_option(
-            parser,
-            "--knows LETTERS",
-            f"what the representative knows: {LETTERS} (default: OC)",
-        )
-    add_numbers(parser, LESSON)
-    return parser
-
-
-def _lesson(options: argparse.Namespace) -> Lesson:
-    from parley.training.representatives.pipeline import Lesson
-
-    return from_args(Lesson, options)  # type: ignore[no-any-return]
+    return print_report(desk, write_steps(rows, sources, settings, out))
 
 
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Parser], str]] = {
     "episodes": (episodes, episodes_parser, "run many deliberations of people of a known kind, as training data"),
     "train": (
         train,
-        partial(_lesson_parser, "train", TRAIN),
+        partial(lesson_parser, "train", TRAIN),
         "train a representative on the training side of some episodes",
     ),
     "measure": (measure, measure_parser, "measure it on people and questions that it has not seen"),
     "grid": (grid, grid_parser, "measure what each thing that a representative knows adds, by two model sizes"),
     "study": (study, study_parser, "critiques, consensus and what it helps to know, for two model sizes, on one page"),
     "payoff": (payoff, payoff_parser, "train a payoff model on ratings, and compare it with a judge and others"),
+    "outcomes": (
+        outcomes,
+        outcomes_parser,
+        "train a representative on what its person gets from the group's statement, and measure what that changes",
+    ),
     "ballots": (
         ballots,
         ballots_parser,

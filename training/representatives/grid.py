@@ -24,7 +24,7 @@ from parley.analysis.formatting import Column, estimate
 from parley.analysis.report import Report
 from parley.llm.errors import UserError
 from parley.training.base_model import base_model
-from parley.training.representatives.measures import OWN, STRANGER, load, scored
+from parley.training.representatives.measures import OWN, STRANGER, kept_scores
 from parley.training.representatives.pipeline import NOTHING, DatasetBuilder, Lesson
 
 PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
@@ -62,13 +62,8 @@ def knowledge_grid(
         for knows in choices:
             variant = replace(lesson, knows=knows)
             path = builder.folder / "grid" / f"{names[spec]}-{variant.name}.csv"
-            model = builder.model(spec, variant)
-            if not path.exists():
-                path.parent.mkdir(exist_ok=True)
-                part = path.with_suffix(".part")
-                scored(cases, knows, load(model), builder.seed).to_csv(part, index=False)
-                part.replace(path)
-            parts.append(pd.read_csv(path).assign(model=names[spec], knows=knows or NOTHING))
+            scores = kept_scores(path, cases, knows, builder.model(spec, variant), builder.seed)
+            parts.append(scores.assign(model=names[spec], knows=knows or NOTHING))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -91,6 +91,18 @@ def scored(cases: Sequence[RepresentationCase], knows: str, loaded: Loaded, seed
     )  # fmt: skip
 
 
+def kept_scores(
+    path: Path, cases: Sequence[RepresentationCase], knows: str, model: TrainedRepresentative, seed: int
+) -> pd.DataFrame:
+    """Return the rows of `scored`, from the file if it is there; else the model is loaded, and they are written."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        scored(cases, knows, load(model), seed).to_csv(part, index=False)
+        part.replace(path)
+    return pd.read_csv(path)
+
+
 class RepresentativeTest(NamedTuple):
     """A trained representative, the spec of the untrained model, and the cases that both are tested on."""
 

@@ -20,7 +20,8 @@ import pandas as pd
 from parley.analysis.deliberation.likelihood import MEASURES, against
 from parley.analysis.deliberation.preference_judge import win_rate
 from parley.analysis.deliberation.representation import describe_split
-from parley.analysis.deliberation.substitution_study import Substitution, Writer, run_substitution
+from parley.analysis.deliberation.resimulation import Substitution, Writer
+from parley.analysis.deliberation.substitution_study import run_substitution
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, estimate
 from parley.analysis.journaled_calls import CallDesk
@@ -33,8 +34,7 @@ from parley.training.representatives.measures import (
     STRANGER,
     TRAINED,
     RepresentativeTest,
-    load,
-    scored,
+    kept_scores,
     untrained,
 )
 from parley.training.representatives.pipeline import DatasetBuilder, Lesson
@@ -103,12 +103,7 @@ def _likely_rows(builder: DatasetBuilder, test: RepresentativeTest) -> Iterator[
     models = {TRAINED: test.model, BASE: untrained(test.model.base, test.llm)}
     for writer, model in models.items():
         path = builder.folder / "critiques" / f"{test.model.base.path_name}-{test.lesson.name}-{writer}.csv"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_suffix(".part")
-            scored(test.cases, test.lesson.knows, load(model), test.seed).to_csv(part, index=False)
-            part.replace(path)
-        table = pd.read_csv(path)
+        table = kept_scores(path, test.cases, test.lesson.knows, model, test.seed)
         own, other = (table[table["asked"] == asked] for asked in (OWN, STRANGER))
         row: dict[str, Any] = {"model": test.model.base.path_name, "writer": writer, "critiques": len(own)}
         for name, mean in {**{name: of(own) for name, of in MEASURES.items()}, "gain": against(own, other)}.items():
@@ -138,8 +133,11 @@ def _substitution(builder: DatasetBuilder, plan: StudyPlan) -> Substitution:
         writers.append(Writer(f"{model.base.path_name}, {TRAINED}", model.spec, model.adapter))
         writers.append(Writer(f"{model.base.path_name}, {BASE}", spec))
     first, *others = writers
-    how = (plan.mediator, plan.mediator_llm, plan.payoff, plan.judge, plan.repetitions, builder.seed)
-    return Substitution(first.spec, first.adapter, plan.lesson.knows, *how, tuple(others), True, first.name)
+    return Substitution(
+        llm=first.spec, adapter=first.adapter, knows=plan.lesson.knows, mediator=plan.mediator,
+        mediator_llm=plan.mediator_llm, payoff=plan.payoff, judge=plan.judge, repetitions=plan.repetitions,
+        seed=builder.seed, others=tuple(others), mute=True, name=first.name,
+    )  # fmt: skip
 
 
 def _write(

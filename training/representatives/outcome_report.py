@@ -1,0 +1,176 @@
+"""The report of a representative trained on outcomes: what people get with its critiques, and whether it still writes as they do.
+
+The unit is the group (session) for payoffs, the participant for likelihoods, and the training for the null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis import disclaimers
+from parley.analysis.deliberation.likelihood import against, per_critique
+from parley.analysis.deliberation.payoffs import open_payoff, scored_by
+from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
+from parley.analysis.deliberation.representation import describe_split
+from parley.analysis.deliberation.substitution import ALL, MUTE, MUTE_ALL, ONE, TRUE, named
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_phrase, estimate, format_number, number
+from parley.analysis.report import Report
+from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
+from parley.training.representatives.measures import OWN, STRANGER
+from parley.training.representatives.outcomes import BEFORE, TRAINED, Outcome, OutcomePlan
+from parley.training.representatives.pipeline import DatasetBuilder
+
+PERSON, NOTHING = "the person's own critique", "no critique"
+WHO = {ONE: "one person", ALL: "everybody"}
+GAINS: Mapping[str, Column] = {
+    "represented": "represented", "critiques by": "writer", "payoff": number("payoff"),
+    "minus before": estimate("difference"), "groups": "groups", "payoffs missing": "missing",
+}  # fmt: skip
+LIKELY: Mapping[str, Column] = {
+    "critiques by": "writer", "log-probability": estimate("logp"), "minus before": estimate("difference"),
+    "gain over a stranger": estimate("gain"), "critiques": "critiques",
+}  # fmt: skip
+READING = (
+    "Neither these people nor these questions are in the training data. Brackets hold 95% intervals, over groups (sessions) for "
+    "payoffs and over participants for likelihoods. The null is the same training on shuffled preferences: a random half of the "
+    "pairs is turned round."
+)
+REWARD = (
+    "The scorer that chose the pairs also scores the test, so the payoff can rise by what pleases this scorer and not the "
+    "person. Read on people, or with another `--payoff`, before you believe a gain."
+)
+EVERYBODY = (
+    "Each representative was trained for its person alone. When everybody has one, critiques compete for the same statement, and "
+    "the mean payoff can rise, stay or fall."
+)
+STYLE = (
+    "Log-probability of the critique that the person wrote, in nats. A fall says that the representative now writes less "
+    "like the person. Gain: with the person's own prompt minus with that of another participant; 0: it knows nothing of the "
+    "person."
+)
+
+
+def gain_table(payoffs: pd.DataFrame, writers: Sequence[str]) -> pd.DataFrame:
+    """Return a row per represented (one person, everybody) and writer: the mean payoff, and its difference from before.
+
+    payoffs: as of `score_payoffs`. A person in an episode is averaged over its simulations first. Rows of the person's own
+    critique and of no critique come last. missing: payoffs that are missing. Intervals are over groups.
+    """
+    keys = ["session", "episode", "participant"]
+    means = payoffs.groupby([*keys, "regime"], sort=False)["value"].mean().unstack("regime")
+    sessions = pd.Series(means.index.get_level_values("session"), index=means.index)
+    lost = payoffs[payoffs["value"].isna()].groupby("regime").size()
+    rows = []
+    for kind, mute in ((ONE, MUTE), (ALL, MUTE_ALL)):
+        regimes = {name: named(kind, "" if name == BEFORE else name) for name in writers}
+        before = means[regimes[BEFORE]]
+        for writer, regime in {**regimes, PERSON: TRUE, NOTHING: mute}.items():
+            own = means.get(regime, pd.Series(np.nan, index=means.index))
+            gain = clustered_mean(own - before, sessions) if writer != BEFORE else None
+            mean = clustered_mean(own.where(before.notna()), sessions)
+            row: dict[str, Any] = {
+                "represented": WHO[kind],
+                "writer": writer,
+                "payoff": mean.value,
+                "groups": mean.clusters,
+            }
+            row |= {"missing": int(lost.get(regime, 0))} | _ends("difference", gain)
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def likely_table(likely: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return a row per writer: log-probability of the person's critique, its difference from before, gain over a stranger."""
+    rows = []
+    own = {name: table[table["asked"] == OWN] for name, table in likely.items()}
+    for name, table in likely.items():
+        change = against(own[name], own[BEFORE]) if name != BEFORE else None
+        row: dict[str, Any] = {"writer": name, "critiques": len(own[name])} | _ends("logp", per_critique(own[name]))
+        row |= _ends("difference", change) | _ends("gain", against(own[name], table[table["asked"] == STRANGER]))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _ends(name: str, mean: ClusteredMean | None) -> dict[str, float]:
+    value, low, high = mean[:3] if mean else (np.nan, np.nan, np.nan)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def findings(gains: pd.DataFrame, likely: pd.DataFrame) -> Iterator[str]:
+    """Yield what the training did to payoffs with one and with everybody represented, and to likeness."""
+    for kind, who in WHO.items():
+        part = gains[gains["represented"] == who].set_index("writer")
+        trained = part.loc[TRAINED]
+        nulls = part.loc[[str(name) for name in part.index if str(name).startswith("shuffled")], "difference"]
+        yield (
+            _change_line("payoff", trained, "group")
+            + (" (one person is represented)" if kind == ONE else " (all are)")
+            + "."
+        )
+        found = against_nulls(float(trained["difference"]), nulls, "preferences")
+        line = null_line("change of the payoff", found, nulls.tolist(), "preferences", "representative", percent=False)
+        yield line
+    yield (
+        _change_line(
+            "log-probability of the person's own critique", likely.set_index("writer").loc[TRAINED], "participant"
+        )
+        + "."
+    )
+
+
+def _change_line(what: str, row: pd.Series, unit: str) -> str:
+    change, low, high = (float(row[name]) for name in ("difference", "difference_low", "difference_high"))
+    if np.isnan(change):
+        return f"Whether the {what} changed is unknown: no value"
+    if np.isnan(low):
+        return f"The {what} changed by {change:+.2f}; whether beyond chance is unknown: too few of a {unit}"
+    ends = f"{change:+.2f} ({format_number(low)} to {format_number(high)})"
+    if low > 0 or high < 0:
+        return f"The {what} {'rose' if low > 0 else 'fell'} by the training: {ends}"
+    return f"It is not shown that the {what} changed: {ends}"
+
+
+def write_outcomes(builder: DatasetBuilder, plan: OutcomePlan, outcome: Outcome) -> Path:
+    """Write outcomes.md, its tables and its figure into the folder of the training; return the page's path."""
+    folder = outcome.groups.parent.parent
+    gains = gain_table(outcome.payoffs, [BEFORE, *outcome.given])
+    likely = likely_table(outcome.likely)
+    report = Report(folder, "outcomes", "A representative trained on what its person gets")
+    report.data(gains=gains, likely=likely, tries=outcome.tries)
+    report.disclaim_models(plan.spec, plan.how.judge, plan.how.mediator_llm)
+    report.add(_setting(builder, plan, outcome), READING, REWARD)
+    report.section("In short", "\n".join(f"- {line}" for line in findings(gains, likely)))
+    report.section("What people get", EVERYBODY)
+    title = "payoff minus before the training"
+    points = gains[gains["writer"] != BEFORE].rename(columns={"difference_low": "low", "difference_high": "high"})
+    caption = f"On {disclaimers.spec_label(plan.spec)}"
+    drawn = dot_plot(points.dropna(subset=["difference"]), ["represented", "writer"], "difference", title, caption)
+    report.figure(drawn, "outcomes", "Payoffs by who writes the critiques, minus those before the training")
+    report.table(gains, GAINS)
+    report.add(f"[{outcome.groups.name}](groups/{outcome.groups.name}) has all simulated groups.")
+    report.section("Does it still write like the person?", STYLE)
+    report.table(likely, LIKELY)
+    return report.write()
+
+
+def _setting(builder: DatasetBuilder, plan: OutcomePlan, outcome: Outcome) -> str:
+    how, pairs = plan.how, outcome.given[TRAINED]
+    margins = ", ".join(
+        f"{name} {sum(one.margin for one in given) / len(given):+.2f}" for name, given in outcome.given.items()
+    )
+    left = "".join(f"; {reason} {count}" for reason, count in outcome.left_out.items())
+    scorer = scored_by(open_payoff(how.payoff), how.judge)
+    return (
+        f"{plan.spec}, which knows {plan.lesson.knows or 'the base'}, wrote {plan.tries} critiques for each of "
+        f"{count_phrase(outcome.tries.groupby(['episode', 'participant']).ngroups, 'training case')}: "
+        f"{count_phrase(len(outcome.tries), 'different critique')}. Mediator: {how.mediator} on {how.mediator_llm}. Payoff: "
+        f"{how.payoff}, scored by {scorer}. DPO trained on {count_phrase(len(pairs), 'pair')} "
+        f"({outcome.ties} tie{left}). Mean payoff of the chosen minus that of the other: {margins}. "
+        f"Split: {describe_split(builder.sides)}."
+    )
