@@ -15,7 +15,7 @@ GROUP, PERSON = "group", "person"
 def separate_groups(people: Iterable[str]) -> dict[str, str]:
     """Return for each group of people the first one with which it shares a person, directly or through others.
 
-    people: `us/voters democrat a+us/voters democrat b`. A Default is no person: it has no persona beyond a name.
+    people: `uk/voters labour a+uk/voters labour b`. A Default is no person: it has no persona beyond a name.
 
     >>> list(separate_groups(["s p a+s p b+s default x", "s p b+s p c", "s p e+s default x"]).values())
     ['s p a+s p b+s default x', 's p a+s p b+s default x', 's p e+s default x']

@@ -49,9 +49,11 @@ def answer_shares(
 
     from parley.llm.backends.hf.loading import load_model
     from parley.training.likelihood import prompt_text
+    from parley.training.tuning.trainers import quiet
 
-    loaded = load_model(base.name, base.dtype, base.load, base.device)
-    model = peft.PeftModel.from_pretrained(loaded.model, str(adapter)) if adapter else loaded.model
+    with quiet():
+        loaded = load_model(base.name, base.dtype, base.load, base.device)
+        model = peft.PeftModel.from_pretrained(loaded.model, str(adapter)) if adapter else loaded.model
     model.eval()
     rows = []
     for one in questions:
