@@ -12,10 +12,12 @@ from parley.analysis.card.card import rounded
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.figures import dot_plot
 from parley.analysis.flips import guesses, interviewer, steered
-from parley.analysis.flips.decomposition import MEASURES, estimates, left_out, pairs, sentences, usable
+from parley.analysis.flips.decomposition import FULL, MEASURES, estimates, left_out, pairs, sentences, usable
 from parley.analysis.flips.opener import anchor, followers, sentence
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_p, format_span
 from parley.analysis.report import Report
+from parley.analysis.steering import steering_of
+from parley.model.branching import recorded_scenario
 
 CAPTION = (
     "The same agents debate on equal seeds in five arms: alone (nothing is heard), empty talk, stance only (partners say where "
@@ -115,6 +117,8 @@ def write(study: ConditionRecords, folder: Path) -> Path:
     report.missing(len(unread), len(guessed), "agents have no guess, and are left out", count_table(unread))
     if steered.ARM in study.records:
         report.section("Steering words struck out", STRUCK)
+        given = recorded_scenario(study.records[FULL][0].header, folder)
+        report.plain(f"Struck out: {', '.join(steering_of(given))}.")
         report.table(struck.assign(effect=struck["effect"].map(CHANGED)), EFFECTS)
         _add_left_out(report, compared)
     return report.write()

@@ -13,10 +13,10 @@ from standins import opinionated
 from parley.agents.language import ENGLISH, Language, load_language
 from parley.agents.persona import Persona, all_personas
 from parley.agents.society import load_society
-from parley.agents.steering import steering_sentences, strike
+from parley.agents.steering import steering_sentences, strike, word_list
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.flips import arms, steered
+from parley.analysis.flips import arms, report, steered
 from parley.analysis.flips.decomposition import FULL, LEVEL
 from parley.analysis.steering import steering_of, unsteered
 from parley.llm.backends.fake import Fake
@@ -128,6 +128,21 @@ def test_the_arm_is_the_debate_without_the_setting(tmp_path: Path) -> None:
     assert list(struck.utterances["text"]) == list(full.utterances["text"])
     assert list(struck.attitudes["rating"]) == list(full.attitudes["rating"])
     assert list(steered_run.records[FULL][0].attitudes["rating"]) != list(full.attitudes["rating"])
+    page = report.write(steered_run, tmp_path).read_text(encoding="utf-8")
+    assert "Struck out: confirmation_bias=strong." in page
+
+
+def test_a_language_without_a_list_strikes_settings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its personas stay as they are, and are not said to steer; a run that strikes them is refused in one line."""
+    town = {"society": "neutral", "topics": (), "personas": "simple", "llm": "oracle", "confirmation_bias": ("strong",)}
+    scenario = load_preset("three_way").with_settings(town)
+    for module in ("analysis.steering", "agents.steering"):
+        monkeypatch.setattr(f"parley.{module}.has_list", lambda language: False)
+    assert steering_of(scenario) == ["confirmation_bias=strong"]
+    assert unsteered(scenario).speech.steering == "given"
+    assert steering_of(unsteered(scenario)) == []
+    with pytest.raises(UserError, match="has no list of steering words"):
+        word_list(scenario.society.language)
 
 
 def test_ignored_steering_words_are_not_claimed(tmp_path: Path) -> None:
