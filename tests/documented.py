@@ -269,6 +269,7 @@ RULES = (
     Rule(r"^run\.py representatives (payoff|outcomes)", why=TORCH, how="parse"),
     Rule(r"^run\.py opinion-groups votes", why="needs a table of your own; tests make one", how="parse"),
     Rule(r"^run\.py opinion-groups planted", "--draws 19"),
+    Rule(r"^run\.py opinion-groups runs", why="tests/analysis/test_opinion_groups.py runs it", how="parse"),
     Rule(
         r"^run\.py representatives steps",
         why="needs ballots of a run; tests/analysis/test_representative_steps.py has some",

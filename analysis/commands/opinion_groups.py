@@ -11,6 +11,7 @@ from parley.model import cli
 from parley.model.cli import Parser, add_option, positive
 
 EXAMPLES = """opinion-groups planted
+opinion-groups runs/town
 opinion-groups votes.csv --slate "More trains,Cheaper rents" """
 FEWEST_DRAWS, DRAWS = 19, 99
 COMPONENTS = (
@@ -28,8 +29,13 @@ def opinion_groups_parser() -> Parser:
         cli.seed(),
         cli.out("runs/opinion-groups-<time>"),
     )
-    about = "a CSV: person, statement, vote (agree, disagree, pass); or planted, an invented society of three groups"
+    about = (
+        "a CSV: person, statement, vote (agree, disagree, pass); a run folder, whose agents vote by their ratings; or "
+        "planted, an invented society of three groups"
+    )
     add_option(parser, "FILE", about)
+    about = "of a run: the survey that counts\nfirst: before the debate (default)\nlast: after the last round"
+    add_option(parser, "--survey WHICH", about, choices=("first", "last"), default="first")
     add_option(parser, "--slate A[,B]", "the statements of a slate to audit", default="")
     add_option(parser, "--size N", "number of statements of a slate, if --slate is left out", positive, 3)
     add_option(parser, "--draws N", "number of worlds without groups, of each kind, to compare with", positive, DRAWS)
@@ -45,20 +51,27 @@ def opinion_groups(words: Sequence[str]) -> int:
     from parley.analysis.commands.runs import split_names
     from parley.analysis.opinion_groups.planted import PLANTED, planted_votes
     from parley.analysis.opinion_groups.report import NAME, Search, write_groups
+    from parley.analysis.opinion_groups.run_votes import run_votes
     from parley.analysis.opinion_groups.votes import read_votes
+    from parley.analysis.tables import load
 
     if options.draws < FEWEST_DRAWS:
         raise UserError(f"--draws must be at least {FEWEST_DRAWS}: with fewer worlds no p can be .05")
     if options.components == 1:
         raise UserError("--components must be at least 2: the map of people has two axes")
-    planted = options.file == PLANTED
-    votes = planted_votes(np.random.default_rng(options.seed), 3)[0] if planted else read_votes(Path(options.file))
+    path, parties = Path(options.file), None
+    if options.file == PLANTED:
+        votes = planted_votes(np.random.default_rng(options.seed), 3)[0]
+    elif path.is_dir():
+        votes, parties = run_votes(load(path), options.survey)
+    else:
+        votes = read_votes(path)
     slate = split_names(options.slate)
     if unknown := [name for name in slate if name not in votes]:
         raise UserError(f"--slate: there are no votes on {unknown[0]!r}; name statements of the file")
     folder = results_folder(options, "opinion-groups")
     search = Search(options.seed, options.draws, options.components)
-    page = write_groups(votes, slate, options.size, search, folder)
+    page = write_groups(votes, slate, options.size, search, folder, parties)
     figure = folder / f"{NAME}.png"
     print_paths(report=page, **({"figure": figure} if figure.exists() else {}))
     return 0

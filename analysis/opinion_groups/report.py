@@ -13,6 +13,7 @@ from parley.analysis.figures import PaperFigure, add_legend, new_figure, styles_
 from parley.analysis.formatting import Column, escape_markdown, format_number, format_p, number
 from parley.analysis.opinion_groups.clusters import Grouping, find_groups
 from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
+from parley.analysis.opinion_groups.planted import rand_index
 from parley.analysis.opinion_groups.slates import audit_slate, equal_shares_slate, greedy_slate, phragmen_slate
 from parley.analysis.report import Report, disk_errors
 
@@ -28,6 +29,10 @@ WANTS = (
     "formed from the same votes, so this is a choice of statements, not a test."
 )
 GROUND = "Group-aware consensus is the product of the shares of agreement of all groups: it is high only if each group agrees."
+PARTIES = (
+    "Groups are found by votes alone; parties are those of the personas. The adjusted Rand index is 1 if both divide the "
+    "agents alike, and about 0 if they have nothing to do with each other."
+)
 SLATES = (
     "JR: as many people as deserve a statement (people divided by statements) never agree with a common statement and with none "
     "of the slate. EJR: the same for larger groups and more statements. A vote that is not there is no agreement."
@@ -45,10 +50,18 @@ class Search(NamedTuple):
     components: int | None = None
 
 
-def write_groups(votes: pd.DataFrame, given: Sequence[str], size: int, search: Search, folder: Path) -> Path:
+def write_groups(
+    votes: pd.DataFrame,
+    given: Sequence[str],
+    size: int,
+    search: Search,
+    folder: Path,
+    parties: pd.Series | None = None,
+) -> Path:
     """Write the report on votes (people × statements) with its tables and its figure; return the path of the page.
 
-    given: statements of a slate to audit (may be empty). size: statements of the slates that are audited beside it.
+    given: statements of a slate to audit (may be empty). size: statements of the slates that are audited beside it. parties: of
+    the people, if they are agents of a run.
     """
     seed = search.seed
     found = find_groups(votes, np.random.default_rng(seed), search.draws, search.components)
@@ -63,6 +76,9 @@ def write_groups(votes: pd.DataFrame, given: Sequence[str], size: int, search: S
         report.section("In short", "\n".join(f"- {line}" for line in sentences(found, len(votes), slates)))
         if groups is not None:
             report.figure(draw_map(found.people, seed), NAME, "Map of people by their votes")
+            if parties is not None:
+                report.section("Groups and parties", PARTIES)
+                add_parties(report, groups, parties)
             report.section("What each group wants", WANTS)
             report.table(wanted, WANTED)
             report.section("Common ground", GROUND)
@@ -74,6 +90,18 @@ def write_groups(votes: pd.DataFrame, given: Sequence[str], size: int, search: S
         report.table(slates, columns | {"covered": number("covered")} | shares)
         report.data(people=found.people.reset_index(), group_votes=rows, slates=slates)
         return report.write()
+
+
+def add_parties(report: Report, groups: pd.Series, parties: pd.Series) -> None:
+    """Add how many agents of each party are in each group, and the adjusted Rand index of groups and parties."""
+    known = parties.reindex(groups.index)
+    counts = pd.crosstab(groups, known)
+    index = rand_index(pd.factorize(groups)[0].tolist(), pd.factorize(known)[0].tolist())
+    report.add(f"Adjusted Rand index of groups and parties: {format_number(index)}.")
+    rows = [
+        [str(group), *(str(count) for count in row)] for group, row in zip(counts.index, counts.to_numpy(), strict=True)
+    ]
+    report.table(rows, ["group", *map(str, counts.columns)])
 
 
 def _audits(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from parley.__main__ import main
+from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.opinion_groups.clusters import count_components, find_groups, mean_silhouette, project_people
 from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
 from parley.analysis.opinion_groups.planted import planted_votes, rand_index, spectrum_votes
+from parley.analysis.opinion_groups.run_votes import run_votes
 from parley.analysis.opinion_groups.slates import (
     equal_shares_slate,
     greedy_slate,
@@ -158,6 +162,55 @@ def _represents(table: np.ndarray, slate: list[int], level: int) -> bool:
         if number * size >= level * people
         for group in combinations(range(people), number)
     )
+
+
+def attitudes(rows: list[tuple[str, str, str, int, float]]) -> pd.DataFrame:
+    """Ratings of seats: topic, seat, probe, round, attitude."""
+    frame = pd.DataFrame(rows, columns=["topic", "seat", "probe", "round", "attitude"])
+    return frame.assign(room=frame["topic"] + "/mixed", group="mixed", repetition=2, party=frame["seat"].str[0])
+
+
+def test_votes_of_agents_by_hand() -> None:
+    """The first or last survey; above the middle agrees, at it passes, a missing rating is no vote; seats are people."""
+    asked = [("tax", "a", "attitude", 0, 9.0), ("tax", "b", "attitude", 0, 5.0), ("war", "a", "attitude", 0, np.nan),
+             ("war", "b", "attitude", 0, 4.0), ("tax", "a", "attitude", 3, 2.0), ("tax", "b", "attitude", 3, 8.0)]  # fmt: skip
+    further = attitudes([("tax", "a", "trust", 0, 1.0), ("tax", "b", "trust", 0, 6.0)])
+    reference = attitudes([("tax", "c", "attitude", 0, 9.0)]).assign(group=REFERENCE, room="tax/reference")
+    tables: Any = SimpleNamespace(attitudes=pd.concat([attitudes(asked), reference]), probes=further)
+    votes, parties = run_votes(tables, "first")
+    assert votes.index.tolist() == ["mixed 002 a", "mixed 002 b"]
+    assert votes.loc["mixed 002 a"].fillna(9).to_dict() == {"tax": 1, "tax: trust": -1, "war": 9}
+    assert votes.loc["mixed 002 b"].to_dict() == {"tax": 0, "tax: trust": 1, "war": -1}
+    assert parties.tolist() == ["a", "b"]
+    assert run_votes(tables, "last").votes["tax"].tolist() == [-1, 1]
+    tables.attitudes, tables.probes = attitudes(asked[:2]), further.iloc[:0]
+    with pytest.raises(UserError, match="asks about 1 statement, and groups of opinion need several"):
+        run_votes(tables, "first")
+
+
+@pytest.mark.thorough
+def test_parties_are_found_in_the_votes_of_a_run(tmp_path: Path) -> None:
+    """Known truth: the oracle's parties disagree on every topic, and groups are found by votes alone."""
+    topics = "racism,abortion,gun_violence,climate_change,inflation,illegal_immigration,budget_deficit"
+    town = [
+        "--scenario",
+        "three_way",
+        "--llm",
+        "oracle",
+        "--set",
+        f"topics={topics}",
+        "--set",
+        "repetitions=20",
+        "--set",
+        "rounds=1",
+    ]
+    assert main([*town, "--out", str(tmp_path / "run")]) == 0
+    found = tmp_path / "groups"
+    assert main(["opinion-groups", str(tmp_path / "run"), "--survey", "last", "--out", str(found)]) == 0
+    page = (found / "opinion_groups.md").read_text(encoding="utf-8")
+    assert float(page.partition("Adjusted Rand index of groups and parties: ")[2].partition(".\n")[0]) > 0.8
+    people = pd.read_csv(found / "people.csv")
+    assert len(people) == 60
 
 
 def test_the_command_writes_a_report(tmp_path: Path) -> None:
