@@ -30,7 +30,7 @@ from parley.training.tuning.recipe import DPO, Recipe
 
 BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
 EPISODES = episodes(14, size=2, each=1)
-LESSON = Lesson(knows="", r=8, batch=8, micro=8, every=10, patience=3, epochs=20, rate=2e-2)
+LESSON = Lesson(knows="", r=8, batch=8, micro=8, every=10, patience=3, epochs=2, rate=1e-3)
 ECHO = '''
 from dataclasses import dataclass
 from parley.agents.mediators.base import Mediator, Statement
@@ -46,15 +46,15 @@ class Echo(Mediator):
         return Statement(" ".join(filter(None, (member.critique for member in brief.members))) or "nothing")
         yield
 '''
-SHORT = '''
-"""What a statement is worth: 7, less a point for every 20 characters."""
+LONG = '''
+"""What a statement is worth: its length."""
 from parley.analysis.judging import Verdict
 
-UNIT = "points"
+UNIT = "characters"
 MOST = None
 
 def score(episode, voice, statements, seed):
-    return tuple(Verdict(7.0 - len(one) / 20) for one in statements)
+    return tuple(Verdict(float(len(one))) for one in statements)
     yield
 '''
 
@@ -118,16 +118,16 @@ def test_few_groups_give_no_verdict() -> None:
 
 
 @pytest.mark.thorough
-def test_a_planted_payoff_is_found_and_shuffled_pairs_do_not_find_it(spec: str, tmp_path: Path) -> None:
-    """The mediator repeats critiques, and short statements are worth more: the trained representative writes shorter critiques,
-    those of shuffled pairs do not, and what was done is not done again.
+def test_a_planted_payoff_is_found_and_shuffled_pairs_do_not_find_it(tmp_path: Path) -> None:
+    """The mediator repeats critiques, and long statements are worth more: the trained representative writes longer critiques for
+    other people on other questions, that of shuffled pairs does not, and what was done is not done again.
     """
     (tmp_path / "echo.py").write_text(ECHO, encoding="utf-8")
-    (tmp_path / "short.py").write_text(SHORT, encoding="utf-8")
-    how = Procedure(mediator=str(tmp_path / "echo.py"), mediator_llm="fake", payoff=str(tmp_path / "short.py"), judge="fake",
-                    repetitions=1)  # fmt: skip
-    recipe = Recipe("outcomes", DPO, epochs=8, batch=8, rate=5e-3, length=1024)
-    plan = OutcomePlan(spec, LESSON, recipe, how, tries=6, shuffles=1)
+    (tmp_path / "long.py").write_text(LONG, encoding="utf-8")
+    how = Procedure(mediator=str(tmp_path / "echo.py"), mediator_llm="fake", payoff=str(tmp_path / "long.py"), judge="fake",
+                    repetitions=8)  # fmt: skip
+    recipe = Recipe("outcomes", DPO, epochs=4, batch=8, rate=1e-3, length=1024)
+    plan = OutcomePlan("pocket", LESSON, recipe, how, tries=4, shuffles=1)
     builder = DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
 
     def desk_in(folder: Path) -> CallDesk:
@@ -136,8 +136,8 @@ def test_a_planted_payoff_is_found_and_shuffled_pairs_do_not_find_it(spec: str, 
 
     outcome = train_outcomes(builder, plan, desk_in)
     gains = gain_table(outcome.payoffs, [BEFORE, *outcome.given]).set_index(["represented", "writer"])["difference"]
-    assert gains["one person", TRAINED] > 0.5
-    assert gains["one person", TRAINED] > gains["one person", "shuffled 1"] + 0.3
+    assert gains["one person", TRAINED] > 3
+    assert gains["one person", TRAINED] > gains["one person", "shuffled 1"] + 3
     turned = Counter(pair.margin > 0 for pair in outcome.given["shuffled 1"])
     assert abs(turned[True] - turned[False]) <= 1
     assert all(pair.margin > 0 for pair in outcome.given[TRAINED])
@@ -151,7 +151,7 @@ def test_a_planted_payoff_is_found_and_shuffled_pairs_do_not_find_it(spec: str, 
 def test_the_command_writes_one_page(spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command as it is called; a scorer to which all statements are alike leaves no pairs, which is one line."""
     (tmp_path / "echo.py").write_text(ECHO, encoding="utf-8")
-    (tmp_path / "short.py").write_text(SHORT, encoding="utf-8")
+    (tmp_path / "long.py").write_text(LONG, encoding="utf-8")
     file = write_episodes(EPISODES, tmp_path / "e.jsonl")
     small = [
         "--batch",
@@ -182,7 +182,7 @@ def test_the_command_writes_one_page(spec: str, tmp_path: Path, capsys: pytest.C
         "fake",
     ]
     command += ["--mediator", str(tmp_path / "echo.py"), "--judge", "fake", "--keep-going", "--dpo-rate", "0.001"]
-    own = ["--payoff", str(tmp_path / "short.py"), "--out", str(tmp_path / "run")]
+    own = ["--payoff", str(tmp_path / "long.py"), "--out", str(tmp_path / "run")]
     assert run.main([*command, *own]) == 0
     page = next((tmp_path / "run").rglob("outcomes.md")).read_text(encoding="utf-8")
     for part in (
@@ -193,7 +193,7 @@ def test_the_command_writes_one_page(spec: str, tmp_path: Path, capsys: pytest.C
         "## Does it still write like the person?",
     ):
         assert part in page
-    alike = (tmp_path / "short.py").read_text(encoding="utf-8").replace("7.0 - len(one) / 20", "4.0")
+    alike = (tmp_path / "long.py").read_text(encoding="utf-8").replace("float(len(one))", "4.0")
     (tmp_path / "alike.py").write_text(alike, encoding="utf-8")
     capsys.readouterr()
     assert run.main([*command, "--payoff", str(tmp_path / "alike.py"), "--out", str(tmp_path / "none")]) == 2

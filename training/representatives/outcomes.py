@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -36,7 +36,8 @@ from parley.analysis.deliberation.resimulation import (
 from parley.analysis.deliberation.substitution import ONE, OWN, Profile
 from parley.analysis.deliberation.substitution_study import run_substitution
 from parley.analysis.formatting import cell, slug
-from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.journaled_calls import CallDesk, check_manifest
+from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.training.base_model import BaseModel
 from parley.training.representatives.measures import kept_scores, untrained
@@ -84,6 +85,11 @@ class OutcomePlan:
             raise UserError("training on outcomes goes on with an adapter: set --r 1 or more")
         check_capacity(self.how.payoff, self.how.repetitions, self.tries, "--tries")
 
+    def described(self) -> dict[str, Any]:
+        """Return what decides the critiques and their payoffs; more shuffles and another test are not among it."""
+        how = asdict(self.how) | {name: identity_spec(getattr(self.how, name)) for name in ("mediator_llm", "judge")}
+        return {"tries": self.tries, "limit": self.limit, "how": how, "recipe": asdict(self.recipe)}
+
     @property
     def writers(self) -> tuple[str, ...]:
         """The names of the adapters: that of the payoffs, and those of the shuffles."""
@@ -121,6 +127,8 @@ def train_outcomes(builder: DatasetBuilder, plan: OutcomePlan, desk_in: Callable
     """
     first = builder.model(plan.spec, plan.lesson)
     folder = outcome_folder(builder, plan, first.base)
+    folder.mkdir(parents=True, exist_ok=True)
+    check_manifest(folder / "outcomes.json", plan.described(), "training on outcomes")
     tries = try_critiques(builder, plan, first, desk_in(folder / "tries"))
     given, ties = preferences(tries.replies, DPO)
     if len(given) < FEWEST_PAIRS:
