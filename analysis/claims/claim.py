@@ -63,6 +63,13 @@ class Claim:
         """The outcome as a measure of a room."""
         return find_outcome(self.outcome)
 
+    @property
+    def compared(self) -> dict[str, str]:
+        """What is compared, in columns of a table of differences: scenario, settings, both arms, outcome."""
+        parts = {"settings": self.settings, "first_arm": self.contrast.first, "second_arm": self.contrast.second}
+        texts = {name: " ".join(sorted(pairs)) or "as the scenario" for name, pairs in parts.items()}
+        return {"scenario": self.scenario, **texts, "outcome": self.measure.label}
+
     def arms(self, settings: Mapping[str, Any]) -> tuple[Scenario, Scenario]:
         """Return the scenarios of both arms with the same further settings (also the seed). Errors: UserError."""
         first, second = (

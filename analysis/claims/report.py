@@ -96,7 +96,8 @@ def write_claim(audit: Audit, folder: Path, *notes: str) -> Path:
     claim, curve = audit.multiverse.claim, audit.curve
     report = Report(folder, NAME, "A claim over many specifications")
     tables: dict[str, Any] = {
-        "differences": audit.differences, "curve": curve.effects, "variance": audit.parts, "topics": audit.topics,
+        "differences": audit.differences.assign(**claim.compared),
+        "curve": curve.effects, "variance": audit.parts, "topics": audit.topics,
         "settings": audit.settings.assign(means=audit.settings["means"].map(_means_text)),
     }  # fmt: skip
     report.data(**tables)

@@ -95,10 +95,11 @@ def register(words: Sequence[str]) -> int:
 
 def _power_lines(claim: Claim, options: argparse.Namespace) -> list[str]:
     """Return what a pilot says of the power of the plan."""
-    from parley.analysis.preregistration.pilot import check_seeds, power_lines, read_pilot
+    from parley.analysis.preregistration.pilot import check_compared, check_seeds, power_lines, read_pilot
     from parley.analysis.preregistration.registration import corrected_level
 
     pilot, looks = read_pilot(options.pilot), options.units
+    check_compared(pilot, claim, options.pilot)
     check_seeds(pilot, options.seed, looks[-1], options.pilot)
     level = corrected_level(len(looks), len(claim.population.models))
     return power_lines(claim, pilot, looks, level, options.missing / 100)

@@ -79,6 +79,16 @@ def read_pilot(folder: Path) -> pd.DataFrame:
     return rows
 
 
+def check_compared(pilot: pd.DataFrame, claim: Claim, where: Path) -> None:
+    """Errors: UserError for a pilot of another scenario, contrast or outcome: its variance is that of other differences."""
+    for name, wanted in claim.compared.items():
+        found = " ".join(map(str, pilot.get(name, pd.Series(["unknown"])).unique()))
+        if found != wanted:
+            raise UserError(
+                f"{where} has another {name.replace('_', ' ')} than the claim ({found}, not {wanted}): run a pilot of this claim"
+            )
+
+
 def check_seeds(pilot: pd.DataFrame, first: int, units: int, where: Path) -> None:
     """Errors: UserError for a plan that would test on the seeds of its pilot."""
     if set(range(first, first + units)) & set(pilot["seed"]):

@@ -37,7 +37,7 @@ def write_confirmation(
     report = Report(folder, NAME, "The test of a registered claim")
     rows = [{**vars(one), "excluded": int(one.units["excluded"].sum())} for one in looks]
     table = pd.DataFrame(rows).drop(columns="units")
-    report.data(looks=table, units=looks[-1].units, differences=differences)
+    report.data(looks=table, units=looks[-1].units, differences=differences.assign(**plan.claim.compared))
     report.add(f"**{stamp_text(reasons)}**")
     report.plain(f"“{plan.claim.claim}”")
     report.add(f"**{claim_sentence(plan.claim, looks, plan.level)}**")

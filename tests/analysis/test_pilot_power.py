@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,14 @@ from statsmodels.stats.power import TTestPower
 
 import run
 from parley.analysis.claims.claim import Claim, Contrast, Population
-from parley.analysis.preregistration.pilot import check_seeds, estimate_components, plan_power, power_lines, read_pilot
+from parley.analysis.preregistration.pilot import (
+    check_compared,
+    check_seeds,
+    estimate_components,
+    plan_power,
+    power_lines,
+    read_pilot,
+)
 from parley.analysis.statistics.power import power_of_mean, units_needed
 from parley.llm.errors import UserError
 
@@ -101,6 +109,30 @@ def test_the_pilot_is_no_part_of_the_test(tmp_path: Path) -> None:
     rows.to_csv(tmp_path / "differences.csv", index=False)
     assert power_lines(CLAIM, read_pilot(tmp_path), (40,), 0.05, 0.0) == power_lines(CLAIM, rows, (40,), 0.05, 0.0)
     assert run.main(["register", "nothing.toml", "--units", "40", "--pilot", str(tmp_path)]) == 2
+
+
+def test_a_pilot_of_another_comparison_is_refused(tmp_path: Path) -> None:
+    """Its variance is that of other differences: another outcome, contrast, scenario or setting, or a table that does not say."""
+    claim = Claim(
+        "",
+        "two_way",
+        ("rounds=1",),
+        "attitudes.attitude",
+        "greater",
+        0.5,
+        Contrast(("rounds=2",), ()),
+        CLAIM.population,
+    )
+    rows = draw(np.random.default_rng(6))
+    check_compared(rows.assign(**claim.compared), claim, tmp_path)
+    turned = replace(claim, contrast=Contrast((), ("rounds=2",)))
+    for other in (
+        replace(claim, outcome="polarisation"), turned, replace(claim, scenario="three_way"), replace(claim, settings=()),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match=r"has another .* than the claim"):
+            check_compared(rows.assign(**other.compared), claim, tmp_path)
+    with pytest.raises(UserError, match=r"has another scenario than the claim \(unknown, not two_way\)"):
+        check_compared(rows, claim, tmp_path)
 
 
 def test_a_pilot_with_words_for_numbers_is_refused(tmp_path: Path) -> None:
