@@ -218,7 +218,7 @@ def test_the_grid_has_a_row_for_each_choice_and_size_and_goes_on(spec: str, tmp_
     assert len(EVERY) == 16
     assert len(set(EVERY)) == 16
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parley.training.representatives.grid.scored", _never)
+        patch.setattr("parley.training.representatives.measures.scored", _never)
         pd.testing.assert_frame_equal(knowledge_grid(workshop, specs, ["", "P"], lesson), rows)
 
 
@@ -239,9 +239,9 @@ class Shelf:
 
 def test_scores_are_kept_by_what_was_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An adapter is not scored by what all weights got, and two models of one name are not one model."""
-    monkeypatch.setattr("parley.training.representatives.grid.load", lambda model: model)
+    monkeypatch.setattr("parley.training.representatives.measures.load", lambda model: model)
     monkeypatch.setattr(
-        "parley.training.representatives.grid.scored", lambda cases_, knows, model, seed: pd.DataFrame({"r": [model.r]})
+        "parley.training.representatives.measures.scored", lambda cases_, knows, model, seed: pd.DataFrame({"r": [model.r]})
     )
     for rank in (0, 16, 0):
         rows = knowledge_grid(Shelf(tmp_path), ["pocket"], ["", "P"], replace(SMALL, r=rank))  # type: ignore[arg-type]
