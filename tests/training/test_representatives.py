@@ -241,7 +241,8 @@ def test_scores_are_kept_by_what_was_trained(tmp_path: Path, monkeypatch: pytest
     """An adapter is not scored by what all weights got, and two models of one name are not one model."""
     monkeypatch.setattr("parley.training.representatives.measures.load", lambda model: model)
     monkeypatch.setattr(
-        "parley.training.representatives.measures.scored", lambda cases_, knows, model, seed: pd.DataFrame({"r": [model.r]})
+        "parley.training.representatives.measures.scored",
+        lambda cases_, knows, model, seed: pd.DataFrame({"r": [model.r]}),
     )
     for rank in (0, 16, 0):
         rows = knowledge_grid(Shelf(tmp_path), ["pocket"], ["", "P"], replace(SMALL, r=rank))  # type: ignore[arg-type]

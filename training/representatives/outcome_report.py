@@ -23,9 +23,10 @@ from parley.analysis.formatting import Column, count_phrase, estimate, format_nu
 from parley.analysis.report import Report
 from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
 from parley.training.representatives.measures import OWN, STRANGER
-from parley.training.representatives.outcomes import BEFORE, TRAINED, Outcome, OutcomePlan
+from parley.training.representatives.outcomes import BEFORE, SHUFFLED, TRAINED, Outcome, OutcomePlan
 from parley.training.representatives.pipeline import DatasetBuilder
 
+OWN_CRITIQUE = "log-probability of the person's own critique"
 PERSON, NOTHING = "the person's own critique", "no critique"
 WHO = {ONE: "one person", ALL: "everybody"}
 GAINS: Mapping[str, Column] = {
@@ -103,25 +104,23 @@ def _ends(name: str, mean: ClusteredMean | None) -> dict[str, float]:
 
 
 def findings(gains: pd.DataFrame, likely: pd.DataFrame) -> Iterator[str]:
-    """Yield what the training did to payoffs with one and with everybody represented, and to likeness."""
+    """Yield what the training did to payoffs with one person and with all represented, and to likeness; each beside its null."""
     for kind, who in WHO.items():
         part = gains[gains["represented"] == who].set_index("writer")
-        trained = part.loc[TRAINED]
-        nulls = part.loc[[str(name) for name in part.index if str(name).startswith("shuffled")], "difference"]
-        yield (
-            _change_line("payoff", trained, "group")
-            + (" (one person is represented)" if kind == ONE else " (all are)")
-            + "."
-        )
-        found = against_nulls(float(trained["difference"]), nulls, "preferences")
-        line = null_line("change of the payoff", found, nulls.tolist(), "preferences", "representative", percent=False)
-        yield line
-    yield (
-        _change_line(
-            "log-probability of the person's own critique", likely.set_index("writer").loc[TRAINED], "participant"
-        )
-        + "."
-    )
+        about = "one person is represented" if kind == ONE else "all are represented"
+        yield f"{_change_line('payoff', part.loc[TRAINED], 'group')} ({about})."
+        yield _null_line("payoff", part)
+    part = likely.set_index("writer")
+    yield f"{_change_line(OWN_CRITIQUE, part.loc[TRAINED], 'participant')}."
+    yield _null_line("log-probability", part)
+
+
+def _null_line(what: str, part: pd.DataFrame) -> str:
+    """Return how the change compares with those of trainings on shuffled preferences. part: a row per writer."""
+    shuffled = [name for name in part.index if str(name).startswith(SHUFFLED)]
+    nulls = part.loc[shuffled, "difference"]
+    found = against_nulls(float(part.loc[TRAINED, "difference"]), nulls, "preferences")
+    return null_line(f"change of the {what}", found, nulls.tolist(), "preferences", "representative", percent=False)
 
 
 def _change_line(what: str, row: pd.Series, unit: str) -> str:
