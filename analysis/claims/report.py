@@ -10,7 +10,7 @@ import pandas as pd
 
 from parley.analysis.claims.audit import Audit
 from parley.analysis.claims.claim import Claim
-from parley.analysis.claims.curve import EXACT, FEWEST_TOPICS, Curve, start_gap
+from parley.analysis.claims.curve import EXACT, FEWEST_TOPICS, Curve, start_gap, whole_specifications
 from parley.analysis.claims.figure import curve_figure
 from parley.analysis.claims.multiverse import ARMS, SEEDS
 from parley.analysis.claims.variance import RESIDUAL
@@ -119,7 +119,7 @@ def write_claim(audit: Audit, folder: Path, *notes: str) -> Path:
 
 def _beside(audit: Audit) -> Iterator[str]:
     """Yield what has to be known beside the sentence."""
-    claim, differences = audit.multiverse.claim, audit.differences
+    claim, differences = audit.multiverse.claim, whole_specifications(audit.differences)
     yield from filter(None, [unevenly_missing(audit.lost), at_the_start(differences, *start_gap(differences))])
     yield from generality(claim, differences)
 
@@ -165,7 +165,8 @@ def _add_compared(report: Report, audit: Audit) -> None:
     first, differences = SEEDS * multiverse.seed, audit.differences
     swapped = claim.expected != "equivalent" and 0 < groups <= EXACT
     smallest = f"; with {groups} groups p cannot be below {format_number(0.5**groups, 3)}" if swapped else ""
-    means = [format_number(float(differences.dropna(subset="difference")[arm].mean())) for arm in ARMS]
+    used = whole_specifications(differences).dropna(subset="difference")
+    means = [format_number(float(used[arm].mean())) for arm in ARMS]
     report.section("What was compared")
     lines = (
         f"Both arms: the scenario {claim.scenario} with {', '.join(claim.settings) or 'its own settings'}, the same topics "

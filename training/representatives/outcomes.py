@@ -2,7 +2,7 @@
 
     outcomes/BASE/NAME/tries/       critiques of the trained representative, the statements that they lead to, their payoffs
     outcomes/BASE/NAME/adapters/    an adapter for the payoffs, and one for each shuffle of them
-    outcomes/BASE/NAME/groups/      the test: groups simulated again (analysis/deliberation/substitution_study.py)
+    outcomes/BASE/NAME/groups-N/    the test with N shuffles: groups simulated again (analysis/deliberation/substitution_study.py)
 
 The representative writes several critiques for each person of the training side. Each takes the place of the person's own
 critique, the mediator writes the statement anew, and the payoff of that statement for the person is the critique's score. The
@@ -86,7 +86,7 @@ class OutcomePlan:
         check_capacity(self.how.payoff, self.how.repetitions, self.tries, "--tries")
 
     def described(self) -> dict[str, Any]:
-        """Return what decides the critiques and their payoffs; more shuffles and another test are not among it."""
+        """Return what decides critiques, payoffs and adapters; a repeated command may have more shuffles."""
         how = asdict(self.how) | {name: identity_spec(getattr(self.how, name)) for name in ("mediator_llm", "judge")}
         return {"tries": self.tries, "limit": self.limit, "how": how, "recipe": asdict(self.recipe)}
 
@@ -140,7 +140,7 @@ def train_outcomes(builder: DatasetBuilder, plan: OutcomePlan, desk_in: Callable
     shuffled = [shuffle_preferences(given, tries.replies, DPO, seed, number + 1) for number in range(plan.shuffles)]
     sets = dict(zip(plan.writers, [given, *shuffled], strict=True))
     models = {BEFORE: first} | {name: _adapter(builder, plan, first, name, own) for name, own in sets.items()}
-    groups = _test_groups(builder, plan, models, desk_in(folder / "groups"))
+    groups = _test_groups(builder, plan, models, desk_in(folder / f"groups-{plan.shuffles}"))
     cases = builder.tested(plan.limit)
     likely = {
         name: kept_scores(folder / "likely" / f"{slug(name)}.csv", cases, plan.lesson.knows, model, seed)
