@@ -55,14 +55,14 @@ def _group(title: str, names: Sequence[str]) -> Iterator[str]:
         yield "\n".join([f"### {name}\n", "```{eval-rst}", f".. {kind}:: {place}", *members, "```\n"])
 
 
-def notebook_page(notebook: str) -> str:
+def notebook_page(name: str, notebook: str) -> str:
     """A notebook as Markdown: its text, its code, and a link to the file, which is for whoever wants to run it.
 
-    >>> notebook_page('{"cells": [{"cell_type": "code", "source": ["import parley"]}]}').splitlines()[-3:]
+    >>> notebook_page("a.ipynb", '{"cells": [{"cell_type": "code", "source": ["import parley"]}]}').splitlines()[-3:]
     ['```python', 'import parley', '```']
     """
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(notebook)["cells"]]
     told = [f"```python\n{source}\n```" if kind == "code" else source for kind, source in cells]
     first, *rest = told if cells[0][0] == "markdown" else ["", *told]
-    link = "This page is a notebook: {download}`first_steps.ipynb <first_steps.ipynb>`."
+    link = f"This page is a notebook: {{download}}`{name} <{name}>`."
     return "\n\n".join(filter(None, [first, link, *rest])) + "\n"

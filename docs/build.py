@@ -24,13 +24,14 @@ from docs import api, pages  # noqa: E402
 BUILD = ROOT / "build"
 SOURCE, SITE, RUNS = BUILD / "docs-source", BUILD / "docs", BUILD / "docs-runs"
 SCHEMAS = sorted((ROOT / "analysis" / "schemas").glob("*.schema.json"))
+NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
 GENERATED = {
     "../CHANGELOG.md": "changelog.md",
     "../model/scenario.py": "fields.md",
     "../model/scenario_blocks.py": "fields.md",
     "../agents/languages/en/prompts": "prompts.md",
     "../__init__.py": "api.md",
-    "first_steps.ipynb": "first_steps.md",
+    **{path.name: f"{path.stem}.md" for path in NOTEBOOKS},
     **{f"../analysis/schemas/{path.name}": path.name for path in SCHEMAS},
 }
 """Where a link leads in the repository, and on the site."""
@@ -74,8 +75,9 @@ def stage(folder: Path) -> None:
     (folder / "fields.md").write_text(pages.fields_page(), encoding="utf-8")
     (folder / "prompts.md").write_text(pages.prompts_page(), encoding="utf-8")
     (folder / "api.md").write_text(api.api_page(), encoding="utf-8")
-    notebook = folder / "first_steps.ipynb"
-    notebook.with_suffix(".md").write_text(api.notebook_page(notebook.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in NOTEBOOKS:
+        page = api.notebook_page(path.name, path.read_text(encoding="utf-8"))
+        (folder / f"{path.stem}.md").write_text(page, encoding="utf-8")
     told = folder / "presets.md"
     told.write_text(pages.with_pages(told.read_text(encoding="utf-8")), encoding="utf-8")
     for name in pages.presets():

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from parley.analysis.deliberation.ballot_equivalence import ALL, LOT, ONE, equivalence_table
 from parley.analysis.deliberation.payoffs import open_payoff, scored_by
-from parley.analysis.deliberation.step_cases import Sessions
-from parley.analysis.deliberation.step_study import NOT_ASKED, OWN, STRANGER, TWICE, WHO, StepStudy, step_table
+from parley.analysis.deliberation.step_study import (
+    NOT_ASKED,
+    OWN,
+    STRANGER,
+    TWICE,
+    WHO,
+    StepResult,
+    StepStudy,
+    step_table,
+)
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_table, estimate, format_estimate
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number
 from parley.analysis.report import Report
 
 TITLES = {
@@ -22,6 +31,9 @@ TITLES = {
     TWICE: "the person once more",
     "gain": "own minus a stranger's",
     "short": "the person once more minus own",
+    LOT: "a ballot by lot",
+    f"{OWN} - {STRANGER}": "own minus a stranger's",
+    f"{OWN} - {LOT}": "own minus a ballot by lot",
 }
 PLURAL = {"opinion": "opinions", "ballot": "ballots", "vote": "votes", "vote, by ratings": "votes by ratings"}
 COLUMNS: Mapping[str, Column] = {
@@ -34,10 +46,24 @@ READING = (
     "ones. The unit is the session: likeness is averaged over a session first, and brackets hold 95% intervals over sessions "
     "(none below five). A stranger's representative is the null; the same person asked once more is the ceiling."
 )
+WHOSE = {ONE: "one member", ALL: "all members"}
+CHANGES: Mapping[str, Column] = {
+    "step": "step", "ballots replaced": "profile", "by": "title", "same ballots": estimate("same_ballot"),
+    "same choice": estimate("same_choice"), "same by every rule": estimate("same_by_all"), "change of points": estimate("gap"),
+    "cases": "cases", "missing": "missing", "sessions": "sessions",
+}  # fmt: skip
+CHAIN = (
+    "Ballots of one member, or of all members, are replaced. *Same ballots*: all that are replaced are the people's own. *Same "
+    "choice*: the group chooses what it chose before, by the rule of the run; *by every rule*: by each rule of docs/choice.md. "
+    "*Change of points*: the share of other statements that the choice beats on the person's own ballot, minus that of the "
+    "choice before. The same ballots lead to the same choice, and the same choice to the same points; the reverse is not so. A "
+    "ballot by lot is the null: one ballot of many seldom decides."
+)
 
 
-def write_steps(rows: pd.DataFrame, sources: Sequence[Sessions], settings: StepStudy, folder: Path) -> Path:
+def write_steps(result: StepResult, settings: StepStudy, folder: Path) -> Path:
     """Write steps.md, its tables and its figure; return the path of the page."""
+    rows, replaced, sources = result
     table = step_table(rows)
     shown = table.assign(title=table["measure"].map(TITLES))
     report = Report(folder, "steps", "Representatives at each step")
@@ -62,7 +88,29 @@ def write_steps(rows: pd.DataFrame, sources: Sequence[Sessions], settings: StepS
         report.figure(dot_plot(levels, ["what"], "value", "Likeness (1: the same)", caption, title), "steps", title)
     report.table(shown, COLUMNS)
     report.data(steps=table, cases=rows)
+    if len(replaced):
+        _add_changes(report, replaced)
     return report.write()
+
+
+def _add_changes(report: Report, replaced: pd.DataFrame) -> None:
+    """Add what ballots of representatives change: the ballots, the choice, what people get."""
+    table = equivalence_table(replaced)
+    shown = table.assign(title=table["who"].map(TITLES), profile=table["profile"].map(WHOSE))
+    report.section("What their ballots change", CHAIN, "\n".join(f"- {line}" for line in change_sentences(table)))
+    levels = shown[shown["who"].isin([*WHO, LOT]) & shown["same_choice_low"].notna()]
+    if len(levels):
+        title = "How often the group chooses the same"
+        what = levels["step"] + " of " + levels["profile"] + ": " + levels["title"]
+        label, caption = (
+            "Share of choices that stay the same",
+            "Ballots are replaced by those of representatives, or by lot",
+        )
+        report.figure(
+            dot_plot(levels.assign(what=what), ["what"], "same_choice", label, caption, title), "changes", title
+        )
+    report.table(shown[shown["cases"] > 0], CHANGES)
+    report.data(changes=table, replaced=replaced)
 
 
 def sentences(table: pd.DataFrame) -> Iterator[str]:
@@ -93,3 +141,26 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
     else:
         less = format_estimate(short["value"], short["low"], short["high"])
         yield f"They are not clearly farther from it than the same person asked once more: the difference is {less}."
+
+
+def change_sentences(table: pd.DataFrame) -> Iterator[str]:
+    """Yield for each step and profile whether representatives keep the group's choice, compared with ballots by lot."""
+    for (step, profile), part in table.groupby(["step", "profile"], sort=False):
+        rows = part.set_index("who").to_dict("index")
+        where = f"{PLURAL[str(step)].capitalize()} of {WHOSE[profile]}"
+        yield f"{where}: {_change_line(rows[OWN], rows[LOT], rows[f'{OWN} - {LOT}'])}"
+
+
+def _change_line(own: Mapping[str, Any], lot: Mapping[str, Any], gain: Mapping[str, Any]) -> str:
+    """Return one sentence on the choice, one on the points."""
+    if gain["reason"]:
+        return f"whether representatives keep the group's choice more often than ballots by lot is unknown ({gain['reason']})."
+    by, low, high = (gain[f"same_choice{end}"] for end in ("", "_low", "_high"))
+    verb = "keep" if low > 0 or high < 0 else "do not clearly keep"
+    often = "less often" if high < 0 else "more often"
+    said = (
+        f"representatives {verb} the group's choice {often} than ballots by lot: in {format_number(own['same_choice'])} and "
+        f"{format_number(lot['same_choice'])} of the choices, a difference of {format_estimate(by, low, high)}."
+    )
+    points = format_estimate(*(own[f"gap{end}"] for end in ("", "_low", "_high")))
+    return f"{said} The change of points is {points}."

@@ -14,7 +14,8 @@ likeness, 1 for the same:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -23,11 +24,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from parley.agents.ballots import renumbered
+from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import ATTEMPTS
 from parley.agents.representative import OPINION, CritiqueBrief, Representative, parse_knowledge
 from parley.agents.social_choice import Places, preference_levels, read_ranking
 from parley.analysis.bootstrap import mean_interval, why_no_interval
-from parley.analysis.deliberation.ballots import UNIT, rank_correlation
+from parley.analysis.deliberation.ballot_equivalence import Poll, compare_ballots
+from parley.analysis.deliberation.ballots import UNIT, USUAL, rank_correlation
 from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff, own_model, ranking
 from parley.analysis.deliberation.representation import Author, open_authors
 from parley.analysis.deliberation.step_cases import Sessions, StepCase, read_sessions
@@ -78,10 +82,19 @@ class Act(NamedTuple):
     reason: str = ""
 
 
-def compare_steps(paths: Sequence[Path], settings: StepStudy, desk: CallDesk) -> tuple[pd.DataFrame, list[Sessions]]:
-    """Return a row per person and step with the likeness of each of WHO to the person, and the sessions.
+class StepResult(NamedTuple):
+    """A row per person and step; a row per ballot or vote that is replaced (`compare_ballots`); the sessions."""
 
-    Columns: step, session, episode, participant, round, own, stranger, twice (NaN: unknown), and the reason of each: why_own, ...
+    cases: pd.DataFrame
+    replaced: pd.DataFrame
+    sources: list[Sessions]
+
+
+def compare_steps(paths: Sequence[Path], settings: StepStudy, desk: CallDesk) -> StepResult:
+    """Return the likeness of each of WHO to the person at each step, and what their ballots change.
+
+    Columns of the cases: step, session, episode, participant, round, own, stranger, twice (NaN: unknown), and the reason of each:
+    why_own, ...
     Errors: UserError on a folder of another study, or if no one can be compared.
     """
     sources = [
@@ -100,7 +113,7 @@ def compare_steps(paths: Sequence[Path], settings: StepStudy, desk: CallDesk) ->
         acts = _represent(cases, settings, desk) | _ask_again(sources, settings, desk)
         likeness = _opinion_likeness([case for case, _ in cases], acts, settings, desk)
     rows = [_row(case, acts, likeness) for case, _ in cases]
-    return pd.DataFrame(rows), sources
+    return StepResult(pd.DataFrame(rows), compare_ballots(_polls(cases, acts)), sources)
 
 
 Acts = Mapping[tuple[str, tuple[Any, ...]], Act]
@@ -155,6 +168,41 @@ def _again(case: StepCase, seed: int) -> Conversation[Act]:
     sampling = request.sampling._replace(temperature=request.sampling.temperature or 1.0)
     reply = yield from ask(replace(request, sampling=sampling, seed=derive(seed, TWICE, *case.key)))
     return _read_text(reply) if case.step == OPINION else _read_order(reply, case)
+
+
+def _polls(cases: Sequence[tuple[StepCase, Sessions]], acts: Acts) -> Iterator[Poll]:
+    """Yield each recorded choice among statements, with the ballots of WHO; the order of their texts numbers candidates."""
+    found: dict[tuple[Any, ...], list[tuple[StepCase, Sessions]]] = defaultdict(list)
+    for case, source in cases:
+        if case.order:
+            found[case.step, case.session, case.episode.id, case.round, tuple(sorted(case.statements))].append(
+                (case, source)
+            )
+    for (step, session, episode, round_, statements), voters in found.items():
+        own = {case.voice.participant: _numbered(case, case.order) for case, _ in voters}
+        instead: dict[str, dict[str, Places]] = {}
+        reasons: dict[tuple[str, str], str] = {}
+        for who, case in [(who, case) for who in WHO for case, _ in voters]:
+            act, member = acts.get((who, case.key), Act(reason=NOT_ASKED)), case.voice.participant
+            ballots = instead.setdefault(who, {})
+            if act.order is None:
+                reasons[who, member] = act.reason
+            else:
+                ballots[member] = _numbered(case, act.order)
+        rule = _rule_of(voters[0][1])
+        yield Poll(step, session, episode, round_, statements, rule, own, instead, reasons)
+
+
+def _numbered(case: StepCase, order: Places) -> Places:
+    """Return a ballot with the numbers of the candidates in the order of their texts."""
+    by_text = sorted(range(len(case.statements)), key=lambda shown: case.statements[shown])
+    return renumbered(order, by_text.index)
+
+
+def _rule_of(source: Sessions) -> str:
+    """Return the rule by which the run chooses."""
+    mediator = open_mediator(source.scenario.speech.mediator) if source.scenario else None
+    return str(getattr(mediator, "rule", USUAL))
 
 
 def _read_text(reply: Reply) -> Act:

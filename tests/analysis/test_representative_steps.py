@@ -11,11 +11,19 @@ import pytest
 from synthetic import episodes
 
 import run
+from parley.analysis.deliberation.ballot_equivalence import compare_ballots
 from parley.analysis.deliberation.episode import write_episodes
 from parley.analysis.deliberation.run_episodes import episodes_of_run
 from parley.analysis.deliberation.step_cases import RATED, read_sessions
 from parley.analysis.deliberation.step_report import sentences, write_steps
-from parley.analysis.deliberation.step_study import WHO, StepStudy, mean_distance, order_likeness, step_table
+from parley.analysis.deliberation.step_study import (
+    WHO,
+    StepResult,
+    StepStudy,
+    mean_distance,
+    order_likeness,
+    step_table,
+)
 from parley.llm.backends.hf.reward import RATING, Head, write_head
 from parley.llm.errors import UserError
 
@@ -110,7 +118,11 @@ def test_the_page_names_the_model_that_scored(tmp_path: Path) -> None:
     rows, pages = rows_of([0.9], [0.1], [1.0]).assign(participant="p"), []
     for place, payoff in enumerate((f"trained:{tmp_path}", "judge")):
         settings = StepStudy("openai:gpt", payoff=payoff, judge="oracle")
-        pages.append(write_steps(rows, (), settings, tmp_path / str(place)).read_text(encoding="utf-8"))
+        pages.append(
+            write_steps(StepResult(rows, compare_ballots([]), []), settings, tmp_path / str(place)).read_text(
+                encoding="utf-8"
+            )
+        )
     assert "scored by a model trained on ratings" in pages[0]
     assert "oracle" not in pages[0]
     assert "scored by oracle" in pages[1]
@@ -143,6 +155,8 @@ def test_a_planted_person_is_found_and_a_blind_representative_claims_nothing(tmp
         table = pd.read_csv(out / "steps.csv").set_index(["step", "measure"])
         assert table.loc[("ballot", "twice"), "value"] == 1  # the speaker ranks alike when it is asked again
         assert (table["sessions"] == 6).all()
+        changes = pd.read_csv(out / "changes.csv").set_index(["step", "profile", "who"])
+        assert changes.loc[("ballot", "all", "twice"), "same_by_all"] == 1
     for step in ("Opinions", "Ballots"):
         assert f"- {step} of representatives are nearer to the person's own than a stranger's" in pages["near"]
         assert f"- {step} of representatives are not clearly nearer" in pages["blind"]

@@ -316,8 +316,7 @@ def steps(options: argparse.Namespace) -> int:
     spending = shared_budget(options, out, settings.llm, settings.judge)
     print(f"folder   {out}", flush=True)
     desk = CallDesk(out, bar, options.keep_going, spending)
-    rows, sources = compare_steps(options.episodes, settings, desk)
-    return print_report(desk, write_steps(rows, sources, settings, out))
+    return print_report(desk, write_steps(compare_steps(options.episodes, settings, desk), settings, out))
 
 
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Parser], str]] = {
