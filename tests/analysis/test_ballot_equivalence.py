@@ -127,7 +127,7 @@ def groups(sessions: int, copies: float, seed: int) -> list[Poll]:
 
 @pytest.mark.thorough
 def test_representatives_by_lot_claim_nothing_and_copies_are_found() -> None:
-    """12 studies of eight groups: ballots by lot are said to keep the choice in none or one; with four of five copied, in most."""
+    """12 studies of eight groups: ballots by lot keep the choice in none or one; with four of five copied, in most."""
     claims = {}
     for copies in (0.0, 0.8):
         said = []
