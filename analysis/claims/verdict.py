@@ -57,7 +57,7 @@ def unknown_reason(claim: Claim, curve: Curve) -> str:
     if len(curve.units) < FEWEST_UNITS:
         return few_people(len(curve.units))
     if np.ptp(curve.effects["effect"]) == 0 and curve.median == 0:
-        return "both arms are equal in every specification"
+        return "both arms are equal in every specification, so what differs between them may not reach the model"
     return ""
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +32,7 @@ from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 from parley.model.scenario_run import RunSpec, run_scenario
 
+KILLED = Path(__file__).with_name("killed_claim.py")
 AUDITED: Any = SimpleNamespace(claim=CLAIM, dimensions=DIMENSIONS, seed=0)
 """As much of a multiverse as an audit of drawn differences needs."""
 TEXT = """
@@ -246,6 +251,21 @@ def test_an_effect_below_the_smallest_of_interest_is_called_so() -> None:
     assert sum("effect reaches 0.50, the smallest of interest (" in one and "unknown" not in one for one in said) <= 1
 
 
+def test_what_is_said_of_a_claim_that_nothing_changes() -> None:
+    """Equivalent: holds for a planted 0, not for a planted 2, unknown with much noise; at the bound in no more than 1 of 20."""
+    rng, alike = np.random.default_rng(5), replace(CLAIM, expected="equivalent", smallest=0.5)
+    sharp = {"people": 0.1, "topic": 0.0, "common": 0.0, "groups": 20}
+    holds = whether(alike, draw_curve(alike, draw_differences(rng, average=0.0, **sharp), rng))
+    assert holds.startswith("The claim holds here: the median effect is ")
+    assert holds.endswith(", equivalence test over groups of people).")
+    beyond = whether(alike, draw_curve(alike, draw_differences(rng, average=2.0, **sharp), rng))
+    assert beyond.startswith("The claim does not hold: ")
+    loose = draw_differences(rng, average=0.0, people=4.0, topic=0.0, groups=8)
+    assert "may be beyond 0.50" in whether(alike, draw_curve(alike, loose, rng))
+    at = [whether(alike, draw_curve(alike, draw_differences(rng, average=0.5, **sharp), rng)) for _ in range(20)]
+    assert sum(one.startswith("The claim holds") for one in at) <= 1
+
+
 def test_what_is_said_without_variation_and_without_replies() -> None:
     """Equal arms, missing differences, and a handful of specifications give no verdict and no share."""
     rng = np.random.default_rng(7)
@@ -362,10 +382,9 @@ def test_what_was_there_before_the_debate_is_told() -> None:
     assert at_the_start(none, *start_gap(none)) == ""
 
 
-@pytest.mark.thorough
-def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole command: both arms of four specifications, the page and the tables; a repeated command asks nothing again."""
-    fixed = (
+def written_small(folder: Path) -> Path:
+    """A claim of four specifications: eight runs."""
+    fixed = [
         "probe=attitude",
         "memory=whole",
         "survey=ends",
@@ -373,10 +392,16 @@ def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str
         "listing=given",
         "frame=debate",
         "spacing=given",
-    )
+    ]
     settings = ", ".join(f'"{one}"' for one in ("rounds=1", *fixed))
     fewer = (('"racism", "gun_violence"', '"racism"'), ('"enhanced", "simple"', '"simple"'))
-    path = written(tmp_path, ('"rounds=1"', f'{settings}, "wording=second"'), *fewer)
+    return written(folder, ('"rounds=1"', f'{settings}, "wording=second"'), *fewer)
+
+
+@pytest.mark.thorough
+def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole command: both arms of four specifications, the page and the tables; a repeated command asks nothing again."""
+    path = written_small(tmp_path)
     command = ["claim", str(path), "--repetitions", "1", "--workers", "1", "--out", str(tmp_path / "out")]
     assert run.main(command) == 0
     first = capsys.readouterr().out
@@ -389,6 +414,30 @@ def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str
     again = capsys.readouterr().out
     assert "0 calls asked" in again
     assert (tmp_path / "out" / "claim.md").read_text(encoding="utf-8") == page
+
+
+def launch(claim: Path, folder: Path, count: int = 0) -> int:
+    """Run killed_claim.py in a process of its own; the exit status."""
+    paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(KILLED.parents[2])]))
+    command = [sys.executable, str(KILLED), str(claim), str(folder), f"{folder}.log", str(count)]
+    environment = os.environ | {"PYTHONPATH": paths}
+    return subprocess.run(command, env=environment, check=False, timeout=300).returncode
+
+
+@pytest.mark.thorough
+def test_a_killed_claim_ends_like_an_undisturbed_one_and_asks_nothing_twice(tmp_path: Path) -> None:
+    """kill -9 in the middle, the same command again: the same page and tables, byte by byte, and each call once."""
+    path, killed, calm = written_small(tmp_path), tmp_path / "killed", tmp_path / "calm"
+    path.write_text(path.read_text(encoding="utf-8").replace('["oracle"]', f'["{KILLED}:counted"]'), encoding="utf-8")
+    assert launch(path, calm) == 0
+    calls = Path(f"{calm}.log").read_text().split()
+    assert launch(path, killed, len(calls) // 2) == -signal.SIGKILL
+    assert launch(path, killed) == 0
+    assert sorted(Path(f"{killed}.log").read_text().split()) == sorted(calls)
+    tables = sorted(one.name for one in calm.iterdir() if one.suffix in (".csv", ".md"))
+    assert "claim.md" in tables
+    for name in tables:
+        assert (killed / name).read_bytes() == (calm / name).read_bytes(), name
 
 
 ACQUIESCENT = """
