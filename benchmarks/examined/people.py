@@ -3,7 +3,7 @@ comparison."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -287,6 +287,21 @@ def _of_corrected(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     return outside(correct_correlation(asked[0], asked[1], rng, 500).ends, r)
 
 
+def _of_judged(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """Ten texts a room, read three times by a judge, with grades that correlate by .6 (`null`: 0) between and within rooms.
+
+    Rooms have .3 of the variance of true values; the reliability of a mean of three readings is .8. `missing`: 20% of readings.
+    """
+    r = 0.0 if kind == "null" else 0.6
+    draw = partial(rng.multivariate_normal, [0, 0], [[1, r], [r, 1]])
+    true, graded = (np.sqrt(0.3) * np.repeat(draw(rooms), 10, axis=0) + np.sqrt(0.7) * draw(rooms * 10)).T
+    readings = true[:, None] + np.sqrt(3 / 4) * rng.normal(0, 1, (rooms * 10, 3))
+    if kind == "missing":
+        readings[rng.random(readings.shape) < 0.2] = np.nan
+    names = np.repeat(np.arange(rooms), 10).tolist()
+    return outside(correct_correlation(readings, graded[:, None], rng, 500, rooms=names).ends, r)
+
+
 def _of_raters(place: int, truth: float) -> Draw:
     """Scores of four raters with severities from -.6 to .6 and errors of SD .5 to 1; `missing`: without 30% of them."""
 
@@ -363,6 +378,8 @@ ENTRIES = (
           sizes=SMALL),
     Entry("correlation without measurement error", ("analysis.statistics.attenuation.correct_correlation",), _of_corrected,
           ("related", "null"), unit="person", sets=300, sizes=(3, 10, 40)),
+    Entry("correlation without the judge's error", ("analysis.statistics.attenuation.correct_correlation",), _of_judged,
+          ("related", "null", "missing"), sets=1000, sizes=(5, 10, 20, 40)),
     *[Entry(f"raters: {name}", ("analysis.statistics.crossed_ratings.fit_ratings",), _of_raters(*planted),
             ("complete", "missing"),
             unit="item", sets=200, sizes=(3, 10, 40)) for name, planted in RATERS.items()],
