@@ -1,7 +1,7 @@
 """The design of a card as a file, and the card made again from it and from the records of its conditions, without a model.
 
-`audit.json` in the folder of a card says which sections, conditions and batches it is made of. The judge's scores and the
-interviews come out of the replies in their journals.
+`audit.json` in the folder of a card says which sections, conditions and batches it is made of, and the same of its remedies. The
+judge's scores and the interviews come out of the replies in their journals.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.card import card
+from parley.analysis.card import card, remedies
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.interviews import INTERVIEWS, VERDICTS, BatchInterviews, InterviewBench
 from parley.analysis.card.protocol import Sections, card_estimates
 from parley.analysis.card.records import ConditionRecords
+from parley.analysis.card.remedies import Remedies, Remedy
 from parley.analysis.card.sections import sections
 from parley.analysis.tables import load
 from parley.llm.backends.replay import Replay
@@ -43,29 +44,39 @@ def make_card(first: Batch, chosen: Sections, records: ConditionRecords, stopped
     return card.Card(first, chosen, estimates, header, *counted, stopped, card.rounded(records))
 
 
-def write_design(first: Batch, chosen: Sections, records: ConditionRecords, stopped: str) -> Path:
-    """Write audit.json into the folder of a card."""
+def write_design(
+    first: Batch, chosen: Sections, records: ConditionRecords, stopped: str, tried: Remedies | None = None
+) -> Path:
+    """Write audit.json into the folder of a card. tried: the remedies that were measured."""
     design = {
         "base": first.base.to_dict(),
         "judge": first.judge,
         "sections": list(chosen),
         "stopped": stopped,
         "people": records.people is not None,
-        "conditions": {name: len(batches) for name, batches in records.records.items()},
-        "outside": {kind: len(batches) for kind, batches in records.answers.items()},
+        **_counted(records),
     }
+    if tried:
+        measured = [one._asdict() | _counted(found) for one, found in tried.measured]
+        design["remedies"] = {"stopped": tried.stopped, "plain": _counted(tried.plain), "measured": measured}
     path = first.folder / DESIGN
     path.write_text(json.dumps(design, indent=1) + "\n", encoding="utf-8")
     return path
+
+
+def _counted(records: ConditionRecords) -> dict[str, dict[str, int]]:
+    """Return how many batches each condition and each kind of question outside of debates has."""
+    return {
+        "conditions": {name: len(batches) for name, batches in records.records.items()},
+        "outside": {kind: len(batches) for kind, batches in records.answers.items()},
+    }
 
 
 def read_design(folder: Path) -> dict[str, Any]:
     """Return audit.json. Errors: UserError where it is no design of a card."""
     try:
         design = json.loads((folder / DESIGN).read_text(encoding="utf-8"))
-        names = [*design["conditions"], *design["outside"]]
-        counts = [*design["conditions"].values(), *design["outside"].values()]
-        known = all(NAME.fullmatch(name) for name in names) and all(0 < int(count) < 1000 for count in counts)
+        known = all(_is_known(part) for _, part in _parts(folder, design))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{folder / DESIGN} is no design of a card: {error!r}") from error
     if not known or not design["conditions"]:
@@ -73,19 +84,37 @@ def read_design(folder: Path) -> dict[str, Any]:
     return dict(design)
 
 
+def _is_known(part: Mapping[str, Any]) -> bool:
+    """Return whether all names and counts of a part of a design are possible ones."""
+    counts = [*part["conditions"].items(), *part["outside"].items(), (part.get("name", "card"), 1)]
+    return all(NAME.fullmatch(name) and 0 < int(count) < 1000 for name, count in counts)
+
+
+def _parts(folder: Path, design: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Yield the folder and the counts of the card, of what its remedies are compared with, and of each remedy."""
+    yield folder, design
+    if tried := design.get("remedies"):
+        yield folder, tried["plain"]
+        yield from ((folder / remedies.FOLDER / one["name"], one) for one in tried["measured"])
+
+
 def condition_folders(folder: Path, design: Mapping[str, Any]) -> list[Path]:
-    """Return the folders of the records of a card, batch by batch."""
-    return [
-        folder / f"batch-{number}" / name.replace(" ", "-")
-        for name, batches in design["conditions"].items()
-        for number in range(1, int(batches) + 1)
-    ]
+    """Return the folders of the records of a card and of its remedies, batch by batch."""
+    found = (one for place, part in _parts(folder, design) for one in _folders(place, part))
+    return list(dict.fromkeys(path for _, path in found))
+
+
+def _folders(place: Path, part: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
+    """Yield each condition of a part of a design with its folder, batch by batch."""
+    for name, batches in part["conditions"].items():
+        for number in range(1, int(batches) + 1):
+            yield name, place / f"batch-{number}" / name.replace(" ", "-")
 
 
 def derive_card(folder: Path, out: Path) -> Iterator[str]:
-    """Make the card of a folder again in the folder `out`; yield which answers outside of debates do not come out of replies.
+    """Make the card of a folder and the page of its remedies again in the folder `out`.
 
-    Errors: UserError where it cannot be made without a model.
+    Yield which answers outside of debates do not come out of replies. Errors: UserError where it takes a model.
     """
     design = read_design(folder)
     if design["people"]:
@@ -93,15 +122,32 @@ def derive_card(folder: Path, out: Path) -> Iterator[str]:
     chosen = sections(design["sections"])
     first = Batch(scenario_from_dict(design["base"]), out, judge=str(design["judge"]))
     records = ConditionRecords()
-    for name, batches in design["conditions"].items():
-        for number in range(1, int(batches) + 1):
-            records.add(name, load(folder / f"batch-{number}" / name.replace(" ", "-")))
+    yield from _derive_records(first, folder, design, records)
+    card.write(make_card(first, chosen, records, str(design["stopped"])))
+    if design.get("remedies"):
+        yield from _derive_remedies(first, folder, design["remedies"])
+
+
+def _derive_remedies(first: Batch, folder: Path, design: Mapping[str, Any]) -> Iterator[str]:
+    """Make the page of remedies again; yield the same as `derive_card`."""
+    plain, measured = ConditionRecords(), []
+    yield from _derive_records(first, folder, design["plain"], plain)
+    for one in design["measured"]:
+        remedy, records = Remedy(one["name"], one["title"], one["settings"]), ConditionRecords()
+        yield from _derive_records(remedy.batch(first), folder / remedies.FOLDER / remedy.name, one, records)
+        measured.append((remedy, records))
+    remedies.write(first, Remedies(plain, measured, str(design["stopped"])))
+
+
+def _derive_records(first: Batch, place: Path, design: Mapping[str, Any], records: ConditionRecords) -> Iterator[str]:
+    """Add the records and the answers outside of debates of a part of a design; yield the same as `derive_card`."""
+    for name, path in _folders(place, design):
+        records.add(name, load(path))
     for kind, batches in design["outside"].items():
         for number in range(1, int(batches) + 1):
             batch = replace(first, number=number)
             step = BatchInterviews(kind, batch, records.tables["three"][number - 1])
-            yield from _derive_answers(step, folder / f"batch-{number}", records)
-    card.write(make_card(first, chosen, records, str(design["stopped"])))
+            yield from _derive_answers(step, place / f"batch-{number}", records)
 
 
 def _derive_answers(step: BatchInterviews, place: Path, records: ConditionRecords) -> Iterator[str]:
@@ -142,4 +188,6 @@ def _ignore(steps: int) -> None:
 
 def card_files(folder: Path) -> dict[str, Path]:
     """Return the files of a folder that come out of its records, by name: the card, its tables and its figures."""
-    return {path.name: path for path in folder.glob("*.*") if path.stem in ("card", "dials") and path.is_file()}
+    return {
+        path.name: path for path in folder.glob("*.*") if path.stem in ("card", "dials", "remedies") and path.is_file()
+    }

@@ -84,6 +84,19 @@ class Remedy(NamedTuple):
         return replace(plain, base=base, folder=plain.folder / FOLDER / self.name)
 
 
+class Remedies(NamedTuple):
+    """What was measured: the core without a remedy, and with each. stopped: why not all were run ("": all were)."""
+
+    plain: ConditionRecords
+    measured: Sequence[tuple[Remedy, ConditionRecords]]
+    stopped: str
+
+    def table(self, first: Batch) -> pd.DataFrame:
+        """Return one row per remedy and quantity. first: the first batch of the card."""
+        measured = [(one, measure_remedy(found, one.batch(first))) for one, found in self.measured]
+        return differences(measure_remedy(self.plain, first), measured)
+
+
 def choose_remedies(text: str, tuned: str | None, spec: str, society: Society) -> list[Remedy]:
     """The remedies of `all`, of NAME[,NAME] or of a FILE.toml, and that of --tuned. Errors: UserError.
 
@@ -226,12 +239,14 @@ def sentences(table: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
         yield f"**{title}**: {text or 'no detectable change'}."
 
 
-def write(table: pd.DataFrame, remedies: Sequence[Remedy], first: Batch, header: Header, stopped: str = "") -> Path:
+def write(first: Batch, tried: Remedies) -> Path:
     """Write page, table and figure; return the path of remedies.html. Errors: UserError."""
+    table, header = tried.table(first), tried.plain.records["three"][0].header
+    remedies = [remedy for remedy, _ in tried.measured]
     report, model = Report(first.folder, "remedies"), disclaimers.model_label(header)
     try:
         report.data(remedies=table)
-        _add(report, table, remedies, first, header, stopped)
+        _add(report, table, remedies, first, header, tried.stopped)
         chapter = Chapter("remedies", "What remedies change, and at what cost", report.text, first.folder)
         return report.write_document(f"Remedies: {model}", [chapter])
     except OSError as error:

@@ -112,7 +112,7 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
     records.people = people
     _write_card(first, sections, records, stopped, say)
     if remedies and not stopped:
-        stopped = _run_remedies(first, records, remedies, bench)
+        stopped = _run_remedies(first, sections, records, remedies, bench)
     if stopped:
         raise UserError(stopped)
     return first.folder
@@ -198,23 +198,26 @@ def _write_card(first: Batch, sections: Sections, records: ConditionRecords, sto
     say("\n".join(sentence.replace("**", "") for sentence in (*made.warnings, *made.sentences)))
 
 
-def _run_remedies(first: Batch, plain: ConditionRecords, remedies: Sequence[Remedy], bench: InterviewBench) -> str:
+def _run_remedies(
+    first: Batch, sections: Sections, records: ConditionRecords, remedies: Sequence[Remedy], bench: InterviewBench
+) -> str:
     """Run the core of the card with each remedy, and compare it with the card; return why it stopped, if it did."""
+    from parley.analysis.card.derivation import write_design
     from parley.analysis.card.protocol import run_conditions
-    from parley.analysis.card.remedies import core_conditions, differences, keeps_people, measure_remedy, write
+    from parley.analysis.card.remedies import Remedies, core_conditions, keeps_people, write
 
-    batches, measured, stopped = max(len(plain.tables.get("three", ())), 1), [], ""
+    plain, batches, stopped = records, max(len(records.tables.get("three", ())), 1), ""
+    measured: list[tuple[Remedy, ConditionRecords]] = []
     if not keeps_people(plain, first):
         plain, stopped = run_conditions(first, core_conditions(), batches, None, bench)
     for remedy in remedies if not stopped else ():
         bench.say(f"remedy   {remedy.title}")
-        batch = remedy.batch(first)
-        records, stopped = run_conditions(batch, core_conditions(), batches, None, bench)
+        found, stopped = run_conditions(remedy.batch(first), core_conditions(), batches, None, bench)
         if stopped:
             break
-        measured.append((remedy, measure_remedy(records, batch)))
+        measured.append((remedy, found))
     if measured:
-        table = differences(measure_remedy(plain, first), measured)
-        path = write(table, [remedy for remedy, _ in measured], first, plain.records["three"][0].header, stopped)
-        bench.say(f"remedies {path}\nfigure   {first.folder / 'remedies.png'}")
+        tried = Remedies(plain, measured, stopped)
+        write_design(first, sections, records, "", tried)
+        bench.say(f"remedies {write(first, tried)}\nfigure   {first.folder / 'remedies.png'}")
     return stopped

@@ -268,12 +268,47 @@ def test_a_bias_card_comes_out_of_its_records_and_a_changed_number_is_found(tmp_
     assert made == every - 1 > 8
 
 
+@pytest.mark.thorough
+def test_a_card_of_two_models_and_its_remedies_come_out_of_their_records(tmp_path: Path) -> None:
+    """Two speakers in one debate, and a remedy: all records and pages come out again; a changed table of remedies is found."""
+    words = [
+        "audit",
+        "--llm",
+        "oracle,kappa=0.1",
+        "--llm",
+        "first=oracle,pull=0.2",
+        "--topic",
+        "racism",
+        "--blocks",
+        "2",
+    ]
+    more = ["--set", "rounds=1", "--sections", "pull", "--remedies", "reminder", "--out", str(tmp_path / "card")]
+    assert main([*words, *more]) == 0
+    write_bundle([tmp_path / "card"], tmp_path / "c.zip")
+    findings = check_bundle(tmp_path / "c.zip")
+    assert {one.verdict for one in findings} == {SAME}
+    records, made = (list(map(int, re.findall(r"(\d+) of (\d+)", one.sentence)[0])) for one in findings[1:])
+    assert records[0] == records[1] == len(list((tmp_path / "card").rglob("record.jsonl"))) > 4
+    assert made[0] == made[1] > 8
+
+    def lie(files: dict[str, bytes]) -> None:
+        files["card/remedies.csv"] = files["card/remedies.csv"].replace(b"reminder", b"Reminder", 1)
+        relist(files)
+
+    found = check_bundle(repack(tmp_path / "c.zip", tmp_path, lie))
+    assert [one.sentence for one in found if one.verdict == DIFFERS] == [
+        "remedies.csv is not what comes out of the record"
+    ]
+
+
 def test_a_design_of_another_hand_is_one_line(tmp_path: Path) -> None:
     """A design of a card that is damaged, or that names a folder outside of its own, is refused in one line."""
     good = {"conditions": {"three": 1}, "outside": {}}
+    outside = {"stopped": "", "plain": good, "measured": [{"name": "../x", "title": "", "settings": {}, **good}]}
     for text in ["", "[]", "1", "{}", "[" * 50_000, json.dumps({**good, "conditions": {"../x": 1}}),
                  json.dumps({**good, "conditions": {}}), json.dumps({**good, "outside": {"a": "b"}}),
-                 json.dumps({**good, "conditions": {"three": 10**9}})]:  # fmt: skip
+                 json.dumps({**good, "conditions": {"three": 10**9}}), json.dumps({**good, "remedies": outside}),
+                 json.dumps({**good, "remedies": 1})]:  # fmt: skip
         (tmp_path / "audit.json").write_text(text)
         with pytest.raises(UserError, match="is no design of a card") as error:
             read_design(tmp_path)
