@@ -56,7 +56,8 @@ class Participant(DebateAgent):
 
     def blocked_reason(self, form: str) -> str | None:
         """Return why it cannot be asked; a critique needs a statement that it has not criticised yet."""
-        return "no_statement" if form == "critique" and not self._open else super().blocked_reason(form)
+        unheard = "no_statement" if form == "critique" and not self._open else None
+        return super().blocked_reason(form) or unheard
 
     def hear(self, name: str, text: str, form: str = "draft") -> None:
         super().hear(name, text, form)

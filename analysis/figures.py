@@ -328,20 +328,36 @@ def plot_line(axis: Axes, points: pd.DataFrame, at: str, value: str, label: str,
 
 
 def dot_plot(
-    table: pd.DataFrame, names: Sequence[str], value: str, label: str, caption: str, title: str = ""
+    table: pd.DataFrame, names: Sequence[str], value: str, label: str, caption: str, title: str = "", by: str = ""
 ) -> Figure:
     """Draw a point with its interval for each row, from top to bottom, and a line at 0.
 
-    names: the columns that name a row. label: of the axis of values. caption: the note below. title: above the figure.
+    names: the columns that name a row. label: of the axis of values. caption: the note below. title: above the figure. by: a
+    column that is told by colour and marker; points of the same name then share a row.
     """
-    rows = [wrap_text(", ".join(map(str, row)), 1.7, LABEL) for row in table[list(names)].to_numpy().tolist()]
-    with new_figure(4.2, 0.32 * len(table) + 1.1, f"{caption}. Bars: 95% intervals", title=title) as figure:
+    named = [", ".join(map(str, row)) for row in table[list(names)].to_numpy().tolist()]
+    lines = list(dict.fromkeys(named)) if by else named
+    kinds = list(dict.fromkeys(table[by])) if by else [""]
+    height = 0.32 * len(lines) * (1 + 0.35 * (len(kinds) - 1)) + 1.1
+    with new_figure(4.2, height, f"{caption}. Bars: 95% intervals", title=title) as figure:
         axis = figure.subplots()
-        places = list(range(len(table)))[::-1]
-        look: Any = {"fmt": "o", "color": ESTIMATE, "markersize": 4, "capsize": 2}
-        axis.errorbar(table[value], places, xerr=error_bars(table, value), **look)
+        rows = [lines.index(name) for name in named] if by else list(range(len(named)))
+        for number, kind in enumerate(kinds):
+            shown = table[table[by] == kind] if by else table
+            apart = 0.6 * (number + 0.5) / len(kinds) - 0.3
+            of_kind = (table[by] == kind).tolist() if by else [True] * len(table)
+            places = [len(lines) - 1 - row - apart for row, own in zip(rows, of_kind, strict=True) if own]
+            axis.errorbar(shown[value], places, xerr=error_bars(shown, value), label=kind or None, **_dot_look(number))
         axis.axvline(0, color="#999999", linewidth=0.6)
-        axis.set_yticks(places, rows, fontsize=7)
-        axis.set_ylim(-0.6, len(table) - 0.4)
+        axis.set_yticks(range(len(lines))[::-1], [wrap_text(line, 1.7, LABEL) for line in lines], fontsize=7)
+        axis.set_ylim(-0.6, len(lines) - 0.4)
         axis.set_xlabel(label)
+        if by:
+            add_legend(figure, [axis])
     return figure
+
+
+def _dot_look(number: int) -> dict[str, Any]:
+    """Return the look of the points of a kind: the first is that of an estimate."""
+    color, marker = (ESTIMATE, "o") if number == 0 else (OTHERS[number - 1]["color"], SPARE[number])
+    return {"fmt": marker, "color": color, "markersize": 4, "capsize": 2}

@@ -366,7 +366,7 @@ class DebateModel(SteppedModel):
         tally, voices = MissingTally(), {agent.unique_id: agent.voice for agent in self.agents} if self.voices else {}
         for events in drive(conversations, self.backend, self.progress):
             self.recorder.write(events)
-            tally.hear(events, voices, self._models)
+            tally.hear(events, voices, self._models, self.context.people)
         earlier = set(self.tally.asked)
         self.tally.add(tally)
         if not self.keep_going:

@@ -25,6 +25,8 @@ RATINGS, REPLIES, ACTS, DECISIONS, MOVES, EXPECTATIONS = (
     "moves",
     "expectations",
 )
+PEOPLE = "answers of people"
+"""Ratings and lines of people in a seat. They stop no run: a person may leave, or may not agree to take part."""
 UNASKED = frozenset({"absent", "muted", "no_side", "no_statement"})
 """Reasons of a silence that is no failure, because nothing was asked."""
 SHOWN = 80
@@ -74,15 +76,22 @@ class MissingTally:
             if raw:
                 self.examples.setdefault(reason, raw)
 
-    def hear(self, events: Iterable[Event], voices: Mapping[int, str], models: Collection[str]) -> None:
-        """Count the ratings, replies, acts and decisions of agents whose voice is one of the models, unless nothing was asked."""
+    def hear(
+        self, events: Iterable[Event], voices: Mapping[int, str], models: Collection[str], people: Collection[str] = ()
+    ) -> None:
+        """Count the ratings, replies, acts and decisions of agents whose voice is one of the models, unless nothing was asked.
+
+        people: voices of seats in which a person sits; all their ratings and lines count, also those that were not asked for.
+        """
         for event in events:
-            if (
-                not isinstance(event, Rated | Utterance | Acted | Decided | Moved | Expected)
-                or (voice := voices.get(event.agent, "")) not in models
-            ):
+            if not isinstance(event, Rated | Utterance | Acted | Decided | Moved | Expected):
                 continue
-            if isinstance(event, Rated) and event.asked:
+            if (voice := voices.get(event.agent, "")) in people:
+                if isinstance(event, Rated | Utterance) and event.reason not in UNASKED:
+                    self.count(TallyKey(voice, PEOPLE), event.reason)
+            elif voice not in models:
+                continue
+            elif isinstance(event, Rated) and event.asked:
                 reason = event.reason or "empty" if event.rating is None else None
                 self.count(TallyKey(voice, RATINGS, event.probe), reason, event.raw)
             elif isinstance(event, Acted) and event.asked:
@@ -109,7 +118,7 @@ class MissingTally:
         """
         for key, asked in self.asked.items():
             lost = self.missing[key].total() if key in self.missing else 0
-            if (key not in earlier or asked >= ENOUGH) and asked - lost < LEAST * asked:
+            if key.what != PEOPLE and (key not in earlier or asked >= ENOUGH) and asked - lost < LEAST * asked:
                 reason, times = self.missing[key].most_common(1)[0]
                 named = f"{key.what} ({key.probe})" if key.probe else key.what
                 shown = _shown(details.get(reason) or self.examples.get(reason, ""))

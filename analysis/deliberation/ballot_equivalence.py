@@ -36,7 +36,7 @@ DRAWS = 20
 """Ballots by lot for each one that is replaced; their mean counts."""
 ONE, ALL = PROFILES = ("one", "all")
 """Whose ballots are replaced: those of one member at a time, or those of all members."""
-MEASURES = ("same_ballot", "same_choice", "same_by_all", "gap")
+MEASURES = ("same_ballot", "same_by_all", "same_choice", "gap")
 Ballots = Mapping[str, Places]
 """Ballots by member, in the order of seats; candidates have the same numbers on all of them."""
 
@@ -66,13 +66,13 @@ class Poll(NamedTuple):
 class Outcome(NamedTuple):
     """What one profile of ballots leads to, for one member, beside the recorded ballots.
 
-    same_ballot (all that are replaced), same_choice (the rule of the run), same_by_all (every rule): 1 or 0; means lie between.
+    same_ballot (all that are replaced), same_by_all (every rule), same_choice (the rule of the run): 1 or 0; means lie between.
     gap: how many more points the choice has on the member's own ballot, as a share of all points: from -1 to 1.
     """
 
     same_ballot: float
-    same_choice: float
     same_by_all: float
+    same_choice: float
     gap: float
 
 
@@ -107,7 +107,7 @@ def outcomes(poll: Poll, new: Ballots, usual: Mapping[str, int]) -> dict[str, Ou
     """Return what happens to each member whose ballot is replaced by a new one. usual: `choices` of the recorded ballots."""
     after = choices(poll, {**poll.ballots, **new})
     ballots = all(_levels(poll, ballot) == _levels(poll, poll.ballots[member]) for member, ballot in new.items())
-    same = float(ballots), float(usual[poll.rule] == after[poll.rule]), float(usual == after)
+    same = float(ballots), float(usual == after), float(usual[poll.rule] == after[poll.rule])
     points = points_of([poll.ballots[member] for member in new], poll.candidates) / (poll.candidates - 1)
     gaps = points[:, after[poll.rule]] - points[:, usual[poll.rule]]
     return {member: Outcome(*same, float(gap)) for member, gap in zip(new, gaps, strict=True)}
@@ -142,8 +142,8 @@ def equivalence_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row per step, profile and who, with the estimate of each measure; and rows for own minus stranger and minus LOT.
 
     Values are means over the cases of a session first; the interval is over sessions (Student's t; none below five). A difference
-    counts the cases that have both. Columns: step, profile, who, for each measure itself, with _low and _high, sessions, cases,
-    missing, reason.
+    counts the cases that have both. Columns: step, profile, who, for each measure itself, with _low and _high, sessions, choices,
+    cases, missing, reason.
     """
     found: list[dict[str, Any]] = []
     for (step, profile), part in rows.groupby(["step", "profile"], sort=False):
@@ -178,5 +178,6 @@ def _estimates(values: pd.DataFrame, least: float) -> dict[str, Any]:
             f"{measure}_high": min(high, 1.0),
         }
     reason = why_no_interval(sessions["same_choice"].to_numpy(dtype=float), UNIT)
-    counts = {"sessions": len(sessions), "cases": len(known), "missing": len(values) - len(known)}
+    choices = len(known.reset_index().drop_duplicates(["session", "episode", "round"]))
+    counts = {"sessions": len(sessions), "choices": choices, "cases": len(known), "missing": len(values) - len(known)}
     return found | counts | {"reason": reason}

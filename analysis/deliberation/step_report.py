@@ -22,7 +22,7 @@ from parley.analysis.deliberation.step_study import (
     step_table,
 )
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate, join_phrases
 from parley.analysis.report import Report
 
 TITLES = {
@@ -46,18 +46,26 @@ READING = (
     "ones. The unit is the session: likeness is averaged over a session first, and brackets hold 95% intervals over sessions "
     "(none below five). A stranger's representative is the null; the same person asked once more is the ceiling."
 )
+BY = {OWN: "with representatives", STRANGER: "with strangers' representatives", LOT: "by lot"}
 WHOSE = {ONE: "one member", ALL: "all members"}
 CHANGES: Mapping[str, Column] = {
     "step": "step", "ballots replaced": "profile", "by": "title", "same ballots": estimate("same_ballot"),
-    "same choice": estimate("same_choice"), "same by every rule": estimate("same_by_all"), "change of points": estimate("gap"),
-    "cases": "cases", "missing": "missing", "sessions": "sessions",
+    "same choice by every rule": estimate("same_by_all"), "same choice": estimate("same_choice"),
+    "change of points": estimate("gap"), "choices": "choices", "cases": "cases", "missing": "missing", "sessions": "sessions",
 }  # fmt: skip
 CHAIN = (
-    "Ballots of one member, or of all members, are replaced. *Same ballots*: all that are replaced are the people's own. *Same "
-    "choice*: the group chooses what it chose before, by the rule of the run; *by every rule*: by each rule of docs/choice.md. "
-    "*Change of points*: the share of other statements that the choice beats on the person's own ballot, minus that of the "
-    "choice before. The same ballots lead to the same choice, and the same choice to the same points; the reverse is not so. A "
-    "ballot by lot is the null: one ballot of many seldom decides."
+    "What would the group have chosen with other ballots? A *ballot* ranks the candidate statements. A *vote* at the end ranks "
+    "draft and revision, and decides nothing. Here the recorded ballots are counted again, with those of one member or of all "
+    "members replaced. Later rounds are not played again.",
+    "- *Same ballots*: every replaced ballot equals the one that the person cast.\n"
+    "- *Same choice*: the choice equals the recorded one, by the rule of the run; *by every rule*: by each rule of "
+    "docs/choice.md.\n"
+    "- *Change of points*: how much higher or lower the person ranks the new choice on its own ballot, as a share of the other "
+    "statements (-1 to 1).",
+    "The same ballots always give the same choice, and the same choice the same points; the reverse is not so. One ballot may "
+    "leave the choice as it was even by lot. So there are two nulls: a ballot by lot, and the representative of a stranger, "
+    "another member of the group. Only more than a stranger's shows that it matters who is represented. A case is a member in "
+    "a choice. Shares cannot be below 0 or above 1, and their intervals end there.",
 )
 
 
@@ -97,18 +105,13 @@ def _add_changes(report: Report, replaced: pd.DataFrame) -> None:
     """Add what ballots of representatives change: the ballots, the choice, what people get."""
     table = equivalence_table(replaced)
     shown = table.assign(title=table["who"].map(TITLES), profile=table["profile"].map(WHOSE))
-    report.section("What their ballots change", CHAIN, "\n".join(f"- {line}" for line in change_sentences(table)))
-    levels = shown[shown["who"].isin([*WHO, LOT]) & shown["same_choice_low"].notna()]
+    report.section("What their ballots change", *CHAIN, "\n".join(f"- {line}" for line in change_sentences(table)))
+    levels = shown[shown["who"].isin([OWN, STRANGER, LOT]) & shown["same_choice_low"].notna()]
     if len(levels):
-        title = "How often the group chooses the same"
-        what = levels["step"] + " of " + levels["profile"] + ": " + levels["title"]
-        label, caption = (
-            "Share of choices that stay the same",
-            "Ballots are replaced by those of representatives, or by lot",
-        )
-        report.figure(
-            dot_plot(levels.assign(what=what), ["what"], "same_choice", label, caption, title), "changes", title
-        )
+        title, label = "How often the group chooses the same", "Share of choices that stay the same"
+        levels = levels.assign(what=levels["step"] + " of " + levels["profile"])
+        caption = "Ballots are replaced, and the recorded choice is counted again"
+        report.figure(dot_plot(levels, ["what"], "same_choice", label, caption, title, by="title"), "changes", title)
     report.table(shown[shown["cases"] > 0], CHANGES)
     report.data(changes=table, replaced=replaced)
 
@@ -144,23 +147,35 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def change_sentences(table: pd.DataFrame) -> Iterator[str]:
-    """Yield for each step and profile whether representatives keep the group's choice, compared with ballots by lot."""
+    """Yield for each step and profile how often the group chooses the same, beside ballots by lot and a stranger's."""
     for (step, profile), part in table.groupby(["step", "profile"], sort=False):
         rows = part.set_index("who").to_dict("index")
         where = f"{PLURAL[str(step)].capitalize()} of {WHOSE[profile]}"
-        yield f"{where}: {_change_line(rows[OWN], rows[LOT], rows[f'{OWN} - {LOT}'])}"
+        if why := rows[f"{OWN} - {LOT}"]["reason"]:
+            yield f"{where}: what ballots of representatives change is unknown ({why})."
+            continue
+        shares = [f"{_points(rows[who], 'same_choice')} {by}" for who, by in BY.items() if rows[who]["cases"]]
+        yield f"{where}: the choice stays the same in {join_phrases(shares)}. {_compared(rows)} {_lost(rows)}"
 
 
-def _change_line(own: Mapping[str, Any], lot: Mapping[str, Any], gain: Mapping[str, Any]) -> str:
-    """Return one sentence on the choice, one on the points."""
-    if gain["reason"]:
-        return f"whether representatives keep the group's choice more often than ballots by lot is unknown ({gain['reason']})."
-    by, low, high = (gain[f"same_choice{end}"] for end in ("", "_low", "_high"))
-    verb = "keep" if low > 0 or high < 0 else "do not clearly keep"
-    often = "less often" if high < 0 else "more often"
-    said = (
-        f"representatives {verb} the group's choice {often} than ballots by lot: in {format_number(own['same_choice'])} and "
-        f"{format_number(lot['same_choice'])} of the choices, a difference of {format_estimate(by, low, high)}."
-    )
-    points = format_estimate(*(own[f"gap{end}"] for end in ("", "_low", "_high")))
-    return f"{said} The change of points is {points}."
+def _compared(rows: Mapping[Any, Mapping[str, Any]]) -> str:
+    """Return whether representatives keep the choice more often than a ballot by lot and than a stranger's."""
+    said = []
+    for other, named in ((LOT, "by lot"), (STRANGER, "with a stranger's")):
+        gain = rows[f"{OWN} - {other}"]
+        low, high = gain["same_choice_low"], gain["same_choice_high"]
+        often = "more often" if low > 0 else "less often" if high < 0 else "not clearly more often"
+        compared = f"{often} than {named}, with a difference of {_points(gain, 'same_choice')}"
+        said.append(
+            f"whether it is more often than {named} is unknown ({gain['reason']})" if gain["reason"] else compared
+        )
+    return f"That is {said[0]}, and {said[1]}."
+
+
+def _lost(rows: Mapping[Any, Mapping[str, Any]]) -> str:
+    """Return how much lower people rank what is chosen instead."""
+    return f"The change of points is {_points(rows[OWN], 'gap')}, by lot {_points(rows[LOT], 'gap')}."
+
+
+def _points(row: Mapping[str, Any], measure: str) -> str:
+    return format_estimate(*(row[f"{measure}{end}"] for end in ("", "_low", "_high")))

@@ -71,7 +71,7 @@ def test_proposition_1(seed: int) -> None:
         own["x"] = ballots["x"]
         for one in compare_ballots([poll(ballots, own, place)]).to_dict("records"):
             if one["who"] != LOT:
-                same, chosen, by_all, gap = (one[name] for name in MEASURES)
+                same, by_all, chosen, gap = (one[name] for name in MEASURES)
                 assert same <= by_all <= chosen <= float(gap == 0)
                 seen.add((same, by_all, chosen, float(gap == 0)))
     assert {(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1)} <= seen
@@ -143,15 +143,23 @@ def test_what_is_said(tmp_path: Path) -> None:
     """Below five groups nothing is said; a perfect representative keeps every choice; the page has figure and tables."""
     few = list(change_sentences(equivalence_table(compare_ballots(groups(4, 1.0, 0)))))
     assert few == [
-        f"Ballots of {whose}: whether representatives keep the group's choice more often than ballots by lot is unknown "
-        "(fewer than 5 sessions)."
+        f"Ballots of {whose}: what ballots of representatives change is unknown (fewer than 5 sessions)."
         for whose in ("one member", "all members")
     ]
     rows = compare_ballots(groups(8, 1.0, 0))
     one, every = change_sentences(equivalence_table(rows))
-    assert "keep the group's choice more often than ballots by lot: in 1.00 and 0." in one
-    assert one.endswith("The change of points is 0.00.")
-    assert "in 1.00 and 0." in every
+    for said in (one, every):
+        assert (
+            "the choice stays the same in 1.00 with representatives, 1.00 with strangers' representatives and 0."
+            in said
+        )
+        assert " That is more often than by lot, with a difference of 0." in said
+        assert "whether it is more often than with a stranger's is unknown (no variation)" in said
+    assert "The change of points is 0.00, by lot -0." in one
+    others = zip(groups(8, 1.0, 0), groups(8, 0.0, 1), strict=True)
+    apart = [one._replace(instead=one.instead | {"stranger": other.instead["own"]}) for one, other in others]
+    *_, every = change_sentences(equivalence_table(compare_ballots(apart)))
+    assert ", and more often than with a stranger's, with a difference of 0." in every
     cases = pd.DataFrame({"step": ["ballot"], "session": ["s0"], "own": [1.0], "stranger": [0.0], "twice": [math.nan]})
     result = StepResult(cases.assign(why_own="", why_stranger="", why_twice="not asked"), rows, [])
     page = write_steps(result, StepStudy("oracle"), tmp_path).read_text(encoding="utf-8")

@@ -147,7 +147,51 @@ def test_without_consent_nothing_is_asked(tmp_path: Path) -> None:
     mine = [one for one in found if getattr(one, "agent", 0) == consent.agent]
     assert len(of(mine, events.Called)) == 1
     unsaid = {one.reason for one in of(mine, events.Utterance) + of(mine, events.Rated) + of(mine, events.Answered)}
-    assert unsaid == {"no_consent", "no_statement"}
+    assert unsaid == {"no_consent"}
+
+
+DEBATE = {"repetitions": 1, "rounds": 2, "topics": "racism", "llm": "oracle"}
+SPOKEN = ["I think we must act now.", "Still so."]
+
+
+@pytest.mark.parametrize(
+    ("preset", "seat", "fields"),
+    [
+        ("three_way", "default", {}),
+        ("two_way", "republican", {"reference": ()}),
+        ("network", "democrat 2", {"size": 4, "reference": (), "graph": "complete"}),
+    ],
+)
+def test_a_person_debates_like_any_agent(preset: str, seat: str, fields: dict[str, Any], tmp_path: Path) -> None:
+    """In an open debate of any shape: its ratings and lines are recorded, and what it said is in the prompts of who heard it."""
+    asked = load_preset(preset).with_settings(DEBATE | fields | {"llms": (f"{seat}=person",)})
+    sent = list[Request]()
+
+    def other(request: Request) -> str:
+        sent.append(request)
+        return request.answers[0] if request.answers else "No."
+
+    backend = seated(tmp_path, ["I agree", "4", SPOKEN[0], "5", SPOKEN[1], "6"], other)
+    backend.voices[seat] = backend.voices.pop(SEAT)
+    outcome = run_scenario(RunSpec(asked, tmp_path / "a"), backend=backend)
+    found = list(read_lines(outcome.record))
+    me = of(found, events.Consented)[0].agent
+    assert [one.text for one in of(found, events.Utterance, agent=me)] == SPOKEN
+    assert [one.rating for one in of(found, events.Rated, agent=me)] == [4, 5, 6]
+    assert any(SPOKEN[0] in message.content for request in sent for message in request.messages)
+    assert not any("Consent" in message.content for request in sent for message in request.messages)
+    assert "0 of 5 answers of people" in outcome.tally.line
+
+
+def test_the_console_counts_what_people_did_not_answer(tmp_path: Path) -> None:
+    """Without consent all answers are missing: the line says so, with the reason, and warns; the run is not stopped by it."""
+    asked = load_preset("three_way").with_settings(DEBATE | {"llms": ("default=person",)})
+    backend = seated(tmp_path, ["I do not agree"], None)
+    backend.voices["default"] = backend.voices.pop(SEAT)
+    outcome = run_scenario(RunSpec(asked, tmp_path / "a"), backend=backend)
+    assert outcome.stopped is None
+    assert "5 of 5 answers of people (100%: no_consent 5)" in outcome.tally.line
+    assert "WARNING" in outcome.tally.line
 
 
 def test_a_person_hears_and_exports_only_its_own(tmp_path: Path) -> None:
