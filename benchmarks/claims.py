@@ -21,6 +21,7 @@ from scipy.stats import f as fisher
 from parley.analysis.claims.bayes import draw_half_t, sample_posterior
 from parley.analysis.claims.claim import Claim, Contrast, Population
 from parley.analysis.claims.curve import draw_curve
+from parley.analysis.claims.dependence import people_p
 from parley.analysis.claims.design import contrasts, factorial_design
 from parley.analysis.claims.dimensions import MEANT, POPULATION, Dimension, field
 from parley.analysis.claims.multiverse import SPECIFICATION
@@ -51,20 +52,24 @@ def draw_differences(
     topics: int = 4,
     groups: int = 3,
     size: int = 64,
+    uneven: float = 0.0,
 ) -> pd.DataFrame:
     """Return differences as `Multiverse.differences` has them. effect: of the second level of PLANTED, minus the first.
 
-    topic, people, common (to a specification) and chance are standard deviations; whole: rounded to whole points.
+    uneven: how much this effect varies between groups of people. It and topic, people, common (to a specification) and chance
+    are standard deviations; whole: rounded to whole points.
     """
     design = design_of(size)
     of_topic, of_people = rng.normal(0, topic, topics), rng.normal(0, people, (2, groups))
+    own = effect + rng.normal(0, uneven, (2, groups)) if uneven else np.full((2, groups), effect)
     rows = []
     for number, row in enumerate(design, 1):
         levels = {one.name: one.levels[place] for one, place in zip(DIMENSIONS, row, strict=True)}
-        base = average + effect * (row[0] - 0.5) + rng.normal(0, common)
+        base = average + rng.normal(0, common)
         for at in range(topics):
             for group in range(groups):
-                value = base + of_topic[at] + of_people[row[-1], group] + rng.normal(0, chance)
+                value = base + own[row[-1], group] * (row[0] - 0.5)
+                value += of_topic[at] + of_people[row[-1], group] + rng.normal(0, chance)
                 people_name = f"{levels[PEOPLE.name]} {group}"
                 rows.append(
                     (number, f"topic {at}", group, people_name, round(value) if whole else value, *levels.values())
@@ -131,6 +136,17 @@ def verdicts(rng: np.random.Generator, audits: int, **truth: float) -> float:
     return float(np.mean([curve.p < 0.05 for curve in curves]))
 
 
+def over_people(rng: np.random.Generator, audits: int, setting: str, **truth: float) -> tuple[float, float]:
+    """Return how often p over specifications, and p over groups of people, is below .05 for a setting."""
+    found = []
+    for _ in range(audits):
+        differences = draw_differences(rng, **truth)  # type: ignore[arg-type]
+        share = setting_share(differences, [setting], [name for name in NAMES if name != setting], STRATA)
+        found.append((share.p < 0.05, people_p(differences, setting, share) < 0.05))
+    first, second = (float(np.mean(column)) for column in zip(*found, strict=True))
+    return first, second
+
+
 def ranks(rng: np.random.Generator, draws: int, kept: int = 99, thin: int = 10) -> dict[str, float]:
     """Return by quantity the p of uniform ranks of the truth among posterior draws (simulation-based calibration).
 
@@ -188,6 +204,16 @@ def rows(audits: int) -> Iterator[str]:
     }
     for name, case in cases.items():
         yield f"{name:<30} p < .05 in {case():.3f}"
+    four = "scale"  # the setting with four levels
+    planted: dict[str, tuple[str, dict[str, float]]] = {
+        "no setting matters": (PLANTED, {}),
+        "no setting matters, 4 levels": (four, {"groups": 6}),
+        "uneven over people, 0 on average": (PLANTED, {"uneven": 1.0}),
+        "the same for all people, 1": (PLANTED, {"effect": 1.0}),
+    }
+    for name, (setting, truth) in planted.items():
+        first, second = over_people(rng, 5 * audits, setting, **truth)
+        yield f"{name:<33} p < .05 over specifications {first:.3f}, over people {second:.3f}"
     for name, p in ranks(rng, audits).items():
         yield f"{'ranks of ' + name:<30} uniform, p {p:.3f}"
 

@@ -78,6 +78,19 @@ class Claim:
         )
         return first, second
 
+    def spelled_arms(self) -> list[list[str]]:
+        """Return the settings of both arms. A setting of one arm is spelled out in the other too, as the scenario has it."""
+        pairs = self.contrast.first, self.contrast.second
+        given = [parse_settings(own) for own in pairs]
+        spelled = [list(own) for own in pairs]
+        for place, arm in enumerate(self.arms({})):
+            values = arm.to_dict() | arm.to_dict()["options"]
+            for name in given[1 - place].keys() & values.keys() - given[place].keys():
+                value = values[name]
+                shown = "+".join(map(str, value)) if isinstance(value, list) else value
+                spelled[place].append(f"{name}={shown} (as the scenario)")
+        return spelled
+
     def base_settings(self) -> dict[str, Any]:
         """Return the settings of the first model, set of personas and society of the population, with all topics."""
         people = self.population

@@ -75,7 +75,7 @@ MEANT: tuple[Dimension, ...] = (
     ),
     Dimension(
         "who opens", "order", field("order", "random_first", "random_second"),
-        "a seat drawn by chance, or the next seat",
+        "a seat drawn by chance, or the seat after it",
     ),
     Dimension("order of answers", "order", field("listing", "given", "reversed"), "of the points of a scale in the question"),
     Dimension(

@@ -18,15 +18,20 @@ ROW = 0.115
 """Height of a row of the matrix, in inches."""
 NOTE = (
     "Each column is a specification. Above: its mean difference, with a 95% interval from one spread of debates for all. "
-    "Blue circle: on the side that the claim expects; orange square: on the other. Dashed: the smallest effect of interest. "
-    "Below: the level of each setting in this specification. The claim should not depend on the settings above the thick line"
+    "{colours}. Dashed: the smallest effect of interest. Below: the level of each setting in this specification{line}"
 )
+SIDES = "Blue circle: on the side that the claim expects; orange square: on the other"
+BOUND = "Blue circle: within the bound of the claim; orange square: beyond it"
+LINE = ". The claim should not depend on the settings above the thick line"
 
 
 def curve_figure(audit: Audit) -> Figure:
     """Draw the curve of an audit."""
     rows = sum(len(one.levels) for one in audit.multiverse.dimensions)
-    with new_figure(TWO_COLUMNS, 2.0 + ROW * rows, NOTE, title=audit.multiverse.claim.claim) as figure:
+    colours = BOUND if audit.multiverse.claim.expected == "equivalent" else SIDES
+    line = LINE if not all(one.meant for one in audit.multiverse.dimensions) else ""
+    note = NOTE.format(colours=colours, line=line)
+    with new_figure(TWO_COLUMNS, 2.0 + ROW * rows, note, title=audit.multiverse.claim.claim) as figure:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.7, max(ROW * rows, 0.3)])
         _draw_effects(above, audit)
         _draw_levels(below, audit)

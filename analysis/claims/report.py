@@ -10,11 +10,12 @@ import pandas as pd
 
 from parley.analysis.claims.audit import Audit
 from parley.analysis.claims.claim import Claim
+from parley.analysis.claims.context import about_bound, at_the_start, generality, noise_left, unevenly_missing
 from parley.analysis.claims.curve import EXACT, FEWEST_TOPICS, Curve, start_gap, whole_specifications
 from parley.analysis.claims.figure import curve_figure
 from parley.analysis.claims.multiverse import ARMS, SEEDS
 from parley.analysis.claims.variance import RESIDUAL
-from parley.analysis.claims.verdict import EXPECTED, at_the_start, generality, unevenly_missing, verdict
+from parley.analysis.claims.verdict import EXPECTED, verdict
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -45,16 +46,18 @@ ALIKE = (
     "bound. p is for these topics and models."
 )
 INTERVALS = (
-    "The 95% intervals come from one spread of debates for all specifications: the spread that is left after the mean of "
-    "each debate (a topic and its people) over all specifications is subtracted. They take what is left as independent, and "
-    "serve to compare specifications; the test does not use them."
+    "All these 95% intervals have the same width, for comparing specifications; the test does not use them. They take what "
+    "is left after the mean of each topic and group of people is subtracted, as equally large in all specifications and "
+    "independent. A specification with more chance than others looks too certain."
 )
 SETTINGS = (
     "These settings should not matter. Share: how much of the variance between single differences (one topic, one group of "
     "people, one specification) the setting explains; 0.25 is a quarter. p tests the setting against the variance that is "
     "left between specifications; p (Holm) is corrected for the number of settings. The interval of a share begins at 0 "
     "where the uncorrected p is .05 or more. p takes the other settings into account, the mean effects do not. Two settings "
-    "that matter only together are not found here: they are in the row `specification` of the next table."
+    "that matter only together are not found here: they are in the row `specification` of the next table. p (people) "
+    "asks whether the effect depends on the setting for other people too: it adds how much separate groups of people differ "
+    "in what the setting changes. The other p ask whether it does among these people."
 )
 PARTS_NOTE = (
     "Here all sources of variance compete in one model of crossed random effects. REML: restricted maximum likelihood, as "
@@ -79,6 +82,7 @@ SETTING_COLUMNS: Mapping[str, Column] = {
     "share of variance": estimate("share", 3),
     "p": lambda row: format_p(row["p"]),
     "p (Holm)": lambda row: format_p(row["p_holm"]),
+    "p (people)": lambda row: format_p(row["p_people"]),
 }
 PART_COLUMNS: Mapping[str, Column] = {
     "source": "source",
@@ -120,7 +124,13 @@ def write_claim(audit: Audit, folder: Path, *notes: str) -> Path:
 def _beside(audit: Audit) -> Iterator[str]:
     """Yield what has to be known beside the sentence."""
     claim, differences = audit.multiverse.claim, whole_specifications(audit.differences)
-    yield from filter(None, [unevenly_missing(audit.lost), at_the_start(differences, *start_gap(differences))])
+    yield from about_bound(claim, differences)
+    lines = (
+        unevenly_missing(audit.lost),
+        at_the_start(differences, *start_gap(differences)),
+        noise_left(audit.parts, audit.curve),
+    )
+    yield from filter(None, lines)
     yield from generality(claim, differences)
 
 
@@ -161,7 +171,7 @@ def _add_compared(report: Report, audit: Audit) -> None:
     """Add what was compared: arms, outcome, people, topics, models, and how many differences there are."""
     multiverse, claim, size = audit.multiverse, audit.multiverse.claim, len(audit.multiverse.design)
     people, groups = claim.population, len(audit.curve.units)
-    arms = [" and ".join(pairs) or "nothing else" for pairs in (claim.contrast.first, claim.contrast.second)]
+    arms = [", ".join(pairs) or "as the scenario" for pairs in claim.spelled_arms()]
     first, differences = SEEDS * multiverse.seed, audit.differences
     swapped = claim.expected != "equivalent" and 0 < groups <= EXACT
     smallest = f"; with {groups} groups p cannot be below {format_number(0.5**groups, 3)}" if swapped else ""
@@ -178,9 +188,9 @@ def _add_compared(report: Report, audit: Audit) -> None:
         f"as the claim file has it: {format_number(claim.smallest)}.",
         f"Models: {', '.join(people.models)}. Topics: {', '.join(people.topics)}. "
         f"Sets of personas: {', '.join(people.personas)}. Societies: {', '.join(people.societies)}.",
-        f"Units: {count_phrase(groups, 'separate group')} of people ({count_phrase(multiverse.repetitions, 'repetition')} in "
-        f"each set of personas; groups that share a person count as one, and a Default, which has no "
-        f"persona beyond a name, is not counted){smallest}.",
+        f"Units: {count_phrase(groups, 'separate group')} of people ({count_phrase(multiverse.repetitions, 'repetition')} "
+        f"{'of each set' if len(people.personas) > 1 else 'of the set'} of personas; groups that share a person count as "
+        f"one, and a Default, which has no persona beyond a name, is not counted){smallest}.",
         f"Differences: {len(differences):,}, one for each specification ({size}), topic ({len(people.topics)}) and "
         f"repetition ({multiverse.repetitions}). Missing: {int(differences['difference'].isna().sum()):,}. "
         f"Each specification has one set of personas and one seed, {first} to {first + size - 1}.",
@@ -232,11 +242,13 @@ def _add_design(report: Report, audit: Audit) -> None:
     """Add what was varied, what was left out, and how the specifications were chosen."""
     multiverse = audit.multiverse
     size = count_phrase(len(multiverse.design), "specification")
+    related = f"is {format_number(multiverse.confounding, 3)}"
+    if audit.differences["difference"].isna().any():
+        related += f" by design, and {format_number(audit.confounding, 3)} among the differences that are not missing"
     report.section(
         "What was varied",
         f"{size} with both arms, each with a seed of its own. Each level comes equally often (within one). The largest "
-        f"correlation between two settings is {format_number(multiverse.confounding, 3)} by design, and "
-        f"{format_number(audit.confounding, 3)} among the differences that are not missing.",
+        f"correlation between two settings {related}.",
     )
     rows = [[one.name, one.family, ", ".join(one.levels), one.about] for one in multiverse.dimensions]
     report.table(rows, ["setting", "kind", "levels", "what they mean"])

@@ -16,7 +16,6 @@ from scipy.stats import ncf
 
 from parley.analysis.bootstrap import ALIKE, FEWEST, LEVEL, Floats
 from parley.analysis.claims.multiverse import SPECIFICATION
-from parley.analysis.statistics.results import holm
 
 ALPHA = 1 - LEVEL
 MOST = 1e7
@@ -128,19 +127,6 @@ def _cells(rows: pd.DataFrame, columns: Sequence[str]) -> Floats:
     if not columns:
         return np.zeros((len(rows), 0))
     return _dummies(rows.assign(cell=rows.groupby(list(columns), sort=False).ngroup()), ["cell"])
-
-
-def dependence_table(differences: pd.DataFrame, settings: Sequence[str], strata: Sequence[str]) -> pd.DataFrame:
-    """Return a row per setting: setting, its Share, p_holm over all settings, and the mean difference at each level (means)."""
-    rows = []
-    for name in settings:
-        others = [other for other in settings if other != name]
-        share = setting_share(differences, [name], others, strata)
-        means = differences.groupby(name, sort=True)["difference"].mean()
-        rows.append({"setting": name, **vars(share), "means": means.to_dict()})
-    table = pd.DataFrame(rows, columns=["setting", *vars(Share()), "means"])
-    table["p_holm"] = holm(table["p"].to_numpy(dtype=float))
-    return table
 
 
 def variance_components(values: Floats, factors: Mapping[str, np.ndarray]) -> dict[str, float]:

@@ -100,6 +100,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.claims.design._balanced_design": NO_CLAIM,
     "analysis.claims.curve._effects": "a mean over units, which is examined; the whole verdict: benchmarks/claims.py",
     "analysis.claims.variance._share": "benchmarks/claims.py",
+    "analysis.claims.dependence.people_p": "benchmarks/claims.py",
     "analysis.distributions.worth.largest_size": "benchmarks/model_worth.py",
     "analysis.preregistration.verdict._p": "benchmarks/registered_tests.py",
     "analysis.preregistration.pilot.interval": "benchmarks/pilot_power.py",

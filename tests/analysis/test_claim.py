@@ -20,14 +20,16 @@ from benchmarks.claims import CLAIM, DIMENSIONS, NAMES, PLANTED, STRATA, draw_di
 from parley.analysis.claims.audit import audit_claim
 from parley.analysis.claims.bayes import interval_of, sample_posterior
 from parley.analysis.claims.claim import Claim, load_claim
+from parley.analysis.claims.context import about_bound, at_the_start, generality, unevenly_missing
 from parley.analysis.claims.curve import all_swaps, draw_curve, start_gap, whole_specifications
+from parley.analysis.claims.dependence import dependence_table, distance
 from parley.analysis.claims.design import factorial_design, largest_correlation
 from parley.analysis.claims.differences import unit_differences
 from parley.analysis.claims.dimensions import claim_dimensions
 from parley.analysis.claims.multiverse import Multiverse
 from parley.analysis.claims.outcomes import find_outcome
-from parley.analysis.claims.variance import dependence_table, noncentrality_interval, setting_share, variance_components
-from parley.analysis.claims.verdict import at_the_start, depends, generality, unevenly_missing, whether
+from parley.analysis.claims.variance import noncentrality_interval, setting_share, variance_components
+from parley.analysis.claims.verdict import depends, whether
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -256,14 +258,65 @@ def test_what_is_said_of_a_claim_that_nothing_changes() -> None:
     rng, alike = np.random.default_rng(5), replace(CLAIM, expected="equivalent", smallest=0.5)
     sharp = {"people": 0.1, "topic": 0.0, "common": 0.0, "groups": 20}
     holds = whether(alike, draw_curve(alike, draw_differences(rng, average=0.0, **sharp), rng))
-    assert holds.startswith("The claim holds here: the median effect is ")
-    assert holds.endswith(", equivalence test over groups of people).")
+    assert holds.startswith("The claim holds here: on average the effect is 0.")
+    assert "within 0.50 of 0 (equivalence test p below 0.001). The effect of a specification is within" in holds
+    small = whether(alike, draw_curve(alike, draw_differences(rng, average=0.2, **sharp), rng))
+    assert "It is not 0, but smaller than what the claim calls a difference." in small
     beyond = whether(alike, draw_curve(alike, draw_differences(rng, average=2.0, **sharp), rng))
-    assert beyond.startswith("The claim does not hold: ")
+    assert beyond.startswith("The claim does not hold: on average the effect is ")
     loose = draw_differences(rng, average=0.0, people=4.0, topic=0.0, groups=8)
     assert "may be beyond 0.50" in whether(alike, draw_curve(alike, loose, rng))
     at = [whether(alike, draw_curve(alike, draw_differences(rng, average=0.5, **sharp), rng)) for _ in range(20)]
     assert sum(one.startswith("The claim holds") for one in at) <= 1
+
+
+def test_a_setting_that_matters_only_for_some_people_is_called_so() -> None:
+    """Planted: the wording raises the effect for some groups and lowers it for others. p over specifications finds it nearly
+    always; of other people it is said in few audits, and where all groups agree it is said."""
+    rng, found, general = np.random.default_rng(2), 0, 0
+    for _ in range(20):
+        table = dependence_table(draw_differences(rng, uneven=2.0, common=0.0), NAMES, STRATA).set_index("setting")
+        found += table.loc[PLANTED, "p"] < 0.05
+        general += table.loc[PLANTED, "p_people"] < 0.05
+    assert found > 10
+    assert general <= 3
+    same = draw_differences(rng, effect=2.0, groups=8)
+    said = depends(dependence_table(same, NAMES, STRATA), setting_share(same, NAMES, [], STRATA))
+    assert said.startswith(f"The effect depends on {PLANTED} (")
+    uneven = draw_differences(np.random.default_rng(4), uneven=3.0, common=0.0)
+    said = depends(dependence_table(uneven, NAMES, STRATA), setting_share(uneven, NAMES, [], STRATA))
+    assert said.startswith(f"Among these people the effect depends on {PLANTED} (")
+    assert f"Whether it depends on {PLANTED} for other people too is unknown." in said
+
+
+def test_the_p_of_people_by_hand() -> None:
+    """Hotelling's distance of two levels is the square of the paired t; none of too few or equal groups."""
+    means = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [0.0, 2.0], [0.0, 1.0]])
+    steps = means[:, 1]
+    assert distance(means) == pytest.approx((steps.mean() / (steps.std(ddof=1) / np.sqrt(5))) ** 2)
+    assert np.isnan(distance(means[:4]))
+    assert np.isnan(distance(np.column_stack([means, means[:, 0]])[:5]))
+    assert np.isnan(distance(np.zeros((8, 2))))
+
+
+def test_what_the_bound_lets_pass_is_said() -> None:
+    """A bound beyond the whole movement of the debate is called wide; single differences beyond it are counted."""
+    rng, alike = np.random.default_rng(1), replace(CLAIM, expected="equivalent", smallest=0.5)
+    differences = draw_differences(rng, chance=0.1, people=0.0, topic=0.0, common=0.0)
+    moved = differences.assign(first=6.4, start_first=6.0, second=6.3, start_second=6.0)
+    counted, wide = about_bound(alike, moved)
+    assert counted.startswith("The claim is about the average: 0 of ")
+    assert "on average the debate itself moved the outcome by 0.40 or less" in wide
+    assert len(list(about_bound(alike, moved.assign(first=8.0)))) == 1
+    assert not list(about_bound(CLAIM, moved))
+
+
+def test_an_arm_is_spelled_out_where_only_the_other_sets_it(tmp_path: Path) -> None:
+    """ "Nothing else" says not what the second arm has."""
+    claim = load_claim(written(tmp_path, ("second = []", 'second = ["spacing=newline"]')))
+    first, second = claim.spelled_arms()
+    assert first == ["environment=groups", "spacing=given (as the scenario)"]
+    assert second == ["spacing=newline", "environment=round_table (as the scenario)"]
 
 
 def test_what_is_said_without_variation_and_without_replies() -> None:

@@ -1,0 +1,109 @@
+"""What has to be known beside the sentence on a claim: what is missing, what was there before, and for what else it holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pandas as pd
+
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.claims.claim import Claim
+from parley.analysis.claims.curve import FEWEST_TOPICS, Curve, topic_effects
+from parley.analysis.claims.variance import ALPHA, RESIDUAL
+from parley.analysis.claims.verdict import format_share
+from parley.analysis.formatting import count_phrase, format_number, format_span, join_phrases
+
+
+def unevenly_missing(lost: pd.DataFrame) -> str:
+    """Return at which settings differences are missing more often at one level than at another; "" without such settings.
+
+    lost: `dependence_table` of whether a difference is missing.
+    """
+    found = lost[lost["p_holm"] < ALPHA]
+    if found.empty:
+        return ""
+    listed = [
+        f"{row['setting']} ({', '.join(f'{format_share(share)} with {level}' for level, share in row['means'].items())})"
+        for row in found.to_dict("records")
+    ]
+    return (
+        f"Differences are missing at some levels more often than at others: {join_phrases(listed)}. The units that are left "
+        "there may be others, so what is said of these settings is unsure; to leave a setting out, set one level of it in "
+        "the claim."
+    )
+
+
+def about_bound(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
+    """Yield what the bound of a claim of equivalence lets pass: single differences, and the movement of the debate."""
+    if claim.expected != "equivalent":
+        return
+    known, bound = differences.dropna(subset="difference"), format_number(claim.smallest)
+    beyond = int((known["difference"].abs() > claim.smallest).sum())
+    yield f"The claim is about the average: {beyond:,} of {len(known):,} single differences are beyond {bound}."
+    both = known.dropna(subset=["start_first", "start_second"])
+    moved = [abs(float((both[arm] - both[f"start_{arm}"]).mean())) for arm in ("first", "second")] if len(both) else []
+    if moved and max(moved) < claim.smallest:
+        yield (
+            f"The bound is wide: on average the debate itself moved the outcome by {format_number(max(moved))} or less, so an "
+            f"arm without any movement could pass as well."
+        )
+
+
+def noise_left(parts: pd.DataFrame, curve: Curve) -> str:
+    """Return how much of the variance no source explains, and how far effects of specifications lie apart; "" without them."""
+    rest = parts[parts["source"] == RESIDUAL].to_dict("records")
+    if not rest or curve.effects.empty:
+        return ""
+    (left,) = rest
+    span = f"{format_share(left['posterior'])} ({format_share(left['low'])} to {format_share(left['high'])})"
+    effects = curve.effects["effect"]
+    return (
+        f"Of the variance between single differences, {span} is chance of single debates, which no source explains. The "
+        f"effects of specifications go from {format_number(effects.min())} to {format_number(effects.max())}."
+    )
+
+
+def at_the_start(differences: pd.DataFrame, low: float, high: float) -> str:
+    """Return how large the effect was at the first survey already; "" where the outcome has no first survey.
+
+    low, high: the 95% interval of the mean difference of the two (`start_gap`).
+    """
+    both = differences.dropna(subset=["difference", "start_first", "start_second"])
+    if both.empty:
+        return ""
+    means = {name: float(both[name].mean()) for name in ("start_first", "first", "start_second", "second")}
+    first, end_first, second, end_second = map(format_number, means.values())
+    start, end = means["start_first"] - means["start_second"], means["first"] - means["second"]
+    told = (
+        f"On average the outcome went from {first} at the first survey to {end_first} in the first arm, and from {second} to "
+        f"{end_second} in the second. So the difference was {format_number(start)} before the debate, and is "
+        f"{format_number(end)} after it"
+    )
+    if math.isnan(low):
+        return f"{told}. Whether the debate changed it is unknown."
+    change = f"{format_number(end - start)} ({format_span(low, high)}, 95% interval over groups of people)"
+    if low <= 0 <= high:
+        return f"{told}. It is not shown that the debate changed it: {change}."
+    return f"{told}. The debate changed it by {change}."
+
+
+def generality(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
+    """Yield what can be said beyond the topics and models of the audit."""
+    topics = topic_effects(differences)
+    if len(topics) < FEWEST_TOPICS:
+        few = f"{count_phrase(len(topics), 'topic')}, and {FEWEST_TOPICS} are needed"
+        yield f"Whether it holds for other topics is unknown: {few}."
+    else:
+        values = topics["effect"].to_numpy(dtype=float)
+        low, high = mean_interval(values)
+        if math.isnan(low):
+            yield "Whether it holds for other topics is unknown: the effect is the same for all of these topics."
+        elif claim.favours(low) and claim.favours(high):
+            mean = format_number(float(values.mean()))
+            yield f"For topics like these it holds on average: {mean} ({format_span(low, high)}, over topics)."
+        else:
+            yield f"Whether it holds for topics like these on average is unknown: {format_span(low, high)} over topics."
+    models = len(claim.population.models)
+    if models < FEWEST_TOPICS:
+        yield f"Whether it holds for other models is unknown: {count_phrase(models, 'model')}, and {FEWEST_TOPICS} are needed."
