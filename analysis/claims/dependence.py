@@ -78,7 +78,8 @@ def distance(means: Floats) -> float:
     if np.linalg.matrix_rank(spread, tol=ALIKE) < levels - 1:
         return math.nan
     middle = steps.mean(axis=0)
-    return count * float(middle @ np.linalg.solve(spread, middle)) * (count - levels + 1) / (count - 1)
+    size = float(middle @ np.linalg.solve(spread, middle))
+    return float(count * size * (count - levels + 1) / (count - 1))
 
 
 def _chance(cells: pd.DataFrame, setting: str, means: pd.DataFrame) -> tuple[float, int]:
