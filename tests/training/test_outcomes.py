@@ -93,7 +93,7 @@ def test_gains_by_hand() -> None:
     one = table.loc["one person", TRAINED]
     assert one["difference"] == pytest.approx(1, abs=0.1)
     assert one["difference_low"] > 0.8
-    assert table.loc[("everybody", TRAINED), "difference"] == pytest.approx(0.5, abs=0.1)
+    assert table.loc[("all people", TRAINED), "difference"] == pytest.approx(0.5, abs=0.1)
     assert table.loc[("one person", "no critique"), "difference"] == pytest.approx(-1, abs=0.1)
     assert table.loc[("one person", "the person's own critique"), "difference"] == pytest.approx(1, abs=0.1)
     nothing = gain_table(payoffs(0.0), [BEFORE, TRAINED, "shuffled 1"])
@@ -188,7 +188,7 @@ def test_the_command_writes_one_page(spec: str, tmp_path: Path, capsys: pytest.C
     for part in (
         "## In short",
         "## What people get",
-        "everybody",
+        "all people",
         "no critique",
         "## Does it still write like the person?",
     ):

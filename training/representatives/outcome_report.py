@@ -28,7 +28,7 @@ from parley.training.representatives.pipeline import DatasetBuilder
 
 OWN_CRITIQUE = "log-probability of the person's own critique"
 PERSON, NOTHING = "the person's own critique", "no critique"
-WHO = {ONE: "one person", ALL: "everybody"}
+WHO = {ONE: "one person", ALL: "all people"}
 GAINS: Mapping[str, Column] = {
     "represented": "represented", "critiques by": "writer", "payoff": number("payoff"),
     "minus before": estimate("difference"), "groups": "groups", "payoffs missing": "missing",
@@ -47,7 +47,7 @@ REWARD = (
     "person. Read on people, or with another `--payoff`, before you believe a gain."
 )
 EVERYBODY = (
-    "Each representative was trained for its person alone. When everybody has one, critiques compete for the same statement, and "
+    "Each representative was trained for its person alone. When all people have one, critiques compete for the same statement, and "
     "the mean payoff can rise, stay or fall."
 )
 STYLE = (
@@ -58,7 +58,7 @@ STYLE = (
 
 
 def gain_table(payoffs: pd.DataFrame, writers: Sequence[str]) -> pd.DataFrame:
-    """Return a row per represented (one person, everybody) and writer: the mean payoff, and its difference from before.
+    """Return a row per represented (one person, all people) and writer: the mean payoff, and its difference from before.
 
     payoffs: as of `score_payoffs`. A person in an episode is averaged over its simulations first. Rows of the person's own
     critique and of no critique come last. missing: payoffs that are missing. Intervals are over groups.
