@@ -14,6 +14,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Floats, slope
 from parley.analysis.scores.table import MANY, Of, bounds, by_run, casts, mean_of, missing, same_texts, values
+from parley.analysis.statistics.deviation import deviation_interval
 from parley.analysis.statistics.groups import compare_paired, compare_two, permutation_test, weighted_means
 from parley.analysis.statistics.power import rooms_needed
 from parley.analysis.statistics.results import Result, table
@@ -162,7 +163,8 @@ def components(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> pd.D
 
     person: between people (NaN if they were not varied). run: between runs of the same people in the same condition, including
     what a condition does to one person more than to another. statement: of single statements around a straight line over the
-    run. freedom: degrees of freedom of `run`. casts: how many different ones.
+    run. run_low, run_high: the 95% interval of `run` (`deviation_interval`). freedom: its degrees of freedom. casts: how many
+    different ones.
     """
     rows = []
     for (topic, agent), part in scores.groupby(["topic", "agent"], sort=False):
@@ -178,21 +180,31 @@ def components(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> pd.D
 def _deviations(runs: pd.DataFrame, persons: pd.Series | None) -> dict[str, float]:
     """SDs between persons and between runs, by analysis of variance with additive conditions (and persons)."""
     values, conditions = runs["value"].to_numpy(dtype=float), pd.get_dummies(runs["condition"]).to_numpy(dtype=float)
-    within, freedom = _residual(values, conditions)
+    within, freedom = _residuals(values, conditions)
     if persons is None:
-        return {"person": math.nan, "run": _root(within, freedom), "freedom": freedom}
-    rest, spare = _residual(values, np.hstack([conditions, pd.get_dummies(persons).to_numpy(dtype=float)]))
+        return {"person": math.nan, **_run_spread(within, freedom)}
+    rest, spare = _residuals(values, np.hstack([conditions, pd.get_dummies(persons).to_numpy(dtype=float)]))
     if spare < 1:
-        return {"person": math.nan, "run": math.nan, "freedom": 0}
-    between = (within - rest) / (freedom - spare) - rest / spare
+        return {"person": math.nan, **_run_spread(rest, 0)}
+    between = (_squares(within) - _squares(rest)) / (freedom - spare) - _squares(rest) / spare
     each = len(values) / persons.nunique()
-    return {"person": math.sqrt(max(between, 0.0) / each), "run": _root(rest, spare), "freedom": spare}
+    return {"person": math.sqrt(max(between, 0.0) / each), **_run_spread(rest, spare)}
 
 
-def _residual(values: Floats, design: Floats) -> tuple[float, int]:
-    """The sum of squares that a design leaves, and its degrees of freedom."""
+def _run_spread(residuals: Floats, freedom: int) -> dict[str, float]:
+    low, high = deviation_interval(residuals, freedom)
+    return {"run": _root(_squares(residuals), freedom), "run_low": low, "run_high": high, "freedom": freedom}
+
+
+def _residuals(values: Floats, design: Floats) -> tuple[Floats, int]:
+    """What a design leaves of values, and its degrees of freedom."""
     weights, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
-    return float(((values - design @ weights) ** 2).sum()), len(values) - int(rank)
+    left: Floats = values - design @ weights
+    return left, len(values) - int(rank)
+
+
+def _squares(residuals: Floats) -> float:
+    return float((residuals**2).sum())
 
 
 def _root(squares: float, freedom: int) -> float:
@@ -204,8 +216,8 @@ def _scatter(scores: pd.DataFrame) -> float:
     for _, line in scores.dropna(subset=["score"]).groupby(["condition", "run"], sort=False):
         if len(line) > 2:
             at = line["statement"].to_numpy(dtype=float)
-            rest, spare = _residual(line["score"].to_numpy(dtype=float), np.column_stack([np.ones(len(at)), at]))
-            squares, freedom = squares + rest, freedom + spare
+            rest, spare = _residuals(line["score"].to_numpy(dtype=float), np.column_stack([np.ones(len(at)), at]))
+            squares, freedom = squares + _squares(rest), freedom + spare
     return _root(squares, freedom)
 
 
@@ -219,8 +231,9 @@ def runs_needed(parts: pd.DataFrame) -> pd.DataFrame:
     tables = []
     for row in parts.to_dict("records"):
         varied = row["casts"] > 1
-        deviation = row["run"] * (math.sqrt(2) if varied else 1)
-        needed = rooms_needed(deviation, paired=varied, freedom=row["freedom"])
+        times = math.sqrt(2) if varied else 1.0
+        ends = row["run_low"] * times, row["run_high"] * times
+        needed = rooms_needed(row["run"] * times, paired=varied, ends=ends)
         basis = (SAME_PEOPLE if row["freedom"] else ONE_CONDITION) if varied else ONE_CAST
         tables.append(needed.assign(topic=row["topic"], agent=row["agent"], basis=basis))
     columns = ["topic", "agent", "difference", "power", "rooms", "rooms_low", "rooms_high", "basis"]

@@ -13,11 +13,11 @@ from scipy.special import ndtr, stdtrit
 from scipy.stats import chi2
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from parley.analysis.bootstrap import FEWEST, Floats
+from parley.analysis.bootstrap import FEWEST, Ends, Floats
 
 STEPS = 1000
 """Equally likely standard deviations over which a power is averaged."""
-DIFFERENCES, POWERS, ALPHA, LEVEL = (0.25, 0.5, 1.0), (0.8, 0.9), 0.05, 0.95
+DIFFERENCES, POWERS, ALPHA = (0.25, 0.5, 1.0), (0.8, 0.9), 0.05
 
 
 def rooms_needed(
@@ -25,41 +25,33 @@ def rooms_needed(
     differences: Sequence[float] = DIFFERENCES,
     powers: Sequence[float] = POWERS,
     paired: bool = False,
-    freedom: float = math.inf,
+    ends: Ends | None = None,
 ) -> pd.DataFrame:
     """Return the rooms for each condition (`paired`: pairs of rooms) by difference in points and power, at two-sided 5%.
 
-    deviation: standard deviation between rooms in points (paired: of the differences). freedom: the degrees of freedom of its
-    estimate. Columns: difference, power, rooms, and rooms_low, rooms_high: the rooms at the ends of the deviation's 95% interval
-    (chi squared; the same as rooms if the deviation is known). At least `FEWEST`, because nothing is concluded from fewer;
-    missing if the deviation is 0 or unknown.
+    deviation: standard deviation between rooms in points (paired: of the differences). ends: its 95% interval
+    (`deviation_interval`; None: it is known). Columns: difference, power, rooms, and rooms_low, rooms_high: the rooms at the ends
+    of that interval. At least `FEWEST`, because nothing is concluded from fewer; missing if the deviation, or its end, is 0 or
+    unknown.
 
     >>> rooms_needed(1.0, [0.5], [0.8])["rooms"].tolist()
     [64]
-    >>> rooms_needed(1.0, [0.5], [0.8], freedom=18)[["rooms_low", "rooms_high"]].values.tolist()
-    [[37, 139]]
+    >>> rooms_needed(1.0, [0.5], [0.8], ends=(0.75, 1.5))[["rooms_low", "rooms_high"]].values.tolist()
+    [[37, 143]]
     """
     solver = TTestPower() if paired else TTestIndPower()
-    ends = {"rooms": deviation, "rooms_low": _end(deviation, freedom, 1), "rooms_high": _end(deviation, freedom, -1)}
+    low, high = ends or (deviation, deviation)
+    spreads = {"rooms": deviation, "rooms_low": low, "rooms_high": high}
     rows = [
         {
             "difference": difference,
             "power": power,
-            **{name: _rooms(solver, difference / end, power) if end > 0 else None for name, end in ends.items()},
+            **{name: _rooms(solver, difference / end, power) if end > 0 else None for name, end in spreads.items()},
         }
         for difference in differences
         for power in powers
     ]
-    return pd.DataFrame(rows).astype(dict.fromkeys(ends, "Int64"))
-
-
-def _end(deviation: float, freedom: float, side: int) -> float:
-    """The lower (side 1) or upper (-1) end of the 95% interval of a standard deviation."""
-    if not math.isfinite(freedom):
-        return deviation
-    if freedom <= 0:
-        return math.nan
-    return deviation * math.sqrt(freedom / float(chi2.ppf((1 + side * LEVEL) / 2, freedom)))
+    return pd.DataFrame(rows).astype(dict.fromkeys(spreads, "Int64"))
 
 
 def detectable(deviation: float, pairs: int, power: float = 0.8) -> float:

@@ -23,6 +23,7 @@ from parley.analysis.card.estimates import CardEstimate, difference, mean_estima
 from parley.analysis.card.sections.instrument import deviation
 from parley.analysis.ending_diversity import difference_interval, permutation_p, pseudo_entropies
 from parley.analysis.scores.reversion import ratios
+from parley.analysis.statistics.deviation import deviation_interval
 from parley.analysis.statistics.equivalence import p_alike
 from parley.analysis.statistics.groups import compare_paired, compare_two, level, weighted_means
 from parley.analysis.statistics.power import rooms_needed
@@ -102,11 +103,19 @@ def _of_omega(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     return outside((found.low, found.high), 0.5)
 
 
+def _of_spread(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """The standard deviation within three conditions of so many rooms."""
+    values = _values(rng, 3 * rooms, kind).reshape(3, rooms)
+    return outside(deviation_interval((values - values.mean(axis=1, keepdims=True)).ravel(), 3 * (rooms - 1)), 1.0)
+
+
 def _of_needed(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     """The rooms needed at the true spread, in the range from the spread of so many rooms."""
     values = _values(rng, rooms, kind)
-    freedom = rooms - 1
-    found = rooms_needed(float(values.std(ddof=1)), [0.5], [0.8], freedom=freedom).iloc[0]
+    ends = deviation_interval(values - values.mean(), rooms - 1)
+    found = rooms_needed(float(values.std(ddof=1)), [0.5], [0.8], ends=ends).iloc[0]
+    if pd.isna(found["rooms_low"]):
+        return None
     truth = int(rooms_needed(1.0, [0.5], [0.8])["rooms"].iloc[0])
     return outside((found["rooms_low"], found["rooms_high"]), truth)
 
@@ -237,6 +246,8 @@ ENTRIES = (
     Entry("alike within a bound (TOST)", ("analysis.statistics.equivalence.p_alike",), _of_alike, PLAIN, role="test", sets=500,
           at_most=True),
     Entry("omega squared of .5", (GROUPS + "level",), _of_omega, ("normal",), sizes=(3, 5, 10, 20), sets=300),
+    Entry("standard deviation within conditions", ("analysis.statistics.deviation.deviation_interval",), _of_spread,
+          ("normal", "skewed"), sets=1000),
     Entry("rooms needed, range", ("analysis.statistics.power.rooms_needed",), _of_needed, ("normal", "skewed"),
           sets=60, sizes=(3, 5, 10, 40)),
     Entry("difference in diversity of endings", ("analysis.ending_diversity.difference_interval",), _of_diversity,

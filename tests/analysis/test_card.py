@@ -294,9 +294,13 @@ def test_means_shares_and_spreads_by_hand() -> None:
     assert always.high - always.low > 0.5
     assert proportion(begun, who[:4] == "a", who[:4]).reason == "fewer than 5 agents"
     assert proportion(begun, who[:0] == "a", who[:0]).reason
-    spread = deviation(begun, pd.Series([1.0, 3.0, 5.0, 7.0], pd.Index(["a", "a", "b", "b"], name="t")))
-    assert spread.estimate == pytest.approx(math.sqrt(2))
+    cells = pd.Index(["a", "a", "b", "b"] * 2, name="t")
+    spread = deviation(begun, pd.Series([1.0, 3.0, 5.0, 7.0] * 2, cells))
+    assert spread.estimate == pytest.approx(math.sqrt(8 / 6))
     assert spread.low < spread.estimate < spread.high
+    few = deviation(begun, pd.Series([1.0, 3.0, 5.0, 7.0], cells[:4]))
+    assert math.isnan(few.low)
+    assert few.reason
     assert from_fit(begun, Estimate(math.nan, math.nan, -math.inf, math.inf), 5).reason
 
 

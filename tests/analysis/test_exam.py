@@ -38,13 +38,13 @@ def test_the_registry_names_functions_that_exist() -> None:
 
 @check_each("name", [entry.name for entry in FAST])
 def test_every_entry_draws_data_and_says_nothing_of_three_units(name: str) -> None:
-    """An outcome is None (unknown), 0 or 1. Below five units nothing is said, but of normal values by chi-square, of six
+    """An outcome is None (unknown), 0 or 1. Below five units nothing is said, but of nine answers in three cells, of six
     rooms, and of three raters of 30 items."""
     entry = next(entry for entry in ENTRIES if entry.name == name)
     few = entry.draw(np.random.default_rng(1), 3, entry.kinds[0])
     assert few in (None, 0.0, 1.0)
     if entry.sizes[0] < FEWEST and not any(
-        word in name for word in ("spread of answers", "rooms needed", "mixed model", "raters in general")
+        word in name for word in ("spread of answers", "standard deviation", "mixed model", "raters in general")
     ):
         assert few is None
 

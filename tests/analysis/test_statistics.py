@@ -16,6 +16,7 @@ from scipy import stats
 from scipy.stats import binomtest
 
 from parley.analysis.statistics import mixed_models
+from parley.analysis.statistics.deviation import deviation_interval
 from parley.analysis.statistics.groups import (
     compare_paired,
     compare_two,
@@ -353,7 +354,21 @@ def test_a_second_optimiser_is_there_for_what_the_first_cannot_fit(monkeypatch: 
 
 
 def test_the_rooms_that_are_recommended_have_an_interval() -> None:
-    """A spread of 18 degrees of freedom is known within a quarter: 64 rooms may be 37 or 139."""
-    found = rooms_needed(1.0, [0.5], [0.8], freedom=18).iloc[0]
-    assert (found["rooms_low"], found["rooms"], found["rooms_high"]) == (37, 64, 139)
-    assert rooms_needed(1.0, [0.5], [0.8], freedom=0)["rooms_high"].isna().all()
+    """A spread between .75 and 1.5: 64 rooms may be 37 or 143. Without an interval of the spread there is no range."""
+    found = rooms_needed(1.0, [0.5], [0.8], ends=(0.75, 1.5)).iloc[0]
+    assert (found["rooms_low"], found["rooms"], found["rooms_high"]) == (37, 64, 143)
+    assert rooms_needed(1.0, [0.5], [0.8], ends=(math.nan, math.nan))["rooms_high"].isna().all()
+
+
+def test_the_interval_of_a_spread_by_hand() -> None:
+    """Bonett's: for 1, 2, ... 9 the log of the variance, 7.5 times c = 9 / (9 - z), plus and minus z c times its error."""
+    values = np.arange(1.0, 10.0)
+    z = 1.959963984540054
+    wider, kurtosis = 9 / (9 - z), 9 * ((values - 5) ** 4).sum() / 60**2
+    reach = z * wider * math.sqrt((kurtosis - 6 / 9) / 8)
+    ends = [math.sqrt(wider * 7.5) * math.exp(side * reach / 2) for side in (-1, 1)]
+    assert deviation_interval(values - 5, 8) == pytest.approx(ends)
+    heavy = np.array([-4.0, -0.1, -0.1, 0, 0, 0, 0.1, 0.1, 4.0])
+    assert deviation_interval(heavy, 8)[1] / heavy.std(ddof=1) > ends[1] / math.sqrt(7.5)
+    assert all(map(math.isnan, deviation_interval(values[:4] - 2.5, 3)))
+    assert all(map(math.isnan, deviation_interval(np.zeros(9), 8)))

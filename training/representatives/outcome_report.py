@@ -47,8 +47,8 @@ REWARD = (
     "person. Read on people, or with another `--payoff`, before you believe a gain."
 )
 EVERYBODY = (
-    "Each representative was trained for its person alone. When all people have one, critiques compete for the same statement, and "
-    "the mean payoff can rise, stay or fall."
+    "Each representative was trained for its person alone. When all people have one, critiques compete for the same statement, "
+    "and the mean payoff can rise, stay or fall."
 )
 STYLE = (
     "Log-probability of the critique that the person wrote, in nats. A fall says that the representative now writes less "

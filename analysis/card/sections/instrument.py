@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
-from scipy import stats
 
 from parley.agents.society import DEFAULT, SEATS
+from parley.analysis.bootstrap import ALIKE, NO_VARIATION, too_few
 from parley.analysis.card.conditions import Batch, asked
 from parley.analysis.card.estimates import RATING, WORDING, CardEstimate, find_estimate, mean_estimate
 from parley.analysis.card.records import ConditionRecords
@@ -17,6 +17,7 @@ from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import positive, spread
 from parley.analysis.card.sections.bias import answers
 from parley.analysis.formatting import format_number
+from parley.analysis.statistics.deviation import deviation_interval
 from parley.model.scenario import Scenario
 
 ORDER = 3
@@ -60,15 +61,17 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
 
 
 def deviation(claim: CardEstimate, values: pd.Series) -> CardEstimate:
-    """The pooled standard deviation of values with the same index; its interval is from chi-square (normal values)."""
+    """The pooled standard deviation of values with the same index, with its interval (`deviation_interval`)."""
     known = values.dropna()
     cells = known.groupby(level=list(known.index.names), sort=False)
     freedom = len(known) - cells.ngroups
     if freedom < 1:
         return replace(claim, n=len(known), reason="no cell has two values")
-    squares = float((cells.var(ddof=1) * (cells.size() - 1)).sum())
-    low, high = (math.sqrt(squares / float(stats.chi2.ppf(share, freedom))) for share in (0.975, 0.025))
-    return replace(claim, estimate=math.sqrt(squares / freedom), low=low, high=high, n=len(known))
+    residuals = (known - cells.transform("mean")).to_numpy(dtype=float)
+    low, high = deviation_interval(residuals, freedom)
+    estimate = math.sqrt(float((residuals**2).sum()) / freedom)
+    reason = "" if low == low else NO_VARIATION if estimate <= ALIKE else too_few(claim.unit)
+    return replace(claim, estimate=estimate, low=low, high=high, n=len(known), reason=reason)
 
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:

@@ -287,7 +287,13 @@ def _runs_needed(spread: pd.DataFrame, needed: pd.DataFrame, names: Names) -> st
 
 
 def _count(row: pd.Series) -> str:
-    return DASH if pd.isna(row["rooms"]) else f"{row['rooms']} ({row['rooms_low']} to {row['rooms_high']})"
+    if pd.isna(row["rooms"]):
+        return DASH
+    return (
+        f"{row['rooms']} (range unknown)"
+        if pd.isna(row["rooms_low"])
+        else f"{row['rooms']} ({row['rooms_low']} to {row['rooms_high']})"
+    )
 
 
 def _paper(name: str) -> list[str]:
