@@ -10,15 +10,17 @@ from matplotlib.figure import Figure
 
 from parley.analysis.claims.audit import Audit
 from parley.analysis.claims.multiverse import SPECIFICATION
+from parley.analysis.claims.variance import ALPHA
 from parley.analysis.claims.verdict import EXPECTED
 from parley.analysis.figures import ESTIMATE, TWO_COLUMNS, new_figure
 
-AGAINST = "#d55e00"
+AGAINST, MATTERS = "#d55e00", "#7a3b9c"
 ROW = 0.115
 """Height of a row of the matrix, in inches."""
 NOTE = (
     "Each column is a specification. Above: its mean difference, with a 95% interval from one spread of debates for all. "
-    "{colours}. Dashed: the smallest effect of interest. Below: the level of each setting in this specification{line}"
+    "{colours}. Dashed: the smallest effect of interest. Below: the level of each setting in this specification, in purple "
+    "where the effect depends on the setting{line}"
 )
 SIDES = "Blue circle: on the side that the claim expects; orange square: on the other"
 BOUND = "Blue circle: within the bound of the claim; orange square: beyond it"
@@ -62,11 +64,13 @@ def _draw_levels(axis: Axes, audit: Audit) -> None:
     """Draw a mark for the level that each specification has of each dimension, and a line before the population."""
     order = audit.curve.effects[SPECIFICATION]
     levels = audit.multiverse.levels.loc[order]
+    matters = set(audit.settings.loc[audit.settings["p_holm"] < ALPHA, "setting"])
     names, row = [], 0
     for dimension in audit.multiverse.dimensions:
         for level in dimension.levels:
             at = np.flatnonzero(levels[dimension.name].to_numpy() == level)
-            axis.plot(at, np.full(len(at), row), linestyle="none", marker="|", markersize=4, color="#333333")
+            colour = MATTERS if dimension.name in matters else "#333333"
+            axis.plot(at, np.full(len(at), row), linestyle="none", marker="|", markersize=4, color=colour)
             names.append(f"{dimension.name}: {level}")
             row += 1
         axis.axhline(row - 0.5, color="#dddddd", linewidth=0.4)
@@ -74,6 +78,9 @@ def _draw_levels(axis: Axes, audit: Audit) -> None:
     if meant < row:
         axis.axhline(meant - 0.5, color="#333333", linewidth=1.0)
     axis.set_yticks(range(row), names, fontsize=5.5)
+    for label in axis.get_yticklabels():
+        if label.get_text().rpartition(": ")[0] in matters:
+            label.set_color(MATTERS)
     axis.set_ylim(row - 0.4, -0.6)
     axis.set_xticks([])
     axis.set_xlabel(f"{len(order)} specifications, by effect")
