@@ -1,4 +1,4 @@
-"""Counts missing ratings, replies and acts, and stops a run in which almost none can be read.
+"""Counts missing ratings, replies, acts and other answers, and stops a run in which almost none can be read.
 
 A run stops after a survey or a round in which fewer than 1 in 20 (`LEAST`) of a model's ratings or replies can be read. This
 holds for the first survey or round, and for a later one with at least 20 (`ENOUGH`). All further calls would cost money too.
@@ -53,7 +53,7 @@ class Unreadable(UserError):
 
 
 class TallyKey(NamedTuple):
-    """What is counted together: ratings (of a probe), replies, acts or decisions of a model, by its voice."""
+    """What is counted together: ratings (of a probe), replies, acts and so on of a model or a person, by its voice."""
 
     voice: str
     what: str
@@ -79,7 +79,7 @@ class MissingTally:
     def hear(
         self, events: Iterable[Event], voices: Mapping[int, str], models: Collection[str], people: Collection[str] = ()
     ) -> None:
-        """Count the ratings, replies, acts and decisions of agents whose voice is one of the models, unless nothing was asked.
+        """Count the answers of agents whose voice is one of the models, unless nothing was asked.
 
         people: voices of seats in which a person sits; all their ratings and lines count, also those that were not asked for.
         """

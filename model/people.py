@@ -1,4 +1,4 @@
-"""People in a run: who of the seats is a person, the consent that comes before the first question, and their representatives.
+"""People in a run: which seats are people, and the consent that comes before the first question.
 
 A person is a seat whose model is `person` (llm/backends/person). Its requests, its journal and its record are those of any agent.
 """

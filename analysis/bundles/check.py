@@ -16,8 +16,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pandas as pd
-
 from parley.analysis.bundles.bundle import (
     SEAL,
     SEALED,
@@ -28,7 +26,7 @@ from parley.analysis.bundles.bundle import (
 )
 from parley.analysis.bundles.crate import METADATA, SOFTWARE, crate_fault, listed_files, run_folders
 from parley.analysis.bundles.prompts import PROMPTS, write_prompts
-from parley.analysis.card.derivation import DESIGN, card_files, condition_folders, derive_card, read_design
+from parley.analysis.card.derivation import DESIGN, card_files, condition_folders, derive_card, is_same, read_design
 from parley.analysis.formatting import count_phrase, strip_controls
 from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.tables import load, record_of
@@ -262,7 +260,7 @@ def compare_derived(run: str, theirs: Mapping[str, Path], ours: Mapping[str, Pat
             continue
         if name not in theirs:
             yield Finding(run, DIFFERS, f"{name} comes out of the record and is not in the bundle")
-        elif theirs[name].read_bytes() == ours[name].read_bytes() or _same_table(theirs[name], ours[name]):
+        elif is_same(theirs[name], ours[name]):
             same += 1
         elif versions and theirs[name].suffix in PICTURES:
             yield Finding(run, UNKNOWN, f"whether {name} is the same figure is unknown: {versions}")
@@ -271,10 +269,11 @@ def compare_derived(run: str, theirs: Mapping[str, Path], ours: Mapping[str, Pat
             yield Finding(run, DIFFERS, f"{name} is not what comes out of the record{why}")
     yield Finding(run, SAME, f"{same} of {len(ours)} tables, figures and pages come out of the record again")
     if rest := sorted(theirs.keys() - ours.keys()):
+        more = f" ({count_phrase(len(rest) - 1, 'further file')} like it)" if len(rest) > 1 else ""
         yield Finding(
             run,
             UNKNOWN,
-            f"whether {rest[0]} comes out of the record is unknown: the report of a run has no such file",
+            f"whether {rest[0]} comes out of the record is unknown: the report has no such file{more}",
         )
 
 
@@ -282,13 +281,3 @@ def _derived(run: Path) -> dict[str, Path]:
     paths = (path for path in run.rglob("*") if path.is_file())
     named = {path.relative_to(run).as_posix(): path for path in paths}
     return {name: path for name, path in named.items() if name.startswith(DERIVED)}
-
-
-def _same_table(one: Path, other: Path) -> bool:
-    """Return whether two Parquet files of other bytes have the same numbers."""
-    if one.suffix != ".parquet":
-        return False
-    try:
-        return bool(pd.read_parquet(one).equals(pd.read_parquet(other)))
-    except (OSError, ValueError):  # no Parquet at all
-        return False

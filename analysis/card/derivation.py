@@ -125,13 +125,15 @@ def derive_card(folder: Path, out: Path) -> Iterator[str]:
     yield from _derive_records(first, folder, design, records)
     card.write(make_card(first, chosen, records, str(design["stopped"])))
     if design.get("remedies"):
-        yield from _derive_remedies(first, folder, design["remedies"])
+        yield from _derive_remedies(first, folder, design["remedies"], records)
 
 
-def _derive_remedies(first: Batch, folder: Path, design: Mapping[str, Any]) -> Iterator[str]:
-    """Make the page of remedies again; yield the same as `derive_card`."""
-    plain, measured = ConditionRecords(), []
-    yield from _derive_records(first, folder, design["plain"], plain)
+def _derive_remedies(first: Batch, folder: Path, design: Mapping[str, Any], records: ConditionRecords) -> Iterator[str]:
+    """Make the page of remedies again; yield the same as `derive_card`. records: of the card."""
+    plain, measured = records, []
+    if design["plain"] != _counted(records):
+        plain = ConditionRecords()
+        yield from _derive_records(first, folder, design["plain"], plain)
     for one in design["measured"]:
         remedy, records = Remedy(one["name"], one["title"], one["settings"]), ConditionRecords()
         yield from _derive_records(remedy.batch(first), folder / remedies.FOLDER / remedy.name, one, records)
@@ -158,12 +160,12 @@ def _derive_answers(step: BatchInterviews, place: Path, records: ConditionRecord
     answers = step.run(InterviewBench(_opener(step, place, journal), lambda title, total: nullcontext(_ignore)))
     records.add_answers(step.condition, answers)
     for path in sorted([*step.folder.glob("*.csv"), *step.folder.glob("*.parquet")]):
-        if not _is_same(kept / path.name, path):
+        if not is_same(kept / path.name, path):
             yield f"{step.batch.place.name}/{step.condition}/{path.name}"
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    """Return whether a file is there with the same bytes, or the same table."""
+def is_same(one: Path, other: Path) -> bool:
+    """Return whether a file is there with the same bytes, or the same table in other bytes (Parquet)."""
     if not one.exists() or one.read_bytes() == other.read_bytes():
         return one.exists()
     try:

@@ -112,7 +112,7 @@ def choose_remedies(text: str, tuned: str | None, spec: str, society: Society) -
             chosen[name] = known[name]
         else:
             raise unknown_name("remedy", name, [ALL, *known])
-    return [*chosen.values(), *([adapt_scenario(tuned, spec, society)] if tuned else [])]
+    return [*chosen.values(), *([adapter_remedy(tuned, spec, society)] if tuned else [])]
 
 
 def read_remedies(path: Path, society: Society) -> dict[str, Remedy]:
@@ -136,7 +136,7 @@ def _seated(value: Any, society: Society) -> Any:
     )
 
 
-def adapt_scenario(tuned: str, spec: str, society: Society) -> Remedy:
+def adapter_remedy(tuned: str, spec: str, society: Society) -> Remedy:
     """An adapter for each party's seats, from a folder of `run.py train` or PATH+PATH. Errors: UserError if one is missing."""
     paths = [Path(part) for part in tuned.split("+")]
     if len(paths) == 1:
@@ -165,7 +165,7 @@ def core_conditions() -> Sections:
     return core
 
 
-def keeps_people(study: ConditionRecords, batch: Batch) -> bool:
+def has_core(study: ConditionRecords, batch: Batch) -> bool:
     """Whether all of the core was run, in the same number of batches."""
     sizes = [len(study.tables.get(step.condition, ())) for step in protocol_steps(batch, core_conditions())]
     sizes += [len(study.answers.get(kind, ())) for kind in step_interviews(batch, core_conditions())]

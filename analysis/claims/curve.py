@@ -37,8 +37,7 @@ class Curve:
     effects: a row per specification in increasing order: specification, effect (the mean over its debates), low, high, debates,
     missing. units: a row per separate group of people (`separate_groups`): unit, effect (the mean over its topics and
     specifications). p: of the median, if
-    arm labels are swapped within units; in the expected direction, and in the other. p_share: the same for the share of
-    specifications in the expected direction; it is large where all specifications have the same people.
+    arm labels are swapped within units; in the expected direction, and in the other.
     """
 
     effects: pd.DataFrame
@@ -47,7 +46,6 @@ class Curve:
     share: float
     p: float
     p_other: float
-    p_share: float
     missing: int
     measured: int
 
@@ -64,7 +62,7 @@ def draw_curve(claim: Claim, differences: pd.DataFrame, rng: np.random.Generator
     units = known.groupby(UNIT, sort=True)["difference"].mean().rename("effect").reset_index()
     median = float(effects["effect"].median()) if len(effects) else math.nan
     share = _share(claim, effects["effect"].to_numpy(dtype=float)) if len(effects) else math.nan
-    chances = _swapped(claim, known, median, share, rng) if len(units) >= FEWEST_UNITS else (math.nan,) * 3
+    chances = _swapped(claim, known, median, rng) if len(units) >= FEWEST_UNITS else (math.nan,) * 2
     return Curve(effects, units, median, share, *chances, lost, measured)
 
 
@@ -100,10 +98,8 @@ def _effects(differences: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values("effect", kind="stable", ignore_index=True)
 
 
-def _swapped(
-    claim: Claim, known: pd.DataFrame, median: float, share: float, rng: np.random.Generator
-) -> tuple[float, float, float]:
-    """Return p of the median in the expected direction and in the other, and p of the share.
+def _swapped(claim: Claim, known: pd.DataFrame, median: float, rng: np.random.Generator) -> tuple[float, float]:
+    """Return p of the median in the expected direction and in the other.
 
     Each swap exchanges the two arms for some of the units, on all topics and in all specifications at once. Up to `EXACT` units
     all swaps are tried, which gives exact p; with more units they are drawn.
@@ -114,11 +110,10 @@ def _swapped(
     signs = all_swaps(sums.shape[1]) if exact else rng.choice([-1.0, 1.0], (SWAPS, sums.shape[1]))
     drawn = signs @ sums.T / sizes  # a row per swap, a column per specification
     medians, side = np.median(drawn, axis=1), -1.0 if claim.expected == "less" else 1.0
-    shares = (side * drawn > 0).mean(axis=1)
-    tests = side * medians >= side * median - 1e-12, side * medians <= side * median + 1e-12, shares >= share - 1e-12
+    tests = side * medians >= side * median - 1e-12, side * medians <= side * median + 1e-12
     own = 0 if exact else 1  # the data themselves are one of all swaps
-    first, other, at_least = ((own + int(test.sum())) / (own + len(signs)) for test in tests)
-    return first, other, at_least
+    first, other = ((own + int(test.sum())) / (own + len(signs)) for test in tests)
+    return first, other
 
 
 def all_swaps(units: int) -> Floats:

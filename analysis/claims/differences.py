@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.analysis.claims.outcomes import PLUS, Outcome
+from parley.analysis.claims.outcomes import PLUS
 from parley.analysis.formatting import count_phrase
 from parley.analysis.studies.paired_conditions import PAIR
-from parley.analysis.tables import Tables
 
 UNITS = [
     *PAIR, "seed", "people", "seated_first", "seated_second", "first", "second", "difference", "reason",
@@ -33,19 +32,14 @@ SHOWN = 3
 """Groups of agents that are named."""
 
 
-def unit_differences(first: Tables, second: Tables, outcome: Outcome) -> pd.DataFrame:
+def pair_rooms(first: pd.DataFrame, second: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return first minus second for one specification: a row per unit with the columns UNITS.
 
-    The unit is a topic, a group of people (the repetition) and a seed, with one room in each arm. An arm with several groups of
-    agents counts with their mean. first, second: the outcome in each arm. difference: NaN, with the reason, where an arm has no
-    number. A unit that only one arm has is such a row too. start_first, start_second: the outcome at the first survey.
-    seated_first, seated_second: the rooms of each arm in words.
+    first, second: the rooms of each arm (`Outcome.measure`). The unit is a topic, a group of people (the repetition) and a seed,
+    with one room in each arm. An arm with several groups of agents counts with their mean. difference: NaN, with the reason,
+    where an arm has no number. A unit that only one arm has is such a row too. people: the personas of the unit in either arm.
+    start_first, start_second: the outcome at the first survey. seated_first, seated_second: the rooms of each arm in words.
     """
-    return pair_rooms(outcome.measure(first), outcome.measure(second), int(first.header.scenario["seed"]))
-
-
-def pair_rooms(first: pd.DataFrame, second: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return the same from the rooms of each arm (`Outcome.measure`). people: the personas of the unit in either arm."""
     sides = _units(first), _units(second)
     rows = []
     for key in sorted({*sides[0], *sides[1]}):
@@ -59,12 +53,12 @@ def pair_rooms(first: pd.DataFrame, second: pd.DataFrame, seed: int) -> pd.DataF
 def _why(first: str, second: str) -> str:
     """Return in which arm a number is missing, and why; "" where none is.
 
-    >>> _why("", "a rating is missing"), _why("no room", "a rating is missing")
-    ('second arm: a rating is missing', 'both arms: no room')
+    >>> _why("", "a rating is missing"), _why("no room", "no room"), _why("no room", "a rating is missing")
+    ('second arm: a rating is missing', 'both arms: no room', 'first arm: no room; second arm: a rating is missing')
     """
-    if first and second:
+    if first and first == second:
         return f"both arms: {first}"
-    return f"first arm: {first}" if first else f"second arm: {second}" if second else ""
+    return "; ".join(f"{arm} arm: {why}" for arm, why in (("first", first), ("second", second)) if why)
 
 
 def _units(rooms: pd.DataFrame) -> dict[tuple[str, int], ArmValue]:

@@ -1,6 +1,6 @@
 """What a multiverse varies: settings that leave the meaning of a claim as it is, and the samples that it is drawn from.
 
-A new dimension is one more entry of `DIMENSIONS`. A level that the scenario refuses is left out. A dimension is left out with
+A new setting is one more entry of `MEANT`. A level that the scenario refuses is left out. A dimension is left out with
 fewer than two levels, where the claim sets its field, and where the scenario has a setting that is none of its levels.
 """
 

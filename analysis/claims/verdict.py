@@ -22,7 +22,7 @@ def verdict(claim: Claim, curve: Curve, table: pd.DataFrame, together: Share) ->
     return f"{whether(claim, curve)} {depends(table, together)}"
 
 
-def unknown_reason(claim: Claim, curve: Curve) -> str:
+def unknown_reason(curve: Curve) -> str:
     """Return why nothing can be said of a claim; empty if something can."""
     if curve.missing > MOST_MISSING * (curve.measured + curve.missing):
         return f"{curve.missing:,} of {curve.measured + curve.missing:,} differences are missing"
@@ -41,7 +41,7 @@ def few_people(groups: int) -> str:
 
 def whether(claim: Claim, curve: Curve) -> str:
     """Return whether a claim holds, with the numbers for it."""
-    if why := unknown_reason(claim, curve):
+    if why := unknown_reason(curve):
         return f"Whether the claim holds is unknown: {why}."
     count, size = round(curve.share * len(curve.effects)), len(curve.effects)
     if claim.expected == "equivalent":

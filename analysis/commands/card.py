@@ -204,11 +204,11 @@ def _run_remedies(
     """Run the core of the card with each remedy, and compare it with the card; return why it stopped, if it did."""
     from parley.analysis.card.derivation import write_design
     from parley.analysis.card.protocol import run_conditions
-    from parley.analysis.card.remedies import Remedies, core_conditions, keeps_people, write
+    from parley.analysis.card.remedies import Remedies, core_conditions, has_core, write
 
     plain, batches, stopped = records, max(len(records.tables.get("three", ())), 1), ""
     measured: list[tuple[Remedy, ConditionRecords]] = []
-    if not keeps_people(plain, first):
+    if not has_core(plain, first):
         plain, stopped = run_conditions(first, core_conditions(), batches, None, bench)
     for remedy in remedies if not stopped else ():
         bench.say(f"remedy   {remedy.title}")

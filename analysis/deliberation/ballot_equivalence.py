@@ -34,7 +34,7 @@ LOT = "lot"
 """The null: a strict ballot drawn at random."""
 DRAWS = 20
 """Ballots by lot for each one that is replaced; their mean counts."""
-ONE, ALL = PROFILES = ("one", "all")
+ONE, ALL = "one", "all"
 """Whose ballots are replaced: those of one member at a time, or those of all members."""
 MEASURES = ("same_ballot", "same_by_all", "same_choice", "gap")
 Ballots = Mapping[str, Places]

@@ -53,7 +53,7 @@ def write_ballots(found: Ballots, folder: Path) -> Path:
         report.missing(
             reasons.total(), asked, f"{name} ballots are missing" if name != "vote" else "votes are missing", named
         )
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(found, kind, rules, accuracy, vote)))
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(found, rules, accuracy, vote)))
     if not rules.empty:
         report.section("Rules of choice", f"Ballots: {kind}. {POINTS}")
         if math.isfinite(rules["worst_low"].max()):
@@ -69,9 +69,7 @@ def write_ballots(found: Ballots, folder: Path) -> Path:
     return report.write()
 
 
-def sentences(
-    found: Ballots, kind: str, rules: pd.DataFrame, accuracy: pd.DataFrame, vote: Mapping[str, Any]
-) -> Iterator[str]:
+def sentences(found: Ballots, rules: pd.DataFrame, accuracy: pd.DataFrame, vote: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on the rules, on predicted ballots and on the final vote; what is unknown has its reason."""
     if not rules.empty:
         yield _rule_line(rules)

@@ -32,10 +32,10 @@ from parley.analysis.deliberation.run_episodes import (
     WRITTEN,
     Choices,
     Represented,
-    candidate_table,
     episodes_of_events,
     episodes_of_run,
-    position_before,
+    mediator_choices,
+    represented_texts,
     unanswered_items,
 )  # fmt: skip
 from parley.analysis.deliberation.session_transcript import text, who_moved
@@ -77,7 +77,7 @@ def deliberates(tables: Tables) -> bool:
 def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -> Path:
     """Write tables/, figures/, episodes.jsonl, transcript.md and, last, the summary; return the figure's path."""
     record = list(read_lines(record_of(run)))
-    episodes, choices, represented = episodes_of_events(record), candidate_table(record), position_before(record)
+    episodes, choices, represented = episodes_of_events(record), mediator_choices(record), represented_texts(record)
     report, results = open_summary(tables, summary), measure_movement(episodes)
     report.section("In short", "\n".join(f"- {line}" for line in short_findings(tables, results)))
     write_tables(tables, run / "tables")

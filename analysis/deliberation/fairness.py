@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from parley.agents.mediators.base import Mediator, MediatorBrief, ParticipantInput, Statement
-from parley.analysis.bootstrap import FEWEST, mean_interval, nanmean, why_no_interval
+from parley.analysis.bootstrap import FEWEST, Floats, mean_interval, nanmean, why_no_interval
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.llm.driver import Conversation
 from parley.llm.request import Reply, Request, Sampling
@@ -34,7 +33,6 @@ MINORITY, MAJORITY, NEITHER = "minority", "majority", ""
 MIDDLE = 4
 SHUFFLES = 999
 UNIT = "session"
-Floats = NDArray[np.float64]
 
 
 class Draft(NamedTuple):

@@ -17,8 +17,8 @@ from parley.agents.mediators import open_mediator
 from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.deliberation.episode import Episode, to_line
 from parley.analysis.deliberation.fairness import UNIT, Draft, estimate_all, sides, with_opinion, write_draft
+from parley.analysis.deliberation.payoff_scores import score_failure
 from parley.analysis.deliberation.payoffs import open_payoff, own_model, scored_by
-from parley.analysis.deliberation.resimulation import score_failure
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,

@@ -33,7 +33,6 @@ from parley.analysis.bootstrap import Floats
 from parley.analysis.deliberation.episode import STATEMENTS, Episode
 from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
 
-DRAFT, REVISION = STATEMENTS
 STATEMENT, GAIN, PERSON, ERROR, BRIER = "statement", "gain", "person", "error", "brier"
 ORDERS = (STATEMENT, GAIN, PERSON)
 MEASURES = (*ORDERS, ERROR, BRIER)

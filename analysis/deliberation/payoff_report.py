@@ -33,15 +33,13 @@ from parley.analysis.deliberation.payoff_measures import (
     rating_table,
     values,
 )
-from parley.analysis.deliberation.payoffs import AGREEMENT, own_model
+from parley.analysis.deliberation.payoff_scores import score_table
+from parley.analysis.deliberation.payoffs import AGREEMENT
 from parley.analysis.deliberation.position_change import ClusteredMean
-from parley.analysis.deliberation.resimulation import score_failure
 from parley.analysis.figures import new_figure
 from parley.analysis.formatting import Column, count_phrase, estimate, format_estimate, format_number
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.judging import Verdict
 from parley.analysis.report import Report
-from parley.llm.seeding import derive
 
 FIT, PEOPLE, QUESTIONS = "fit", "people", "questions"
 CELLS = {PEOPLE: "New people, questions of the training", QUESTIONS: "New people, new questions"}
@@ -76,27 +74,6 @@ class Trained(NamedTuple):
 
     name: str
     measure: str
-
-
-def score_table(
-    table: pd.DataFrame, episodes: Sequence[Episode], scorer: Any, judge: str, seed: int, desk: CallDesk, title: str
-) -> Floats:
-    """Return a score for each row of a rating table, NaN for a missing one. Errors: UserError from the journal or the budget."""
-    seats = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
-    keys = list(dict.fromkeys(zip(table["episode"], table["participant"], strict=True)))
-    names = {key: list(part["statement"]) for key, part in table.groupby(["episode", "participant"], sort=False)}
-    asking = [
-        scorer.score(*seats[key], [getattr(seats[key][0], name) for name in names[key]], derive(seed, "payoff", key[0]))
-        for key in keys
-    ]
-    found: list[tuple[Verdict, ...]] = desk.ask(asking, judge, title, score_failure, own_model(scorer))
-    scores = {
-        (*key, name): math.nan if verdict.value is None else verdict.value
-        for key, verdicts in zip(keys, found, strict=True)
-        for name, verdict in zip(names[key], verdicts, strict=True)
-    }
-    wanted = zip(table["episode"], table["participant"], table["statement"], strict=True)
-    return np.array([scores[key] for key in wanted], dtype=float)
 
 
 def score_all(

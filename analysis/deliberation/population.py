@@ -75,12 +75,13 @@ def populate(
 
 
 def answers(episodes: Sequence[Episode]) -> str:
-    """Return which items participants answered about themselves: `age 81%, region 100%; nobody answered gender, income`."""
+    """Return which items participants answered about themselves: `age 81%, region 100%; no one answered gender, income`.
+
+    The items are those of the societies that the questions are about.
+    """
     people = {(one.session, voice.participant): voice.demographics for one in episodes for voice in one.voices}
-    society = load_society()
-    shares = {
-        item.name: sum(item.name in told for told in people.values()) / len(people) for item in questionnaire(society)
-    }
+    items = dict.fromkeys(item.name for one in episodes for item in questionnaire(one.question.place))
+    shares = {name: sum(name in told for told in people.values()) / len(people) for name in items}
     answered = ", ".join(f"{name} {share:.0%}" for name, share in shares.items() if share)
     unanswered = ", ".join(name for name, share in shares.items() if not share)
     return "; ".join(filter(None, [answered, f"no one answered {unanswered}" if unanswered else ""]))

@@ -115,7 +115,6 @@ def win_rates(verdicts: pd.DataFrame) -> dict[str, ClusteredMean]:
     rates = {}
     for regime in in_order(points["regime"]):
         part = points[points["regime"] == regime]
-        if len(part):
-            means = part.groupby(["episode", "session"], sort=False)["points"].mean().reset_index()
-            rates[regime] = clustered_mean(means["points"], means["session"])
+        means = part.groupby(["episode", "session"], sort=False)["points"].mean().reset_index()
+        rates[regime] = clustered_mean(means["points"], means["session"])
     return rates

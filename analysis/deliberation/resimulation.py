@@ -17,10 +17,11 @@ from parley.agents.mediators.base import Statement
 from parley.agents.representative import parse_knowledge
 from parley.analysis.deliberation import representation
 from parley.analysis.deliberation.episode import Episode, Voice
+from parley.analysis.deliberation.payoff_scores import score_failure
 from parley.analysis.deliberation.payoffs import open_payoff, own_model
 from parley.analysis.deliberation.substitution import SILENT, Profile, Resimulation, Texts, resimulated, substituted
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.judging import UNASKED, Verdict, missing
+from parley.analysis.judging import Verdict, missing
 from parley.llm.backends import check_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
@@ -156,9 +157,3 @@ def _statement_failure(statement: Statement) -> str | None:
     """Return why a mediator that was asked has no statement; None also where it was not asked."""
     reason = statement.reason if statement.text is None else None
     return None if reason and reason.startswith(SILENT) else reason
-
-
-def score_failure(scores: Sequence[Verdict]) -> str | None:
-    """Return why none of the statements has a payoff; None also where the scorer was not asked."""
-    reasons = [score.reason for score in scores if score.value is None]
-    return reasons[0] if reasons and len(reasons) == len(scores) and not reasons[0].startswith(UNASKED) else None

@@ -43,7 +43,7 @@ class MediatorChoice:
 Choices = Mapping[tuple[str, int], MediatorChoice]
 
 
-def candidate_table(record: Iterable[events.Event]) -> dict[tuple[str, int], MediatorChoice]:
+def mediator_choices(record: Iterable[events.Event]) -> dict[tuple[str, int], MediatorChoice]:
     """Return the mediators' choices by room and round; empty for mediators that write a single statement."""
     choices: dict[tuple[str, int], MediatorChoice] = defaultdict(MediatorChoice)
     for event in record:
@@ -58,7 +58,7 @@ def candidate_table(record: Iterable[events.Event]) -> dict[tuple[str, int], Med
     return dict(choices)
 
 
-def position_before(record: Iterable[events.Event]) -> dict[tuple[str, int], events.Represented]:
+def represented_texts(record: Iterable[events.Event]) -> dict[tuple[str, int], events.Represented]:
     """Return what representatives wrote, by room and turn: opinions and critiques, no ballots or votes."""
     written = (event for event in record if isinstance(event, events.Represented) and event.form in (OPINION, CRITIQUE))
     return {(event.room, event.iteration): event for event in written}

@@ -20,25 +20,19 @@ above 0 by chance alone: compare it with that of `again`.
 A participant who wrote no critique, although others of the episode did, is not represented: the representative would
 add a critique. Where the representative of a substituted participant is silent, there is no statement; nothing takes
 its place.
-
-`calibrate_payoff` compares a payoff scorer with the final ratings: does it order statements alike, and how far off is
-it?
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from parley.agents.mediators.base import Mediator, MediatorBrief, ParticipantInput, Statement
 from parley.agents.representative import Critique
-from parley.analysis.bootstrap import correlation, correlation_interval
-from parley.analysis.deliberation.episode import STATEMENTS, Episode
-from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
+from parley.analysis.deliberation.episode import Episode
+from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
 from parley.llm.driver import Conversation
 from parley.llm.request import Sampling
 from parley.llm.seeding import derive
@@ -189,56 +183,3 @@ def summary(gaps: pd.DataFrame) -> dict[tuple[str, str], ClusteredMean]:
         for measure in ("signed", "absolute")
         if len(part := gaps[gaps["regime"] == regime])
     }
-
-
-class Calibration(NamedTuple):
-    """How well a payoff scorer agrees with the final ratings.
-
-    r: Pearson's correlation. preferred: the share of participants with two different ratings whose better rated
-    statement has the better score (ties count half). bias, error: the mean of score minus rating, and of its size, for
-    scores on the ratings' scale. missing: ratings without a score.
-    """
-
-    r: ClusteredMean
-    preferred: ClusteredMean
-    bias: ClusteredMean
-    error: ClusteredMean
-    missing: int
-
-
-def rated_statements(episodes: Sequence[Episode]) -> list[tuple[str, str, str, float]]:
-    """Return (episode, participant, name of the statement, rating) for every final rating of a known statement."""
-    return [
-        (episode.id, voice.participant, name, float(value))
-        for episode in episodes
-        for voice in episode.voices
-        for name in STATEMENTS
-        if getattr(episode, name) is not None and (value := voice.agreement.get(name)) is not None
-    ]
-
-
-def calibrate_payoff(rows: pd.DataFrame, same_scale: bool) -> Calibration:
-    """Compare scores with ratings. rows: participant, episode, statement, rating, score (NaN: missing). Intervals over people."""
-    known = rows.dropna(subset=["score"])
-    gap = (known["score"] - known["rating"]) if same_scale else pd.Series(math.nan, known.index)
-    bias, error = (clustered_mean(values, known["participant"]) for values in (gap, gap.abs()))
-    return Calibration(_correlation(known), _preferred(known), bias, error, int(rows["score"].isna().sum()))
-
-
-def _correlation(rows: pd.DataFrame) -> ClusteredMean:
-    x, y = rows["rating"], rows["score"]
-    terms = pd.DataFrame({"n": 1.0, "x": x, "y": y, "xx": x * x, "yy": y * y, "xy": x * y})
-    sums = terms.groupby(rows["participant"]).sum().to_numpy(dtype=float)
-    value = float(correlation(sums.sum(axis=0))) if len(sums) else math.nan
-    return ClusteredMean(value, *correlation_interval(sums), len(rows), len(sums))
-
-
-def _preferred(rows: pd.DataFrame) -> ClusteredMean:
-    wide = rows.pivot_table(["rating", "score"], ["participant", "episode"], "statement")
-    if not {("rating", name) for name in STATEMENTS} <= set(wide.columns):
-        return NO_MEAN
-    rating, score = (wide[what]["revision"] - wide[what]["draft"] for what in ("rating", "score"))
-    known = (rating != 0) & rating.notna() & score.notna()
-    points = (np.sign(score[known]) * np.sign(rating[known]) + 1) / 2
-    people = pd.Series(points.index.get_level_values("participant"), index=points.index)
-    return clustered_mean(points, people)

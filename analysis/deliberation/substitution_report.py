@@ -16,6 +16,7 @@ from parley.analysis.deliberation.episode import HUMAN, Episode
 from parley.analysis.deliberation.payoffs import open_payoff, scored_by
 from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
 from parley.analysis.deliberation.resimulation import Substitution
+from parley.analysis.deliberation.scorer_calibration import Calibration
 from parley.analysis.deliberation.substitution import (
     AGAIN,
     ALL,
@@ -23,7 +24,6 @@ from parley.analysis.deliberation.substitution import (
     MUTE_ALL,
     ONE,
     STRANGER,
-    Calibration,
     in_order,
 )
 from parley.analysis.figures import dot_plot
@@ -89,11 +89,7 @@ def write_substitution(
         title, caption = f"discrepancy, signed ({settings.payoff})", f"On {disclaimers.spec_label(settings.llm)}"
         drawn = dot_plot(pd.DataFrame(points), ["substituted"], "value", title, caption)
         report.figure(drawn, path.stem, "Payoff discrepancy by who is substituted")
-    parts = {
-        regime: part
-        for regime in in_order(result.gaps["regime"])
-        if len(part := result.gaps[result.gaps["regime"] == regime])
-    }
+    parts = {regime: result.gaps[result.gaps["regime"] == regime] for regime in in_order(result.gaps["regime"])}
     rows = [
         [_title(regime, settings), _estimate(means[regime, "signed"]), _estimate(means[regime, "absolute"]), str(len(part)),
          str(int(part["missing"].sum()))]
@@ -184,8 +180,8 @@ def _add_calibration(report: Report, calibration: Calibration) -> None:
         [[what, _estimate(mean), str(mean.n)] for what, mean in rows.items()],
         ["compared with final ratings", "value", "n"],
     )
-    report.add(f"{calibration.missing} ratings have no score. Brackets hold 95% intervals over participants.")
-    r, few = calibration.r, too_few("participant")
+    report.add(f"{calibration.missing} ratings have no score. Brackets hold 95% intervals over groups.")
+    r, few = calibration.r, too_few("group")
     report.add(gate_sentence("the scorer", "its correlation with final ratings", r.value, r.low, r.high, few))
 
 

@@ -5,7 +5,6 @@ All replies are journaled in the folder of the study, so a study that was stoppe
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,25 +15,27 @@ import pandas as pd
 from parley.agents.representative import Critique
 from parley.analysis.deliberation import preference_judge, representation, substitution
 from parley.analysis.deliberation.episode import Episode, to_line
-from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff, own_model
+from parley.analysis.deliberation.payoff_measures import rating_table
+from parley.analysis.deliberation.payoff_scores import score_table
+from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff
 from parley.analysis.deliberation.preference_judge import statement_pairs
 from parley.analysis.deliberation.resimulation import (
     Substitution,
     check_capacity,
-    score_failure,
     score_payoffs,
     statements_each,
     write_statements,
 )
-from parley.analysis.deliberation.substitution import OWN, STRANGER, Calibration, Resimulation, named
+from parley.analysis.deliberation.scorer_calibration import Calibration, calibrate_payoff
+from parley.analysis.deliberation.substitution import OWN, STRANGER, Resimulation, named
 from parley.analysis.deliberation.substitution_report import SubstitutionResult, write_substitution
 from parley.analysis.formatting import cell
 from parley.analysis.journaled_calls import CallDesk, check_manifest
-from parley.analysis.judging import Verdict, undecided
+from parley.analysis.judging import undecided
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
-from parley.llm.seeding import derive, digest
+from parley.llm.seeding import digest
 from parley.model.scenario_run import lock_folder
 
 
@@ -138,24 +139,9 @@ def _judge_statements(resimulations: Sequence[Resimulation], settings: Substitut
 
 def _calibrate(episodes: Sequence[Episode], settings: Substitution, desk: CallDesk) -> Calibration | None:
     """Compare the scorer with participants' ratings; None without ratings, and if the payoff is the rating itself."""
-    ratings: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
-    for episode_id, participant, name, rating in substitution.rated_statements(episodes):
-        ratings[episode_id, participant].append((name, rating))
-    if not ratings or settings.payoff == "own":
+    table = rating_table(episodes)
+    if table.empty or settings.payoff == "own":
         return None
     scorer = open_payoff(settings.payoff)
-    seats = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
-    asking = [
-        scorer.score(
-            *seats[key], [getattr(seats[key][0], name) for name, _ in rated], derive(settings.seed, "payoff", key[0])
-        )
-        for key, rated in ratings.items()
-    ]
-    scores: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", score_failure, own_model(scorer))
-    rows = [
-        (*key, name, rating, score.value)
-        for (key, rated), verdicts in zip(ratings.items(), scores, strict=True)
-        for (name, rating), score in zip(rated, verdicts, strict=True)
-    ]
-    table = pd.DataFrame(rows, columns=["episode", "participant", "statement", "rating", "score"])
-    return substitution.calibrate_payoff(table.astype({"score": float}), same_scale=scorer.UNIT == AGREEMENT)
+    scores = score_table(table, episodes, scorer, settings.judge, settings.seed, desk, "payoffs")
+    return calibrate_payoff(table.assign(score=scores), same_scale=scorer.UNIT == AGREEMENT)

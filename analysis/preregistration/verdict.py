@@ -38,7 +38,7 @@ class Look:
 
 
 def make_look(claim: Claim, differences: pd.DataFrame, missing: float) -> Look:
-    """Test a claim on `unit_differences` of several seeds, each with the same topics. missing: the largest share of a unit.
+    """Test a claim on `pair_rooms` of several seeds, each with the same topics. missing: the largest share of a unit.
 
     The test is a one-sided t-test over seeds; with `equivalent`, two one-sided t-tests.
     """

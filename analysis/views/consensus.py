@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from parley.analysis.deliberation.consensus_report import consensus_caption, deliberates, draw_consensus
 from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.position_change import measure_movement
-from parley.analysis.deliberation.run_episodes import episodes_of_events, position_before
+from parley.analysis.deliberation.run_episodes import episodes_of_events, represented_texts
 from parley.analysis.deliberation.session_transcript import HEADINGS, MOVED, moves
 from parley.analysis.views._html import Line, Select, element, line, log, named, painted, picture, table
 from parley.analysis.views._session import Shown
@@ -62,7 +62,7 @@ def Group(shown: Shown, episode: Episode) -> None:
         for row, member in zip(moves(members, episode.voices, shown.tables.names), members, strict=True)
     ]
     table(MOVED, rows, "Changes of position", shown.session.look_at)
-    represented = {iteration for room, iteration in position_before(shown.events) if room == episode.id}
+    represented = {iteration for room, iteration in represented_texts(shown.events) if room == episode.id}
     log(_steps(shown, episode, people, represented), "Deliberation", look=shown.session.look_at)
 
 

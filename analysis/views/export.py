@@ -20,9 +20,9 @@ from parley.analysis.deliberation import session_transcript
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.deliberation.position_change import statements, voices
 from parley.analysis.deliberation.run_episodes import (
-    candidate_table,
     episodes_of_events,
-    position_before,
+    mediator_choices,
+    represented_texts,
 )
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.provenance import rerun_command
@@ -217,5 +217,5 @@ def text(shown: Shown) -> str:
     if not deliberates(shown.tables):
         return transcript.text(shown.tables)
     events = shown.events
-    episodes, candidates = episodes_of_events(events), candidate_table(events)
-    return session_transcript.text(shown.tables, episodes, candidates, position_before(events))
+    episodes, candidates = episodes_of_events(events), mediator_choices(events)
+    return session_transcript.text(shown.tables, episodes, candidates, represented_texts(events))

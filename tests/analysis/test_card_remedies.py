@@ -23,11 +23,11 @@ from parley.analysis.card.protocol import plan_lines as planned
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.remedies import (
     Remedy,
-    adapt_scenario,
+    adapter_remedy,
     choose_remedies,
     core_conditions,
     differences,
-    keeps_people,
+    has_core,
     measure_remedy,
     remedy_verdict,
     sentences,
@@ -391,7 +391,7 @@ def test_remedies_of_ones_own(tmp_path: Path) -> None:
     assert found.settings["adapters"] == ("republican:republican-sft-r16", "democrat:democrat-sft-r16")
     assert found.settings["llm"].startswith("pocket,adapters=")
     with pytest.raises(UserError, match="0 adapters of republican"):
-        adapt_scenario(str(tmp_path / "tuned" / "adapters" / "republican-sft-r16"), "pocket", load_society())
+        adapter_remedy(str(tmp_path / "tuned" / "adapters" / "republican-sft-r16"), "pocket", load_society())
     file.write_text("[calm]\nsettings = {}\n")
     with pytest.raises(UserError, match="needs a title, settings, and a name"):
         choose_remedies(str(file), None, "oracle", load_society())
@@ -419,9 +419,9 @@ def test_what_is_missing_of_the_core_is_seen(tmp_path: Path) -> None:
     held, first = ConditionRecords(), Batch(base(repetitions=2, rounds=1), tmp_path)
     held.add("three", in_memory(three(first)["three"]))
     held.add("same", in_memory(same(first)["same"]))
-    assert not keeps_people(held, first)
+    assert not has_core(held, first)
     held.add("alone", in_memory(alone(first)["alone"]))
-    assert keeps_people(held, first)
+    assert has_core(held, first)
 
 
 def test_the_card_says_whether_its_judge_may_be_used() -> None:

@@ -24,10 +24,10 @@ from parley.analysis.claims.context import about_bound, at_the_start, generality
 from parley.analysis.claims.curve import all_swaps, draw_curve, start_gap, whole_specifications
 from parley.analysis.claims.dependence import dependence_table, distance
 from parley.analysis.claims.design import factorial_design, largest_correlation
-from parley.analysis.claims.differences import unit_differences
+from parley.analysis.claims.differences import pair_rooms
 from parley.analysis.claims.dimensions import claim_dimensions
 from parley.analysis.claims.multiverse import Multiverse
-from parley.analysis.claims.outcomes import find_outcome
+from parley.analysis.claims.outcomes import Outcome, find_outcome
 from parley.analysis.claims.variance import noncentrality_interval, setting_share, variance_components
 from parley.analysis.claims.verdict import depends, whether
 from parley.analysis.tables import Tables, load
@@ -54,6 +54,11 @@ personas = ["enhanced", "simple"]
 topics = ["racism", "gun_violence"]
 models = ["oracle"]
 """
+
+
+def unit_differences(first: Tables, second: Tables, outcome: Outcome) -> pd.DataFrame:
+    """The rows of two runs."""
+    return pair_rooms(outcome.measure(first), outcome.measure(second), int(first.header.scenario["seed"]))
 
 
 def written(folder: Path, *changes: tuple[str, str]) -> Path:

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from data_checks import check_each
@@ -19,6 +20,7 @@ from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statemen
 from parley.agents.representative import Critique
 from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.episode_readers import read_all, read_any
+from parley.analysis.deliberation.payoff_measures import rating_table
 from parley.analysis.deliberation.payoffs import judge as judge_payoff
 from parley.analysis.deliberation.payoffs import names, open_payoff
 from parley.analysis.deliberation.payoffs import ranking as ranking_payoff
@@ -33,6 +35,7 @@ from parley.analysis.deliberation.representation import (
     write_texts,
 )
 from parley.analysis.deliberation.resimulation import Substitution, Writer
+from parley.analysis.deliberation.scorer_calibration import calibrate_payoff
 from parley.analysis.deliberation.substitution import (
     AGAIN,
     ALL,
@@ -42,11 +45,9 @@ from parley.analysis.deliberation.substitution import (
     STRANGER,
     TRUE,
     Profile,
-    calibrate_payoff,
     discrepancies,
     in_order,
     profiles,
-    rated_statements,
     represented,
     resimulated,
     substituted,
@@ -280,7 +281,7 @@ def test_calibration_by_hand() -> None:
         [("a", "e", "draft", 1, 2), ("a", "e", "revision", 3, 4), ("b", "e", "draft", 5, 3), ("b", "e", "revision", 2, 1),
          ("c", "e", "draft", 4, 6), ("c", "e", "revision", 4, math.nan)],
         columns=["participant", "episode", "statement", "rating", "score"],
-    ).astype({"rating": float, "score": float})  # fmt: skip
+    ).astype({"rating": float, "score": float}).assign(group="g")  # fmt: skip
     found = calibrate_payoff(rows, same_scale=True)
     assert (found.preferred.value, found.preferred.n, found.missing) == (1.0, 2, 1)
     assert found.bias.value == pytest.approx((1 + 1 - 2 - 1 + 2) / 5)
@@ -292,8 +293,27 @@ def test_calibration_by_hand() -> None:
 
 
 def test_only_ratings_of_statements_that_are_there_are_calibrated_on() -> None:
-    assert len(rated_statements([EPISODE])) == 6
-    assert len(rated_statements([replace(EPISODE, revision=None, reasons={"revision": "empty"})])) == 3
+    assert len(rating_table([EPISODE])) == 6
+    assert len(rating_table([replace(EPISODE, revision=None, reasons={"revision": "empty"})])) == 3
+
+
+def test_a_scorer_without_knowledge_is_not_said_to_agree_with_ratings() -> None:
+    """The members of a group rate the same two statements: over people, a fifth of such scores would be called related."""
+    rng, claims = np.random.default_rng(3), []
+    names = [
+        (f"g{at}", f"e{at}", f"p{at}{who}", what)
+        for at in range(12)
+        for who in range(5)
+        for what in ("draft", "revision")
+    ]
+    rows = pd.DataFrame(names, columns=["group", "episode", "participant", "statement"])
+    for _ in range(100):
+        liked, scored = rng.normal(0, 1, 24).repeat(5), rng.normal(0, 1, 24).repeat(5)  # of each statement of a group
+        order = rows.sort_values(["group", "statement"], kind="stable").index
+        own = pd.Series(4 + liked + rng.normal(0, 1, 120), order), pd.Series(4 + scored, order)
+        found = calibrate_payoff(rows.assign(rating=own[0], score=own[1]), same_scale=True)
+        claims.append((not found.r.low <= 0 <= found.r.high, not found.preferred.low <= 0.5 <= found.preferred.high))
+    assert (np.mean(claims, axis=0) <= 0.11).all()
 
 
 def test_a_stranger_writes_what_it_was_told(tmp_path: Path) -> None:

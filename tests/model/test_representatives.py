@@ -17,7 +17,7 @@ from parley.agents.question import questionnaire
 from parley.agents.society import load_society
 from parley.analysis.deliberation.consensus_report import _representation_row, representation_means
 from parley.analysis.deliberation.episode import Voice
-from parley.analysis.deliberation.run_episodes import episodes_of_run, position_before
+from parley.analysis.deliberation.run_episodes import episodes_of_run, represented_texts
 from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.summary import _used
 from parley.analysis.tables import load, record_of
@@ -378,7 +378,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_an_episode_has_no_critique_of_who_did_not_write_one(run: Path) -> None:
     """Or a representative would be trained on what representatives wrote."""
-    stood = position_before(read_lines(record_of(run)))
+    stood = represented_texts(read_lines(record_of(run)))
     missing = [
         (one.id, voice.participant) for one in episodes_of_run(run) for voice in one.voices
         if voice.reasons.get("critique") == "represented" and voice.critique is None

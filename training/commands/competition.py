@@ -13,7 +13,13 @@ from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget, society_from_args
 from parley.model.cli import Parser, add_option, amount, positive
 from parley.model.progress import bar
-from parley.training.commands.tuning import add_numbers, from_args, numbers_of_training
+from parley.training.commands.optional_training import (
+    NUMBERS,
+    add_training_numbers,
+    check_train_only,
+    set_usual_numbers,
+)
+from parley.training.commands.tuning import from_args
 from parley.training.tuning.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -27,9 +33,6 @@ compete sales --llm openai:gpt-4o-mini --judge openai:gpt-4o
 compete cases.toml --messages messages.csv --llm openai:gpt-4o-mini --judge openai:gpt-4o
 compete --llm pocket --audience oracle,longer=3 --judge oracle --train dpo --shuffles 5"""
 SAMPLES, TRAINING_SAMPLES, HELD_OUT = 2, 6, 0.33
-NUMBERS = ("r", "alpha", "dropout", "rate", "epochs", "batch", "beta", "length")
-USUAL = {"epochs": 4.0, "batch": 8, "length": 1024}
-"""Settings of the training that are not those of run.py train, because there are few wins and the prompts are long."""
 
 
 def compete_parser() -> Parser:
@@ -70,7 +73,7 @@ def training_options(parser: Parser) -> None:
     add_option(parser, "--held-out X", about, amount)
     about = "with --train: number of trainings on shuffled wins, to compare with; a verdict needs five (default: 1)"
     add_option(parser, "--shuffles N", about, positive)
-    add_numbers(parser, numbers_of_training(NUMBERS, USUAL))
+    add_training_numbers(parser)
 
 
 def compete(words: Sequence[str]) -> int:
@@ -151,10 +154,7 @@ def planned_calls(study: CompetitionStudy, shuffles: int = 0, given: GivenMessag
 
 def check_options(options: argparse.Namespace) -> None:
     """Errors: UserError for a setting of the training without --train, and for rivals of a training."""
-    given = [name for name in (*NUMBERS, "shuffles", "held_out") if getattr(options, name) is not None]
-    if given and not options.train:
-        name = given[0].replace("_", "-")
-        raise UserError(f"--{name} only works with --train: add --train sft or dpo, or leave out --{name}")
+    check_train_only(options, (*NUMBERS, "shuffles", "held_out"))
     if options.train and (options.against or options.messages):
         name = "against" if options.against else "messages"
         raise UserError(f"with --train the rival is the untrained writer: leave out --{name}")
@@ -164,9 +164,7 @@ def training_from_args(options: argparse.Namespace, study: CompetitionStudy, llm
     """Return the training that the options describe. Errors: UserError where a setting or the model does not allow it."""
     from parley.training.competition import WriterTraining
 
-    for name, value in USUAL.items():
-        if getattr(options, name) is None:
-            setattr(options, name, value)
+    set_usual_numbers(options)
     share = HELD_OUT if options.held_out is None else options.held_out
     options.party, options.held_out, options.method = "writer", None, options.train
     training = WriterTraining(study, llm, from_args(Recipe, options), folder, share, options.shuffles or 1)

@@ -8,13 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths
+from parley.analysis.commands.runs import print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, positive
 from parley.model.progress import bar
-from parley.training.commands.tuning import add_numbers, from_args, numbers_of_training, out_folder
+from parley.training.commands.optional_training import (
+    NUMBERS,
+    add_training_numbers,
+    check_train_only,
+    set_usual_numbers,
+)
+from parley.training.commands.tuning import from_args
 from parley.training.tuning.recipe import DPO, Recipe
 
 if TYPE_CHECKING:
@@ -26,9 +32,6 @@ if TYPE_CHECKING:
 EXAMPLES = """correct en --llm oracle --judge oracle
 correct posts.toml --evidence texts --llm openai:gpt-4o-mini --judge openai:gpt-4o
 correct en --llm pocket --judge oracle --train"""
-NUMBERS = ("r", "alpha", "dropout", "rate", "epochs", "batch", "beta", "length")
-USUAL = {"epochs": 4.0, "batch": 8, "length": 1024}
-"""Settings of the training that are not those of run.py train, because there are few pairs and the prompts are long."""
 SAMPLES, HELD_OUT = 8, 0.33
 
 
@@ -66,7 +69,7 @@ def correct_parser() -> Parser:
         "with --train: number of trainings on shuffled preferences, to compare with; a verdict needs five (default: 1)"
     )
     add_option(parser, "--shuffles N", about, positive)
-    add_numbers(parser, numbers_of_training(NUMBERS, USUAL))
+    add_training_numbers(parser)
     return parser
 
 
@@ -76,7 +79,7 @@ def correct(words: Sequence[str]) -> int:
     from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.model.scenario_run import lock_folder
 
-    study, out = study_from_args(options), out_folder(options, "correct")
+    study, out = study_from_args(options), results_folder(options, "correct")
     _check_options(options)
     if options.dry_run:
         print(planned_calls(study, (options.shuffles or 1) if options.train else 0, options.panel or 0))
@@ -123,10 +126,7 @@ def _check_options(options: argparse.Namespace) -> None:
     """Errors: UserError for a setting of the training without --train, and for a panel with it."""
     if options.panel and options.train:
         raise UserError("--panel compares replies without a training: leave out --panel or --train")
-    given = [name for name in (*NUMBERS, "shuffles", "held_out") if getattr(options, name) is not None]
-    if given and not options.train:
-        name = given[0].replace("_", "-")
-        raise UserError(f"--{name} only works with --train: add --train, or leave out --{name}")
+    check_train_only(options, (*NUMBERS, "shuffles", "held_out"), "--train")
 
 
 def _panel(options: argparse.Namespace, study: CorrectionStudy) -> Sequence[Reader]:
@@ -163,9 +163,7 @@ def _training(options: argparse.Namespace, study: CorrectionStudy, out: Path) ->
     """Return the training that the options describe. Errors: UserError where a setting or the model does not allow it."""
     from parley.training.corrections import CorrectorTraining
 
-    for name, value in USUAL.items():
-        if getattr(options, name) is None:
-            setattr(options, name, value)
+    set_usual_numbers(options)
     share = HELD_OUT if options.held_out is None else options.held_out
     options.party, options.held_out = "corrector", None  # the recipe holds out nothing of the posts that are trained on
     recipe = replace(from_args(Recipe, options), method=DPO)

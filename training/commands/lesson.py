@@ -6,14 +6,15 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.analysis.commands.runs import EPISODES
+from parley.analysis.commands.runs import EPISODES, results_folder
 from parley.model import cli
 from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.progress import bar
 from parley.training.commands.tuning import add_numbers, from_args
 
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
-    from parley.training.representatives.pipeline import Lesson
+    from parley.training.representatives.pipeline import DatasetBuilder, Lesson
 
 EXAMPLES = """representatives episodes --laps 16 --out runs/known
 representatives train runs/known/episodes.jsonl --llm pocket --out runs/represented
@@ -87,3 +88,13 @@ def print_report(desk: CallDesk, report: Path) -> int:
     """Print what is missing and where the report is."""
     print("\n".join(filter(None, [desk.tally.line, f"report   {report}"])))
     return 0
+
+
+def dataset_builder(options: argparse.Namespace) -> DatasetBuilder:
+    """Read and split the episodes."""
+    from parley.analysis.deliberation.episode_readers import read_all
+    from parley.training.representatives.pipeline import DatasetBuilder
+
+    out = results_folder(options, "representatives")
+    print(f"folder   {out}", flush=True)
+    return DatasetBuilder(read_all(options.episodes), options.seed, out, bar)

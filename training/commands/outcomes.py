@@ -10,8 +10,7 @@ from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, natural, positive
 from parley.model.progress import bar
-from parley.training.commands.lesson import SUBSTITUTION, lesson_from_args, lesson_parser
-from parley.training.commands.rated_episodes import dataset_builder
+from parley.training.commands.lesson import SUBSTITUTION, dataset_builder, lesson_from_args, lesson_parser
 from parley.training.commands.tuning import from_args
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, natural
 from parley.model.progress import bar
-from parley.training.commands.rated_episodes import dataset_builder
+from parley.training.commands.lesson import dataset_builder, print_report
 from parley.training.commands.tuning import add_numbers, from_args
 
 BOTH = "both"
@@ -62,6 +62,4 @@ def payoff(options: argparse.Namespace) -> int:
     builder = dataset_builder(options)
     spending = shared_budget(options, builder.folder, llm, *filter(None, [judge]))
     desk = CallDesk(builder.folder, bar, options.keep_going, spending)
-    report = run_payoffs(builder, llm, lesson, forms, judge, desk)
-    print("\n".join(filter(None, [desk.tally.line, f"report   {report}"])))
-    return 0
+    return print_report(desk, run_payoffs(builder, llm, lesson, forms, judge, desk))

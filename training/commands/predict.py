@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parley.analysis.commands.elicit import add_survey, survey_from_args
-from parley.analysis.commands.runs import print_paths
-from parley.llm.errors import UserError
+from parley.analysis.commands.runs import print_paths, results_folder
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, positive
 from parley.model.progress import bar
-from parley.training.commands.tuning import RECIPE, add_numbers, from_args, out_folder
+from parley.training.commands.optional_training import check_train_only
+from parley.training.commands.tuning import RECIPE, add_numbers, from_args
 from parley.training.tuning.recipe import SFT, Recipe
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def predict(words: Sequence[str]) -> int:
     from parley.analysis.survey_prediction.prediction_report import write_predictions
     from parley.model.scenario_run import lock_folder
 
-    study, out = _study(options), out_folder(options, "predict")
+    study, out = _study(options), results_folder(options, "predict")
     _check_options(options)
     if options.dry_run:
         print(_planned(study, options.shuffles or 1 if options.train else 0))
@@ -115,9 +115,7 @@ def _planned(study: PredictionStudy, shuffles: int) -> str:
 
 def _check_options(options: argparse.Namespace) -> None:
     """Errors: UserError for a setting of the training without --train."""
-    given = [name for name in (*NUMBERS, "shuffles") if getattr(options, name) is not None]
-    if given and not options.train:
-        raise UserError(f"--{given[0]} only works with --train: add --train, or leave out --{given[0]}")
+    check_train_only(options, (*NUMBERS, "shuffles"), "--train")
 
 
 def _training(options: argparse.Namespace, study: PredictionStudy, out: Path) -> SurveyTraining:

@@ -12,7 +12,13 @@ from parley.llm.errors import UserError
 from parley.model.arguments import models_from_args, scenario_from_args, shared_budget
 from parley.model.cli import Parser, add_option, amount, positive
 from parley.model.progress import bar
-from parley.training.commands.tuning import add_numbers, from_args, numbers_of_training
+from parley.training.commands.optional_training import (
+    NUMBERS,
+    add_training_numbers,
+    check_train_only,
+    set_usual_numbers,
+)
+from parley.training.commands.tuning import from_args
 from parley.training.tuning.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -22,9 +28,6 @@ if TYPE_CHECKING:
     from parley.model.scenario import Scenario
     from parley.training.debaters import DebaterTraining
 
-NUMBERS = ("r", "alpha", "dropout", "rate", "epochs", "batch", "beta", "length")
-USUAL = {"epochs": 4.0, "batch": 8, "length": 1024}
-"""Settings of the training that are not those of run.py train, because there are few pairs and the prompts are long."""
 SAMPLES, REPETITIONS, HELD_OUT = 6, 10, 0.5
 PANEL = 10
 
@@ -57,7 +60,7 @@ def training_options(parser: Parser) -> None:
     add_option(parser, "--held-out X", about, amount)
     about = "with --train: number of trainings on shuffled verdicts, to compare with; a verdict needs five (default: 1)"
     add_option(parser, "--shuffles N", about, positive)
-    add_numbers(parser, numbers_of_training(NUMBERS, USUAL))
+    add_training_numbers(parser)
 
 
 def prior_beliefs(words: Sequence[str]) -> int:
@@ -97,10 +100,7 @@ def _draw_panel(options: argparse.Namespace, society: Society, personas: str, se
 
 def check_options(options: argparse.Namespace) -> None:
     """Errors: UserError for a setting of the training without --train, and for what a training does not use."""
-    given = [name for name in (*NUMBERS, "samples", "shuffles", "held_out") if getattr(options, name) is not None]
-    if given and not options.train:
-        name = given[0].replace("_", "-")
-        raise UserError(f"--{name} only works with --train: add --train sft or dpo, or leave out --{name}")
+    check_train_only(options, (*NUMBERS, "samples", "shuffles", "held_out"))
     if options.train and not options.compare:
         raise UserError("--train needs a panel whose verdicts are learned: add --compare SPEC")
     if options.train and options.dry_run:
@@ -120,9 +120,7 @@ def training_from_args(options: argparse.Namespace, folder: Path) -> tuple[Debat
     check_spec(panel)
     options.repetitions = options.repetitions or REPETITIONS
     base, given = scenario_from_args(options, "prior_beliefs")
-    for name, value in USUAL.items():
-        if getattr(options, name) is None:
-            setattr(options, name, value)
+    set_usual_numbers(options)
     share = HELD_OUT if options.held_out is None else options.held_out
     options.party, options.held_out, options.method = "debater", None, options.train
     options.panel = options.panel or PANEL

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import EPISODES
+from parley.analysis.commands.runs import EPISODES, results_folder
 from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import model_from_args, models_from_args, only_model, shared_budget
@@ -18,14 +18,14 @@ from parley.training.commands.lesson import (
     EXAMPLES,
     LETTERS,
     SUBSTITUTION,
+    dataset_builder,
     lesson_from_args,
     lesson_parser,
     print_report,
 )
 from parley.training.commands.outcomes import outcomes, outcomes_parser
 from parley.training.commands.payoff import payoff, payoff_parser
-from parley.training.commands.rated_episodes import dataset_builder
-from parley.training.commands.tuning import from_args, out_folder
+from parley.training.commands.tuning import from_args
 
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
@@ -97,7 +97,7 @@ def episodes(options: argparse.Namespace) -> int:
     from parley.analysis.deliberation.population import populate
 
     *specs, people = models_from_args(options, "people")
-    llm, out = only_model(specs, "oracle"), out_folder(options, "episodes")
+    llm, out = only_model(specs, "oracle"), results_folder(options, "episodes")
     spending = shared_budget(options, out, llm, people)
     print(f"folder   {out}", flush=True)
     print(f"episodes {populate(options.laps, llm, people, options.seed, out, print, spending)}")
@@ -153,13 +153,13 @@ def grid(options: argparse.Namespace) -> int:
     """Train and compare representatives by what they know and by model size."""
     from parley.training.representatives import grid as knowledge
 
-    specs = models_from_args(options) or ["pocket"]
-    shown = "per_token" if len(specs) == 1 else "per_character"
+    named = list(dict.fromkeys(models_from_args(options))) or ["pocket"]
     choices = _choices(options.choices, knowledge.PAPER, knowledge.EVERY)
     builder = dataset_builder(options)
-    specs = _two_sizes(specs, builder)
+    specs = _two_sizes(named, builder)
     rows = knowledge.knowledge_grid(builder, specs, choices, lesson_from_args(options))
-    print(f"report   {knowledge.report(rows, builder.folder, specs, shown)}\nfigure   {builder.folder / 'grid.png'}")
+    page = knowledge.report(rows, builder.folder, specs, knowledge.unit_of(named))
+    print(f"report   {page}\nfigure   {builder.folder / 'grid.png'}")
     return 0
 
 
@@ -201,7 +201,8 @@ def study(options: argparse.Namespace) -> int:
     *specs, options.mediator_llm, options.judge = models_from_args(options, "mediator_llm", "judge")
     choices = _choices(options.choices, knowledge.PAPER, knowledge.EVERY)
     builder = dataset_builder(options)
-    options.specs = tuple(_two_sizes(list(dict.fromkeys(specs)) or ["pocket"], builder))
+    named = list(dict.fromkeys(specs)) or ["pocket"]
+    options.specs, options.shown = tuple(_two_sizes(named, builder)), knowledge.unit_of(named)
     options.choices, options.lesson = tuple(choices), lesson_from_args(options)
     plan: StudyPlan = from_args(StudyPlan, options)
     spending = shared_budget(options, builder.folder, *plan.specs, plan.mediator_llm, plan.judge)
@@ -256,7 +257,7 @@ def substitute(options: argparse.Namespace) -> int:
         raise UserError("--adapter belongs to one --llm: write adapters=DIR into one --llm, or give a single --llm")
     options.others = tuple([Writer(spec, spec) for spec in others])
     options.repetitions = 3 if options.repetitions is None else options.repetitions
-    study, out = from_args(Substitution, options), out_folder(options, "substitute")
+    study, out = from_args(Substitution, options), results_folder(options, "substitute")
     spending = shared_budget(options, out, study.llm, *others, study.mediator_llm, study.judge)
     print(f"folder   {out}", flush=True)
     desk = CallDesk(out, bar, options.keep_going, spending)
@@ -281,7 +282,7 @@ def ballots(options: argparse.Namespace) -> int:
     from parley.analysis.deliberation.ballot_report import write_ballots
     from parley.analysis.deliberation.ballots import read_ballots
 
-    found, out = read_ballots(options.run), out_folder(options, "ballots")
+    found, out = read_ballots(options.run), results_folder(options, "ballots")
     out.mkdir(parents=True, exist_ok=True)
     print(f"report   {write_ballots(found, out)}")
     return 0
@@ -312,7 +313,7 @@ def steps(options: argparse.Namespace) -> int:
 
     *specs, options.judge = models_from_args(options, "judge")
     options.llm = only_model(specs, "pocket")
-    settings, out = from_args(StepStudy, options), out_folder(options, "steps")
+    settings, out = from_args(StepStudy, options), results_folder(options, "steps")
     spending = shared_budget(options, out, settings.llm, settings.judge)
     print(f"folder   {out}", flush=True)
     desk = CallDesk(out, bar, options.keep_going, spending)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from parley.analysis.commands.runs import hold_all
+from parley.analysis.commands.runs import hold_all, results_folder
 from parley.model import cli
 from parley.model.arguments import fields_from_args, shared_budget
 from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import bar
-from parley.training.commands.tuning import DRY_RUN, add_plan, out_folder, plan_from_args
+from parley.training.commands.tuning import DRY_RUN, add_plan, plan_from_args
 
 
 def sweep_lora_parser() -> Parser:
@@ -84,7 +84,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     if options.dry_run:
         return show(of_sweep(plan, base, planned, party))
     Harness(tasks, options.limit, 1)  # reports what is missing before the first training
-    out = out_folder(options, "sweep_lora")
+    out = results_folder(options, "sweep_lora")
     spending = shared_budget(options, out, plan.llm, plan.written_by)
     seeds = range(options.trainings)
     pipelines = [Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar, spending) for seed in seeds]

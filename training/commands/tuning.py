@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.analysis.commands.runs import hold_all
+from parley.analysis.commands.runs import hold_all, results_folder
 from parley.llm.errors import UserError
 from parley.model import arguments as args
 from parley.model import cli
@@ -86,7 +85,7 @@ def train(arguments: Sequence[str]) -> int:
     from parley.training.estimate import of_training, show
     from parley.training.tuning.pipeline import Pipeline
 
-    out = out_folder(options, "tuned")
+    out = results_folder(options, "tuned")
     plan, recipe = replace(plan_from_args(options), people=personas_from_args(options)), from_args(Recipe, options)
     recipe = replace(recipe, party=plan.home.seat(recipe.party))
     plan.compared(recipe.party)  # reports a wrong party before anything is written
@@ -121,15 +120,6 @@ def add_numbers(parser: argparse.ArgumentParser, options: Sequence[tuple[str, An
         add_option(parser, f"--{name} {'X' if kind is amount else 'N'}", about, kind)
 
 
-def numbers_of_training(names: Sequence[str], usual: Mapping[str, float]) -> list[tuple[str, Any, str]]:
-    """Return options of a training that comes with --train, by name. usual: defaults that are not those of `run.py train`."""
-    return [
-        (name, kind, f"with --train: {about.partition(' (default')[0]} (default: {usual[name]:g})" if name in usual
-         else f"with --train: {about}")
-        for name, kind, about in RECIPE if name in names
-    ]  # fmt: skip
-
-
 def plan_from_args(options: argparse.Namespace) -> TuningPlan:
     """Return the settings of the training data."""
     from parley.training.tuning.pipeline import TuningPlan
@@ -153,11 +143,6 @@ def from_args(kind: Any, options: argparse.Namespace) -> Any:
     """Return a dataclass made of the options that were given."""
     values = {field.name: getattr(options, field.name, None) for field in fields(kind)}
     return kind(**{name: value for name, value in values.items() if value is not None})
-
-
-def out_folder(options: argparse.Namespace, name: str) -> Path:
-    """Return --out, or `runs/NAME-<time>`."""
-    return options.out or Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def fine_tuned_parser() -> Parser:
@@ -195,7 +180,7 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     planned = arms(folders, options.method, options.r, llm or None, seated_parties(base))
     if options.dry_run:
         return show(of_debates(base, planned[0].spec, len(planned)))
-    out = out_folder(options, "fine_tuned")
+    out = results_folder(options, "fine_tuned")
     budgets = args.budgets_from_args(options, *[arm.spec for arm in planned])
     journals = [(out / arm.name / JOURNAL, budget) for arm, budget in zip(planned, budgets, strict=True)]
     ledger = shared_ledger(budgets[0], journals)

@@ -95,6 +95,11 @@ def report(rows: pd.DataFrame, folder: Path, specs: Sequence[str], shown: str = 
     return page.write()
 
 
+def unit_of(named: Sequence[str]) -> str:
+    """Return the measure of the figure: per token for one model, in both sizes; several may have different tokenizers."""
+    return "per_token" if len(named) == 1 else "per_character"
+
+
 def figure(means: pd.DataFrame, shown: str = "per_token") -> Figure:
     """Draw a series per model by what is known, with 95% intervals.
 

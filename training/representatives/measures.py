@@ -30,6 +30,7 @@ from parley.analysis.formatting import cell, count_table, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Verdict, undecided
 from parley.analysis.report import Report
+from parley.llm.errors import UserError
 from parley.training.base_model import BaseModel
 from parley.training.likelihood import likelihoods
 from parley.training.representatives.pipeline import DatasetBuilder, Lesson, TrainedRepresentative, text
@@ -94,13 +95,21 @@ def scored(cases: Sequence[RepresentationCase], knows: str, loaded: Loaded, seed
 def kept_scores(
     path: Path, cases: Sequence[RepresentationCase], knows: str, model: TrainedRepresentative, seed: int
 ) -> pd.DataFrame:
-    """Return the rows of `scored`, from the file if it is there; else the model is loaded, and they are written."""
+    """Return the rows of `scored`, from the file if it is there; else the model is loaded, and they are written.
+
+    Errors: UserError if the file has other cases, for example those of another --limit.
+    """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
         scored(cases, knows, load(model), seed).to_csv(part, index=False)
         part.replace(path)
-    return pd.read_csv(path)
+    found = pd.read_csv(path)
+    if set(found["case"]) != {case.key for case in cases}:
+        raise UserError(
+            f"{path} has the scores of other critiques: repeat the command as it was, or give another --out"
+        )
+    return found
 
 
 class RepresentativeTest(NamedTuple):

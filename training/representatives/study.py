@@ -65,7 +65,8 @@ WIN_COLUMNS: Mapping[str, Column] = {
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """What is compared. specs: the models (two sizes). choices: what the representatives of the grid know, as letters.
+    """What is compared. specs: the models (two sizes). choices: what the representatives of the grid know, as letters. shown: the
+    measure of its figure (`unit_of`).
 
     judge, mediator, mediator_llm, payoff, repetitions: as in `Substitution`. limit: critiques and episodes that are tested.
     """
@@ -79,6 +80,7 @@ class StudyPlan:
     payoff: str = "judge"
     repetitions: int = 1
     limit: int | None = None
+    shown: str = "per_token"
 
 
 def run_study(builder: DatasetBuilder, plan: StudyPlan, desk_in: Callable[[Path], CallDesk]) -> Path:
@@ -94,7 +96,7 @@ def run_study(builder: DatasetBuilder, plan: StudyPlan, desk_in: Callable[[Path]
         builder.sides["test"][: plan.limit], _substitution(builder, plan), desk_in(builder.folder / CONSENSUS)
     )
     rows = grid.knowledge_grid(builder, plan.specs, plan.choices, plan.lesson)
-    known = grid.report(rows, builder.folder, plan.specs)
+    known = grid.report(rows, builder.folder, plan.specs, plan.shown)
     return _write(builder, plan, pd.DataFrame(likely), pd.DataFrame(wins), consensus, known)
 
 
