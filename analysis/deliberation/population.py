@@ -60,7 +60,7 @@ def populate(
     for number, split in enumerate(splits):
         name, lap_seed = f"lap{number:02}", seed * 1000 + number
         personas = _personas(folder / "people" / name, people, lap_seed, spending, load_society())
-        settings = {"split": split, "llm": llm, "personas": str(personas), "seed": lap_seed}
+        settings = {"split": split, "llm": llm, "personas": personas, "seed": lap_seed}
         scenario = load_preset("consensus").with_settings(settings)
         outcome = run_scenario(RunSpec(scenario, folder / name, budget=spending.of(llm), ledger=spending.ledger))
         if outcome.tally.line:
@@ -87,12 +87,15 @@ def answers(episodes: Sequence[Episode]) -> str:
     return "; ".join(filter(None, [answered, f"no one answered {unanswered}" if unanswered else ""]))
 
 
-def _personas(folder: Path, llm: str, seed: int, spending: SharedBudget, society: Society) -> Path:
-    """Return the folder of a lap's personas; write them if they are missing, with their replies journaled next to it."""
+def _personas(folder: Path, llm: str, seed: int, spending: SharedBudget, society: Society) -> str:
+    """Return a lap's set of personas as a path that is no name (`./runs/known/people/lap00`).
+
+    Personas are written if they are missing, with their replies journaled next to the folder.
+    """
     if unwritten := [party for party in society.debaters if not (folder / f"{party}.toml").is_file()]:
         folder.mkdir(parents=True, exist_ok=True)
         journal = folder.with_suffix(".sqlite")
         with open_journal(open_spec(llm), journal, spending.of(llm), spending.ledger) as backend:
             for party in unwritten:
                 write_personas(party, folder, backend, llm, seed, society)
-    return folder
+    return str(folder) if folder.is_absolute() else f"./{folder}"

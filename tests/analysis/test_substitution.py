@@ -6,7 +6,7 @@ import math
 import re
 import shutil
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import chdir, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -337,7 +337,9 @@ def test_a_stranger_writes_what_it_was_told(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One lap of each kind on the known-truth speaker."""
-    return populate(1, "oracle", "oracle", 0, tmp_path_factory.mktemp("known"), lambda line: None)
+    place = tmp_path_factory.mktemp("known")
+    with chdir(place):  # a relative folder, as in the documentation
+        return place / populate(1, "oracle", "oracle", 0, Path("runs"), lambda line: None)
 
 
 @pytest.mark.thorough
