@@ -19,6 +19,7 @@ from parley.analysis.deliberation.episode import Episode, to_line
 from parley.analysis.deliberation.fairness import UNIT, Draft, estimate_all, sides, with_opinion, write_draft
 from parley.analysis.deliberation.payoff_scores import score_failure
 from parley.analysis.deliberation.payoffs import open_payoff, own_model, scored_by
+from parley.analysis.deliberation.resimulation import check_ballots, check_capacity
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
@@ -85,15 +86,12 @@ class FairnessStudy:
         if self.orders < 2 or self.draws < 2:
             raise UserError("--orders and --draws must be at least 2: orders are compared with equal runs")
         for name in self.mediators:
-            if getattr(open_mediator(name), "ballots", "predicted") != "predicted":
-                raise UserError("the members of recorded episodes cannot be asked for ballots: set ballots=predicted")
+            check_ballots(name)
         if self.payoff == "own":
             raise UserError(
                 "members did not rate drafts that are written anew: use --payoff judge, ranking or trained:FOLDER"
             )
-        most, each = open_payoff(self.payoff).MOST, self.orders * self.draws
-        if most is not None and each > most:
-            raise UserError(f"payoff {self.payoff} can score at most {most} drafts: lower --orders or --draws")
+        check_capacity(self.payoff, self.orders, self.draws, "--draws")
 
 
 class Plan(NamedTuple):

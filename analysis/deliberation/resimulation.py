@@ -53,8 +53,7 @@ class Procedure:
                 f"mediator {self.mediator} ignores critiques, so representatives would change nothing: use "
                 "--mediator draft_revise or --mediator habermas"
             )
-        if getattr(open_mediator(self.mediator), "ballots", PREDICTED) != PREDICTED:
-            raise UserError("the members of recorded episodes cannot be asked for ballots: set ballots=predicted")
+        check_ballots(self.mediator)
         open_payoff(self.payoff)
 
 
@@ -98,6 +97,12 @@ def statements_each(plans: Iterable[tuple[Episode, Profile]]) -> int:
     """Return the most statements that count for one participant of one episode."""
     counted = Counter((one.id, who) for one, profile in plans for who in substituted(one, profile))
     return max(counted.values(), default=0)
+
+
+def check_ballots(mediator: str) -> None:
+    """Errors: UserError for a mediator that asks members for ballots: the members of recorded episodes are not there."""
+    if getattr(open_mediator(mediator), "ballots", PREDICTED) != PREDICTED:
+        raise UserError("the members of recorded episodes cannot be asked for ballots: set ballots=predicted")
 
 
 def check_capacity(payoff: str, each: int, times: int, option: str) -> None:
