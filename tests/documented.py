@@ -74,12 +74,11 @@ SMALL = "--repetitions 2 --rounds 1 --topic racism"
 DELIBERATION = "--repetitions 1 --set episodes=2 --set size=3"
 NETWORK = "--repetitions 2 --rounds 2 --set size=16"
 CARD = "--topic climate_change --blocks 2 --sections bias,null_conditions --set rounds=1"
-SERVER, TORCH, ORACLE, HERE, LONG = (
+SERVER, TORCH, ORACLE, HERE = (
     "asks a server",
     "needs torch; tests/training runs it",
     "asks the model for minutes; tests/training/test_evaluation_measures.py does it on the oracle",
     "needs a file that is not in the box",
-    "holds 80 people a lap; tests/analysis/test_substitution.py does it",
 )
 RULES = (
     Rule(r"^run\.py representatives \w+$", why="a name", how="exists"),
@@ -160,7 +159,7 @@ RULES = (
     Rule(r"^run\.py choose-side .*people\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py choose-side", "--topic racism --respondents 6"),
     Rule(r"^run\.py calibrate .*pocket", why=TORCH, how="parse"),
-    Rule(r"^run\.py representatives episodes", why=LONG, how="parse"),
+    Rule(r"^run\.py representatives episodes", "--laps 1"),
     Rule(r"--data cascades\.csv", why=HERE, how="parse"),
     Rule(r"habermas_\w+\.json|--review|^run\.py case", why=HERE, how="parse"),
     Rule(r"^run\.py (questions|validate .*openai)", why=SERVER, how="parse"),
