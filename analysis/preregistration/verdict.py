@@ -83,4 +83,15 @@ def claim_sentence(claim: Claim, looks: Sequence[Look], level: float) -> str:
         small = ", but the effect is smaller than that of interest" if claim.too_small(last.low, last.high) else ""
         supported = "The direction of the claim is" if small else "The claim is"
         return f"{supported} supported{small}: {numbers}{within} ({tested})."
+    if against := _against(claim, last):
+        return f"The claim is not supported, and the 95% interval lies {against}: {numbers} ({tested})."
     return f"Whether the claim holds is unknown: {numbers}, and the test does not decide ({tested})."
+
+
+def _against(claim: Claim, look: Look) -> str:
+    """Return where an interval lies that a claim excludes; "" if it does not."""
+    if claim.expected == "equivalent":
+        beyond = look.low > claim.smallest or look.high < -claim.smallest
+        return f"beyond {format_number(claim.smallest)} of 0" if beyond else ""
+    other = look.high < 0 if claim.expected == "greater" else look.low > 0
+    return "on the other side of 0" if other else ""

@@ -229,6 +229,19 @@ def test_an_effect_below_the_smallest_of_interest_is_called_so(claim: Claim) -> 
     assert claim_sentence(enough, [make_look(enough, rows, 0.0)], 0.05).startswith("The claim is supported: the mean")
 
 
+def test_an_interval_that_the_claim_excludes_is_named(claim: Claim) -> None:
+    """The other side of 0, or beyond the bound: not supported, which is more than unknown. Where nothing is, in at most 2.5%."""
+    alike, rows = replace(claim, expected="equivalent", smallest=0.5), drawn(np.random.default_rng(2), 3.0, 40)
+    said = [claim_sentence(one, [make_look(one, rows, 0.0)], 0.05) for one in (claim, alike)]
+    assert said[0].startswith(
+        "The claim is not supported, and the 95% interval lies on the other side of 0: the mean effect"
+    )
+    assert said[1].startswith("The claim is not supported, and the 95% interval lies beyond 0.50 of 0: the mean effect")
+    rng = np.random.default_rng(4)
+    null = [claim_sentence(claim, [make_look(claim, drawn(rng, 0.0), 0.0)], 0.05) for _ in range(200)]
+    assert np.mean(["not supported" in one for one in null]) < 0.025 + 2.5 * 0.011
+
+
 def test_exclusions_and_unknown_results(claim: Claim) -> None:
     """A unit with too many topics missing is left out; too few units, or many left out, give no verdict."""
     rows = drawn(np.random.default_rng(2), -3.0)
