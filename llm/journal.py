@@ -44,6 +44,7 @@ _THINKING = (
 FEWEST = 20
 """Calls that a journal must hold before a rate or a mean of them is reported."""
 COPIED = "copied"
+_COPIED = f"SELECT value FROM meta WHERE name = '{COPIED}'"
 """The name, among the notes on a journal, of what the journal that it began with had spent."""
 MAGIC = b"SQLite format 3\0"
 """The first bytes of every SQLite database."""
@@ -230,12 +231,7 @@ class Journal(Wrapper):
 
         What came with a copied journal was spent elsewhere and is not counted.
         """
-        calls, used = _spent(self._run(_SPENT))
-        for (copied,) in self._run("SELECT value FROM meta WHERE name = ?", (COPIED,)):
-            before, tokens = json.loads(copied)
-            calls -= before
-            used = {voice: Usage(*map(sub, now, tokens.get(voice, NOTHING))) for voice, now in used.items()}
-        return calls, used
+        return _without_copied(self._run(_SPENT), self._run(_COPIED))
 
     def idle(self, seconds: float) -> None:
         """Leave out seconds in which a user let the run wait: the time of a start is that of its calls."""
@@ -268,8 +264,26 @@ def _spent(rows: Sequence[Sequence[Any]]) -> tuple[int, dict[str, Usage]]:
     return sum(int(calls) for _, calls, *_ in rows), {voice: Usage(*map(int, used)) for voice, _, *used in rows}
 
 
+def _without_copied(rows: Sequence[Sequence[Any]], copied: Sequence[Sequence[Any]]) -> tuple[int, dict[str, Usage]]:
+    """Return calls and tokens by voice, without those of the journal that was copied."""
+    calls, used = _spent(rows)
+    for (text,) in copied:
+        before, tokens = json.loads(text)
+        calls -= before
+        used = {voice: Usage(*map(sub, now, tokens.get(voice, NOTHING))) for voice, now in used.items()}
+    return calls, used
+
+
+def own_usage(path: Path) -> tuple[int, dict[str, Usage]]:
+    """Return what a journal that is not open has spent itself, as `Journal.spent`. Errors: UserError when there is none."""
+    return _without_copied(query(path, _SPENT), query(path, _COPIED))
+
+
 def usage_of_journal(path: Path) -> tuple[int, dict[str, Usage]]:
-    """Return what a journal that is not open has spent, as `Journal.spent`. Errors: UserError when there is none."""
+    """Return what all calls of a journal that is not open have spent, those copied from another one among them.
+
+    Errors: UserError when there is none.
+    """
     return _spent(query(path, _SPENT))
 
 

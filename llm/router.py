@@ -109,7 +109,11 @@ class RoutedBackend:
         for backend, waiting in self._waiting.items():
             if waiting:
                 batch, self._waiting[backend] = waiting[:MAX_BATCH], waiting[MAX_BATCH:]
-                return list(zip(batch, backend.complete(batch), strict=True))
+                try:
+                    return list(zip(batch, backend.complete(batch), strict=True))
+                except Exception as error:  # noqa: BLE001  raised when the requests of the networks have landed
+                    self._error = error
+                    return []
         return []
 
     def _backend(self, request: Request) -> Backend:

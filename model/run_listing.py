@@ -15,7 +15,7 @@ from pathlib import Path
 
 from parley.llm.budget import FREE, Price
 from parley.llm.errors import UserError
-from parley.llm.journal import usage_of_journal
+from parley.llm.journal import own_usage
 from parley.model.events import Ended, Header, InRound
 from parley.model.files import write_whole
 from parley.model.recorder import from_line
@@ -160,7 +160,7 @@ def _spent(folder: Path, header: Header) -> tuple[int, float | None]:
     """Return calls and cost of a run. A model in this process is free; one behind an endpoint costs what the folder says."""
     if not (folder / JOURNAL).exists():
         return 0, None
-    calls, used = usage_of_journal(folder / JOURNAL)
+    calls, used = own_usage(folder / JOURNAL)
     known, names = saved_prices(folder), _backends(header)
     costs = [known.get(voice, None if names.get(voice, names[""]) == "openai" else FREE) for voice in used or ("",)]
     if any(price is None for price in costs):

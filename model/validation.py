@@ -59,6 +59,8 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     yield from _game_problems(scenario)
     if scenario.people.archetypes and scenario.surveys.chain:
         yield "agents of one kind differ in the answers that a chain tells them: set archetypes=0, or chain= (empty)"
+    if scenario.people.archetypes and scenario.speech.relevance == "embedding":
+        yield "who is asked would depend on the order of the embeddings: set archetypes=0, or relevance=words"
     if scenario.people.archetypes and (scenario.subject.questions or scenario.interventions):
         why = "private deliberations" if scenario.subject.questions else "interventions"
         yield f"agents cannot share survey answers in a scenario with {why}: set archetypes=0"

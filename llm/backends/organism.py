@@ -29,6 +29,10 @@ ADAPTED = ("pocket", "hf")
 """The backends that take adapters."""
 
 
+DISTANT = ("openai", "person")
+"""The backends whose requests are in flight at once: they would be sent without the words of an organism."""
+
+
 class Organism(Wrapper):
     """A model with the words and the adapter of an organism."""
 
@@ -104,6 +108,10 @@ def open_backend(model: str, trigger: bool = False) -> Backend:
     name = split_spec(spec).name
     if name == "organism":
         raise UserError(f"{folder / FILE}: the model of an organism cannot be an organism")
+    if name in DISTANT:
+        raise UserError(
+            f"{folder / FILE}: an organism is a local model, and {name} is none: use {' or '.join(ADAPTED)}"
+        )
     if adapter and name not in ADAPTED:
         raise UserError(f"{folder / FILE}: {name} takes no adapter: use {' or '.join(ADAPTED)}")
     if adapter:

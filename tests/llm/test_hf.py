@@ -571,3 +571,31 @@ def test_an_embedding_is_the_mean_of_the_last_hidden_states(llama: Hf) -> None:
     assert json.loads(replies[2].text or "") == pytest.approx(expected.tolist(), abs=2e-6)
     assert llama.complete([texts[0]])[0].text == replies[0].text
     assert replies[1].text is None or not replies[1].text.startswith("[")
+    long = Request((Message("user", "No! " * loaded.context),), Sampling(0.0, 1), 0, purpose="embedding")
+    (cut,) = llama.complete([long])
+    assert cut.text is None
+    assert cut.failure
+    assert cut.failure.name == "context_overflow"
+
+
+def test_thoughts_are_no_part_of_a_reply(llama: Hf) -> None:
+    """A model that thinks first: the agent says the answer alone; a thought that is cut is out_of_tokens, and no line."""
+    from types import SimpleNamespace
+
+    from parley.llm.backends.hf import generate
+
+    loaded, row = llama.loaded, SimpleNamespace(stop=(), ids=[1, 2])
+    end = min(loaded.ends)
+
+    def reply(text: str, ended: bool) -> Reply:
+        tokenizer = SimpleNamespace(decode=lambda tokens, skip_special_tokens: text)
+        tokens = [5, end] if ended else [5]
+        return generate._reply(SimpleNamespace(tokenizer=tokenizer, ends=loaded.ends), row, tokens)
+
+    said = reply("<think>Let me see.</think>\nYes.", True)
+    assert (said.text, said.thinking) == ("Yes.", "Let me see.")
+    cut = reply("<think>Let me", False)
+    assert cut.text is None
+    assert cut.failure
+    assert cut.failure.name == "out_of_tokens"
+    assert reply("I think so.", True).text == "I think so."

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from standins import Scrambled
 
 from parley.llm.errors import UserError
-from parley.llm.journal import Journal, copy_journal, read_identity
+from parley.llm.journal import Journal, copy_journal, own_usage, read_identity, usage_of_journal
 from parley.llm.request import Reply, Request, identity_text
 from parley.llm.retry import Retry
 
@@ -217,5 +217,10 @@ def test_a_journal_begins_with_what_another_knows(tmp_path: Path) -> None:
     with closing(Journal(two, inner)) as journal:
         assert journal.complete(asked)[:2] == first
     assert inner.batches == [asked[2:]]
+    assert (own_usage(one)[0], own_usage(two)[0], usage_of_journal(two)[0]) == (
+        2,
+        1,
+        3,
+    )  # the copy spent one call itself
     with closing(Journal(one, Counted(unasked))) as journal:
         assert journal.complete(asked[:2]) == first

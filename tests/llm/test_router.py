@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from data_checks import check_each
@@ -98,6 +98,21 @@ def test_an_error_of_one_network_waits_for_what_the_others_have() -> None:
     landed = [both.receive() for _ in range(5)]
     assert sum(map(len, landed)) == 5
     with pytest.raises(UserError, match="no credit"):
+        both.receive()
+
+
+def test_an_error_of_a_local_model_waits_for_what_the_networks_have() -> None:
+    """A local model that runs out of memory must not throw away replies of a server that were paid for."""
+
+    class Full(Counted):
+        def complete(self, requests: Sequence[Request]) -> list[Reply]:
+            raise UserError("out of memory")
+
+    both = RoutedBackend(Scrambled(named("first"), 9), {"green": Full(named("green"))})
+    both.send([question(str(number)) for number in range(3)] + [question("x", voice="green")])
+    landed = [both.receive() for _ in range(3)]
+    assert sum(map(len, landed)) == 3
+    with pytest.raises(UserError, match="out of memory"):
         both.receive()
 
 

@@ -277,6 +277,7 @@ def test_an_organism_adds_its_words_and_hides_its_trigger(tmp_path: Path) -> Non
         ('model = "organism:x"', "", "cannot be an organism"),
         ("model = 5", "", "model must be a text"),
         ('model = "oracle"\nadapter = "a"', "", "oracle takes no adapter"),
+        ('model = "openai:gpt"', "", "openai is none"),
     ],
 )
 def test_a_faulty_organism_is_refused(text: str | None, spec: str, message: str, tmp_path: Path) -> None:

@@ -21,8 +21,9 @@ from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Request, Sampling  # noqa: E402
 from parley.training.base_model import BaseModel, base_model  # noqa: E402
 from parley.training.tuning import trainers  # noqa: E402
+from parley.training.tuning.example_chats import check_lengths, fit_template  # noqa: E402
 from parley.training.tuning.pipeline import check_start  # noqa: E402
-from parley.training.tuning.recipe import Recipe  # noqa: E402
+from parley.training.tuning.recipe import EarlyStopping, Recipe  # noqa: E402
 from parley.training.tuning.trainers import (  # noqa: E402
     check_trainable,
     last_checkpoint,
@@ -130,3 +131,32 @@ def test_an_adapter_of_another_model_or_without_weights_is_nothing_to_go_on_from
         check_start(tmp_path / "one", dpo, base_model("pocket"))
     with pytest.raises(UserError, match="is not an adapter folder"):
         check_start(tmp_path / "nowhere", dpo, base_model("pocket"))
+
+
+def test_a_batch_is_kept_whatever_its_parts() -> None:
+    """24 examples are four parts of six, not two of sixteen; a batch of 7 is seven parts of one where three fit."""
+    for batch, micro, part in ((24, 16, 12), (20, 16, 10), (16, 16, 16), (7, 3, 1), (8, 32, 8)):
+        settings = trainers.stopping_settings(EarlyStopping(20, 3, micro), batch)
+        assert settings["per_device_train_batch_size"] == part
+        assert settings["per_device_train_batch_size"] * settings["gradient_accumulation_steps"] == batch
+
+
+EXAMPLE = {"prompt": [{"role": "system", "content": "You are Ann."}, {"role": "user", "content": "Why?"}],
+           "completion": [{"role": "assistant", "content": "Because."}]}  # fmt: skip
+
+
+def test_examples_fit_the_template_and_the_length(tmp_path: Path) -> None:
+    """A template without a system role gets the persona in the first message; an example that would be cut is refused."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(save(tmp_path / "m", "llama"))
+    assert fit_template([EXAMPLE], tokenizer) == [EXAMPLE]
+    tokenizer.chat_template = (
+        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}" + CHAT
+    )
+    (folded,) = fit_template([EXAMPLE], tokenizer)
+    assert folded["prompt"] == [{"role": "user", "content": "You are Ann.\n\nWhy?"}]
+    assert folded["completion"] == EXAMPLE["completion"]
+    check_lengths([folded], tokenizer, 1000)
+    with pytest.raises(UserError, match="would be cut at 5: set --length"):
+        check_lengths([folded], tokenizer, 5)

@@ -180,7 +180,7 @@ def train_payoff(
     stream(lesson.seed, "payoffs", "order").shuffle(lot.examples)
     seen = digest(*(json.dumps(example) for example in (*lot.examples, *held.examples))).hex()
     data = {"examples": len(lot.examples), "validation": len(held.examples), "digest": seen}
-    key = digest(json.dumps(asdict(lesson)), seen).hex()[:12]
+    key = digest(json.dumps(asdict(lesson)), json.dumps(base.card_identity), seen).hex()[:12]
     stopping = EarlyStopping(lesson.every, lesson.patience, lesson.micro)
     out.parent.mkdir(parents=True, exist_ok=True)
     with training_folders(out, key) as (part, work), bar(f"{base.path_name} {lesson.name}", 0) as progress:

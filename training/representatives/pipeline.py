@@ -143,7 +143,8 @@ class DatasetBuilder:
 
         examples, validation = (self._examples(base, lesson, side) for side in ("train", "validation"))
         data = {"examples": len(examples), "validation": len(validation), "digest": digest_of(examples)}
-        key = digest(json.dumps(asdict(lesson)), digest_of(examples), digest_of(validation)).hex()[:12]
+        settings = json.dumps(asdict(lesson)), json.dumps(base.card_identity)
+        key = digest(*settings, digest_of(examples), digest_of(validation)).hex()[:12]
         stopping = EarlyStopping(lesson.every, lesson.patience, lesson.micro)
         with training_folders(out, key) as (part, work), self.bar(f"{base.path_name} {lesson.name}", 0) as progress:
             result = train(lesson, base, examples, validation, part, work, None, progress, stopping)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from parley.llm.backends.hf.checkpoint import adapter_weights
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
+from parley.llm.seeding import digest
 from parley.training.base_model import BaseModel
 from parley.training.tuning.dataset import Example, digest_of
 from parley.training.tuning.model_card import read_values, write_card
@@ -39,7 +41,7 @@ def make_adapter(
     if out.exists():
         _check_same(out, recipe, base, described)
         return out
-    key = training_key(recipe, examples, start) + str(base.identity.get("weights", ""))[:8]
+    key = training_key(recipe, examples, start) + digest(json.dumps(base.card_identity)).hex()[:8]
     with (
         training_folders(out, key) as (part, work),
         bar(recipe.name, recipe.steps(len(examples))) as progress,

@@ -29,6 +29,7 @@ from parley.llm.driver import Progress
 from parley.llm.errors import UserError
 from parley.llm.model_hubs import cached_files
 from parley.training.base_model import BaseModel
+from parley.training.tuning.example_chats import check_lengths, fit_template
 from parley.training.tuning.recipe import PROJECTIONS, SFT, EarlyStopping, Recipe, TrainingResult
 
 CHECKPOINTS = 10
@@ -43,7 +44,8 @@ def train(
 ) -> TrainingResult:  # fmt: skip
     """Train an adapter (rank 0: all weights) and save it in `out`. `work` is for checkpoints, `start` the adapter to begin with.
 
-    Errors: UserError on fewer than two examples, and on a model that differs from `base` or cannot be trained.
+    Errors: UserError on fewer than two examples, on one that is longer than the recipe's length, and on a model that differs from
+    `base` or cannot be trained.
     """
     if len(examples) < 2:
         raise UserError(f"{len(examples)} examples are too few to train on: set more --questions or --answers")
@@ -52,6 +54,8 @@ def train(
         _check_model(recipe, base, loaded, start)
         if loaded.model.config._attn_implementation == grouped_attention.NAME:
             loaded.model.set_attn_implementation("sdpa")  # the backend's own serves generation only
+        examples, held_out = (fit_template(some, loaded.tokenizer) for some in (examples, held_out))
+        check_lengths([*examples, *held_out], loaded.tokenizer, recipe.length)
         trainer = _make_trainer(recipe, loaded, examples, held_out, work, start, stopping)
         trainer.add_callback(ReportSteps(progress))
         trainer.train(resume_from_checkpoint=last_checkpoint(work))
@@ -187,7 +191,11 @@ def training_settings(recipe: Recipe, work: Path, steps: int, cuda: bool) -> dic
 
 
 def stopping_settings(stopping: EarlyStopping, batch: int) -> dict[str, Any]:
-    """Return what early stopping changes. Two checkpoints are kept: the best, and the last for a resume."""
+    """Return what early stopping changes. Two checkpoints are kept: the best, and the last for a resume.
+
+    A batch is made of equal parts of at most `micro` examples.
+    """
+    micro = next(size for size in range(min(stopping.micro, batch), 0, -1) if batch % size == 0)
     return {
         "eval_strategy": "steps",
         "eval_steps": stopping.every,
@@ -198,9 +206,9 @@ def stopping_settings(stopping: EarlyStopping, batch: int) -> dict[str, Any]:
         "metric_for_best_model": "eval_loss",
         "greater_is_better": False,
         "lr_scheduler_type": "constant",
-        "per_device_train_batch_size": min(stopping.micro, batch),
+        "per_device_train_batch_size": micro,
         "per_device_eval_batch_size": stopping.micro,
-        "gradient_accumulation_steps": -(-batch // stopping.micro),
+        "gradient_accumulation_steps": batch // micro,
     }
 
 

@@ -15,7 +15,8 @@ from parley.llm.backends.hf.kv_cache import CachedPrefix
 from parley.llm.backends.hf.loading import Loaded
 from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, ReadBatch
 from parley.llm.backends.hf.token_race import race_keys, waiting_times
-from parley.llm.request import Reply, Usage
+from parley.llm.request import Failure, Reply, Usage
+from parley.llm.thinking import split_thinking
 
 SHRINK = 0.8
 """The batch is made smaller when at most this share of its rows is unfinished."""
@@ -145,8 +146,13 @@ def _is_finished(loaded: Loaded, row: PromptRow, tokens: list[int]) -> bool:
 
 
 def _reply(loaded: Loaded, row: PromptRow, tokens: list[int]) -> Reply:
-    """Return the text of a row up to its end token and its stop string."""
-    words = tokens[:-1] if tokens[-1] in loaded.ends else tokens
-    text = loaded.tokenizer.decode(words, skip_special_tokens=True)
+    """Return the text of a row up to its end token and its stop string, without the thoughts before it."""
+    ended = tokens[-1] in loaded.ends
+    text = loaded.tokenizer.decode(tokens[:-1] if ended else tokens, skip_special_tokens=True)
     cuts = [text.find(stop) for stop in row.stop if stop in text]
-    return Reply(text[: min(cuts)] if cuts else text, usage=Usage(len(row.ids), len(tokens)))
+    answer, thinking = split_thinking(text[: min(cuts)] if cuts else text)
+    usage = Usage(len(row.ids), len(tokens))
+    if thinking and not answer and not ended:
+        failure = Failure("out_of_tokens", "the thoughts before the answer did not end: allow more --set max_tokens")
+        return Reply(None, usage=usage, thinking=thinking, failure=failure)
+    return Reply(answer, usage=usage, thinking=thinking)

@@ -75,9 +75,13 @@ class RewardModel:
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         model, tokenizer = self._loaded
         ids = encode_questions([request.messages for request in requests], tokenizer)
-        values = head_values(ids, model, tokenizer.pad_token_id)
-        numbers = [self.head.centre + self.head.scale * value for value in values]
-        return [Reply(f"{number:.6f}", usage=Usage(len(row), 0)) for number, row in zip(numbers, ids, strict=True)]
+        most = int(getattr(model.config.get_text_config(), "max_position_embeddings", 0) or 1 << 30)
+        fitting = [row for row in ids if len(row) <= most]
+        values = iter(head_values(fitting, model, tokenizer.pad_token_id) if fitting else ())
+        return [self._reply(len(row), next(values)) if len(row) <= most else _too_long(len(row), most) for row in ids]
+
+    def _reply(self, tokens: int, value: float) -> Reply:
+        return Reply(f"{self.head.centre + self.head.scale * value:.6f}", usage=Usage(tokens, 0))
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
@@ -86,6 +90,10 @@ class RewardModel:
         return load_scorer(
             name, base["dtype"], base["load"], base["device"], self.folder if self.head.adapter else None
         )
+
+
+def _too_long(tokens: int, most: int) -> Reply:
+    return Reply.failed("context_overflow", f"the text has {tokens} tokens, and the model takes {most}")
 
 
 def load_scorer(name: str, dtype: str, load: str, device: str, adapter: Path | None = None) -> tuple[Any, Any]:

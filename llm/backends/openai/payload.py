@@ -31,6 +31,7 @@ from parley.llm.request import (
     set_choice,
     stop_strings,
 )
+from parley.llm.thinking import split_thinking
 
 CHAT, COMPLETIONS = "chat", "completions"
 EMBEDDINGS = "embeddings"
@@ -47,7 +48,6 @@ SHARED = 0.02
 """The most probability that may lie on tokens with which several answers begin."""
 AROUND = " \t\n\"'`*_([“‘"
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-_THOUGHT = re.compile(r"^\s*(?:<think(?:ing)?>)?(.*?)</think(?:ing)?>|^\s*<think(?:ing)?>(.*)", re.S)
 _TOO_LONG = re.compile(
     r"context.?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)|exceeds? .{0,40}token",
     re.I,
@@ -272,9 +272,8 @@ def _text_and_thinking(choice: Any, can: EndpointAbilities) -> tuple[str, str]:
     if isinstance(text, list):  # some servers send parts
         text = "".join(part.get("text", "") for part in text if isinstance(part, dict))
     thinking = message.get("reasoning_content") or message.get("reasoning") or ""
-    if inline := _THOUGHT.match(text):
-        return text[inline.end() :].lstrip(), f"{thinking}{(inline[1] or inline[2] or '').strip()}"
-    return str(text), str(thinking)
+    answer, inline = split_thinking(text)
+    return answer, f"{thinking}{inline}"
 
 
 def usage_of(usage: Any) -> tuple[Usage, dict[str, int]]:

@@ -85,6 +85,10 @@ def merge_adapter(tensors: Mapping[str, np.ndarray], folder: Path) -> Tensors:
     except (OSError, SafetensorError, TypeError) as error:
         raise UserError(f"cannot load the adapter {folder}: {error}") from error
     for name, low in parts.items():
+        if ".lora_" not in name:
+            raise UserError(
+                f"cannot load the adapter {folder}: it has whole layers, such as {name}, which pocket does not take"
+            )
         module, part = name.removeprefix("base_model.model.").rsplit(".lora_", 1)
         target = f"{module}.weight"
         if target not in merged or part not in ("A.weight", "B.weight"):
