@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, scenario_from_args
-from parley.model.cli import Parser, add_option, natural, program
+from parley.model.cli import Parser, add_option, port_number, program
 from parley.model.progress import Interrupted, Progress, stoppable, summary_line
 
 if TYPE_CHECKING:
@@ -84,7 +84,10 @@ def run_parser() -> Parser:
         "with --ui, or people in the page: network address of the page (default: 127.0.0.1, which only this machine can open)",
     )
     add_option(
-        page, "--port N", "with --ui, or people in the page: its port (default: the first free one from 8765)", natural
+        page,
+        "--port N",
+        "with --ui, or people in the page: its port (default: the first free one from 8765)",
+        port_number,
     )
     return parser
 

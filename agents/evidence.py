@@ -91,12 +91,18 @@ class Evidence:
         return FABRICATED
 
 
+def texts_of(folder: str | Path) -> list[Path]:
+    """Return the files of a folder that may be quoted, in order."""
+    return sorted(path for path in Path(folder).rglob("*") if path.suffix in ENDINGS and path.is_file())
+
+
 def load_evidence(folder: Path) -> Evidence:
     """Read the .txt and .md files of a folder and of its subfolders. Errors: UserError without a passage."""
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder: give --evidence a folder of .txt or .md files")
-    paths = sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS and path.is_file())
-    passages = [passage for path in paths for passage in _passages(path, path.relative_to(folder).as_posix())]
+        raise UserError(f"{folder} is not a folder: name a folder of .txt or .md files as evidence")
+    passages = [
+        passage for path in texts_of(folder) for passage in _passages(path, path.relative_to(folder).as_posix())
+    ]
     if not passages:
         raise UserError(f"{folder} has no text in .txt or .md files: put the texts that may be quoted there")
     return Evidence(tuple(passages))

@@ -254,7 +254,8 @@ def clustered_share_interval(hits: Floats, sizes: Floats) -> Ends:
 
     hits, sizes: (clusters,) answers in which it happened, and all answers. It is Wilson's interval for the effective number of
     answers: all, divided by the design effect (at least 1), and fewer when few clusters estimate that effect. (nan, nan) with
-    fewer than `FEWEST` clusters. When it happened in no answer or in all, the design effect is taken as 1.
+    fewer than `FEWEST` clusters. When it happened in no answer or in all, the design effect is taken as 1: where the answers of a
+    cluster hardly differ, the interval is then too narrow.
     Sources: Kish 1965, Survey Sampling; Korn and Graubard 1998, Survey Methodology 24(2). Coverage: docs/statistics.md.
 
     >>> [round(end, 3) for end in clustered_share_interval(np.array([9, 5, 10, 8, 3, 10]), np.full(6, 10))]

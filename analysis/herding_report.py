@@ -101,7 +101,8 @@ def by_position(tables: Tables) -> pd.DataFrame:
             ends = np.clip(mean_interval(values), 0, 1)  # a share has no values beyond
             row |= dict(zip((name, f"{name}_low", f"{name}_high"), (values.mean(), *ends), strict=True))
         rows.append(row)
-    return pd.DataFrame(rows)
+    columns = ["position", "rooms", *(name + end for name in ("right", "signal") for end in ("", "_low", "_high"))]
+    return pd.DataFrame(rows, columns=columns)
 
 
 FIGURE = "Do people who choose one after another choose right?"
@@ -120,8 +121,9 @@ def figure(tables: Tables) -> Figure:
     with new_figure(6.4, 2.9, strip_controls(note), title=FIGURE, about=ENDS) as drawn:
         left, right = drawn.subplots(1, 2, width_ratios=(3, 2))
         points = by_position(tables)
-        plot_line(left, points, "position", "right", "Choices", OTHERS[1])
-        plot_line(left, points, "position", "signal", "Private signals", OTHERS[0])
+        if len(points):
+            plot_line(left, points, "position", "right", "Choices", OTHERS[1])
+            plot_line(left, points, "position", "signal", "Private signals", OTHERS[0])
         left.set(ylim=(0, 1.03), xlabel="Place in the order of choosing", ylabel="Share right")
         _draw_ends(right, wrong_cascades.compute(tables))
         add_legend(drawn, [left], 2)

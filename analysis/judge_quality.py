@@ -7,6 +7,7 @@ pocket model's, none of other models'. If none is known, the judge is unchecked,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from textwrap import fill
@@ -21,7 +22,8 @@ from parley.agents.probe import scales
 from parley.agents.society import PartyNames
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
+from parley.analysis.bootstrap import Floats, correlation, correlation_interval
+from parley.analysis.deliberation.position_change import clustered_mean
 from parley.analysis.figures import ESTIMATE, new_figure
 from parley.analysis.formatting import (
     Column,
@@ -122,7 +124,7 @@ def _fault(row: dict[str, Any]) -> str:
     parts = []
     if row["reason"] == ONE_SCORE:
         parts.append("it gives all statements one score")
-    elif row["r"] < LEAST_R:
+    elif row.get("r_high", math.nan) < LEAST_R:
         shown = format_estimate(row["r"], row.get("r_low"), row.get("r_high"))
         parts.append(f"its rank correlation with known grades is {shown}, below {LEAST_R}")
     if row["statements"] >= FEWEST and abs(row["bias"]) >= MOST_BIAS:
@@ -140,8 +142,9 @@ def warning(checked: pd.DataFrame) -> str:
 
 
 def doubt(checked: pd.DataFrame) -> str:
-    """Return on which topics a judge without a fault is not shown to be good, because the interval holds LEAST_R; "" if none."""
-    rows = [row for row in checked.to_dict("records") if row["r"] >= LEAST_R and not row["r_low"] >= LEAST_R]
+    """Return on which topics a judge is neither shown to be good nor bad, because the interval holds LEAST_R; "" if none."""
+    unsure = [row for row in checked.to_dict("records") if not math.isnan(row["r"])]
+    rows = [row for row in unsure if not row["r_low"] >= LEAST_R and not row["r_high"] < LEAST_R]
     shown = [
         f"on {load_topic(row['topic']).title} {format_estimate(row['r'], row['r_low'], row['r_high'])}" for row in rows
     ]
@@ -206,9 +209,9 @@ def quality_by_topic(known: pd.DataFrame, other: str) -> pd.DataFrame:
 
 def _row(topic: str, part: pd.DataFrame, other: str) -> dict[str, Any]:
     gaps, reason = part["score"] - part[other], _why_no_correlation(part, other)
-    low, high = mean_interval(gaps.groupby(part["room"]).mean().to_numpy())
+    bias = clustered_mean(gaps, part["room"])
     row: dict[str, Any] = {"topic": topic, "statements": len(part), "rooms": part["room"].nunique(), "reason": reason}
-    row |= {"bias": float(gaps.mean()), "bias_low": low, "bias_high": high, "error": float(gaps.abs().mean())}
+    row |= {"bias": bias.value, "bias_low": bias.low, "bias_high": bias.high, "error": float(gaps.abs().mean())}
     if not reason:
         sums = _rank_sums(part, other)
         low, high = correlation_interval(sums)

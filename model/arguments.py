@@ -35,7 +35,11 @@ def fields_from_args(options: argparse.Namespace, models: Sequence[str] | None =
         "interventions": None if interventions is None else tuple(filter(None, interventions)),
         **model_fields(with_base_url(options.llm, options.base_url) if models is None else models),
     }
-    return settings | {key: value for key, value in fields.items() if value is not None}
+    given = {key: value for key, value in fields.items() if value is not None}
+    if twice := sorted(settings.keys() & given.keys()):
+        pair = f"--set {twice[0]}={settings[twice[0]]}"
+        raise UserError(f"{pair}: this field is also set by another option: leave out one of the two")
+    return settings | given
 
 
 def scenario_from_args(

@@ -8,6 +8,7 @@ opened, and refuses a change that would reach back.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,9 +137,11 @@ def _settings(base: Scenario, round_: int, settings: dict[str, Any]) -> Iterator
             )
     speech = {name: settings[name] for name in SETTINGS if name in settings}
     typed = base.with_settings(speech)
-    if changed := {name: typed.value(name) for name in speech if typed.value(name) != base.value(name)}:
+    earlier = {type(one) for one in base.interventions}  # of a branch, which may have changed them already
+    before = Speech in earlier
+    if changed := {name: typed.value(name) for name in speech if before or typed.value(name) != base.value(name)}:
         yield Speech(round=round_, **changed)
-    if (llm := settings.get("llm")) and llm != base.models.llm:
+    if (llm := settings.get("llm")) and (Model in earlier or llm != base.models.llm):
         yield Model(round=round_, llm=llm)
     for entry in settings.get("llms") or ():
         who, _, spec = entry.partition("=")
@@ -162,7 +165,7 @@ def _reason(name: str) -> str:
 def _added(round_: int, interventions: Interventions) -> Iterator[Intervention]:
     """Yield the interventions; one without a round acts before this one. Errors: UserError on one that acts earlier."""
     for one in interventions:
-        if isinstance(one, str) and " round=" not in one:
+        if isinstance(one, str) and not any(word.startswith("round=") for word in shlex.split(one)):
             one = f"{one} round={round_}"
         (added,) = parse_interventions([one])
         if added.round < round_:

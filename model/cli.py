@@ -126,6 +126,13 @@ def natural(text: str) -> int:
     return int(text)
 
 
+def port_number(text: str) -> int:
+    """Read a port of this machine."""
+    if (number := natural(text)) > 65535:
+        raise argparse.ArgumentTypeError(f"must be at most 65535, not {number}")
+    return number
+
+
 def positive(text: str) -> int:
     """Read a whole number of 1 or more."""
     if not (number := natural(text)):

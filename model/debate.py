@@ -167,7 +167,7 @@ class DebateModel(SteppedModel):
         self._models = {"": models.llm} | {voice: spec for voice, spec in self.voices.items() if not is_scripted(spec)}
         opened = backend if backend is not None else open_all(models.llm, self.voices)
         self.backend = AnswerSharing(opened, people.archetypes) if people.archetypes else opened
-        self.adapters = _adapters(self.setup, self.backend)
+        self.adapters = loaded_adapters(self.setup, self.backend)
         check_taught(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else NullRecorder()
         self.progress = progress
@@ -436,7 +436,7 @@ class DebateModel(SteppedModel):
                     raise unknown_name(f"room of {intervention.kind}", room, rooms)
 
 
-def _adapters(setup: Scenario, backend: Backend) -> dict[str, str]:
+def loaded_adapters(setup: Scenario, backend: Backend) -> dict[str, str]:
     """The adapter of each party that has one. Errors: UserError when the model does not have it."""
     adapters, loaded = setup.adapter_by_party, dict(backend.identity).get("adapters", {})
     for adapter in adapters.values():

@@ -27,7 +27,7 @@ RATINGS, REPLIES, ACTS, DECISIONS, MOVES, EXPECTATIONS = (
 )
 PEOPLE = "answers of people"
 """Ratings and lines of people in a seat. They stop no run: a person may leave, or may not agree to take part."""
-UNASKED = frozenset({"absent", "muted", "no_side", "no_statement"})
+UNASKED = frozenset({"absent", "muted", "no_side", "no_statement", "no_opinions"})
 """Reasons of a silence that is no failure, because nothing was asked."""
 SHOWN = 80
 """Number of characters of a reply that are shown."""

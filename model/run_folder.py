@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from parley.agents.evidence import texts_of
 from parley.agents.language import REPRESENTATIVE
 from parley.agents.mediators import MEDIATORS, open_mediator
 from parley.agents.persona import persona_file
@@ -168,7 +169,17 @@ def _data_digest(scenario: Scenario) -> str:
     if scenario.speech.steering == STRUCK:
         own.append(word_list(society.language))
     looks = [society.folder / PARTIES / f"{party}.toml" for party in scenario.parties if party in society.parties]
-    files = [*own, *sorted(topics), *dict.fromkeys([*personas, *looks]), *graphs, *surrogates, *own_files(scenario)]
+    folders = filter(None, (getattr(one, "evidence", "") for one in scenario.interventions))
+    evidence = [path for folder in folders for path in texts_of(folder)]
+    files = [
+        *own,
+        *sorted(topics),
+        *dict.fromkeys([*personas, *looks]),
+        *graphs,
+        *surrogates,
+        *own_files(scenario),
+        *evidence,
+    ]
     return digest([(path.name, _text(path)) for path in files]).hex()
 
 

@@ -385,6 +385,8 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Pa
     society = load_society(str(settings.get("society", spec.society)))
     if "interventions" in own:
         own["interventions"] = tuple(_addressed(one, society) for one in own["interventions"])
+    if "society" in own:
+        own.setdefault("topics", ())  # those of the society, and not those of the usual one
     preset = Scenario(name=path.stem, **head, environment_spec=spec).replace(**own)
     return preset._changed(settings) if settings else preset
 

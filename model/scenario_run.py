@@ -26,7 +26,7 @@ from parley.llm.retry import Retry
 from parley.llm.router import RoutedBackend, open_all
 from parley.model.agent_factory import AgentClass
 from parley.model.custom import class_names
-from parley.model.debate import DebateModel
+from parley.model.debate import DebateModel, loaded_adapters
 from parley.model.events import Ended
 from parley.model.files import file_errors
 from parley.model.missing_replies import MissingTally, Unreadable
@@ -137,6 +137,7 @@ def run_scenario(
         spec = replace(spec, branch=_opened_branch(spec, spec.branch, backend))
     check_files(spec.scenario)
     check_taught(spec.scenario, backend)
+    loaded_adapters(spec.scenario, backend)
     if on_open:
         on_open(backend)
     with lock_folder(spec.folder):

@@ -42,9 +42,9 @@ def measure(study: DistributionStudy, answers: StudyAnswers) -> pd.DataFrame:
     """Return one row per question and group, with a column DISTANCE_CONDITION for each distance and condition.
 
     First: question (its number), group, text, options, people, n, model, without_group (shares, as JSON), way (exact, sampled),
-    replies, lost (unreadable replies), reason (why there is no answer), entropy (of people, 0 to 1). At the end: `moved` (total
-    variation between the answers with and without the group) and `moved_null` (the same when the replies are dealt anew to the
-    two; 0 for exact probabilities). NaN: not known.
+    replies, without_replies (of the answer without the group), lost (unreadable replies), reason (why there is no answer),
+    entropy (of people, 0 to 1). At the end: `moved` (total variation between the answers with and without the group) and
+    `moved_null` (the same when the replies are dealt anew to the two; 0 for exact probabilities). NaN: not known.
     """
     numbers = {question: number for number, question in enumerate(study.table.questions, 1)}
     rng = np.random.default_rng(derive(study.seed, "second samples"))
@@ -75,7 +75,8 @@ def _measure_question(
         record: dict[str, Any] = {
             "group": row.group.name, "text": row.question, "options": json.dumps(row.options, ensure_ascii=False),
             "people": _listed(people), "n": row.n, "model": _listed(model[place]), "without_group": _listed(alone),
-            "way": answer.way, "replies": answer.replies, "lost": sum(count for _, count in answer.lost),
+            "way": answer.way, "replies": answer.replies, "without_replies": unnamed.replies,
+            "lost": sum(count for _, count in answer.lost),
             "reason": answer.reason or "", "entropy": float(relative_entropy(people)),
         }  # fmt: skip
         values = np.array(row.values) if row.values else np.full(len(row.options), np.nan)

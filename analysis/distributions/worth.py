@@ -127,26 +127,31 @@ def question_sizes(rows: pd.DataFrame, condition: str) -> list[Floats]:
     found: list[Floats] = []
     for _, part in rows[rows["n"].notna()].groupby("question", sort=False):
         models = [json.loads(text) if text else None for text in part["model"]]
+        counts = [float(count) or math.inf for count in part["replies"]]
         own: list[float] = []
         for place, row in enumerate(part.itertuples()):
             people = np.array(json.loads(str(row.people)))
-            for shares, replies in _shares(row, models, place, condition, len(people)):
+            for shares, replies in _shares(row, models, counts, place, condition, len(people)):
                 own.append(largest_size(people, float(str(row.n)), np.array(shares), replies))
         if own:
             found.append(np.array(own))
     return found
 
 
-def _shares(row: Any, models: list[Any], place: int, condition: str, options: int) -> list[tuple[Any, float]]:
-    """Return the shares that a condition puts beside the people of a row, and their replies. OTHER: the next group's."""
-    replies = float(row.replies) if row.replies else math.inf
+def _shares(
+    row: Any, models: list[Any], counts: list[float], place: int, condition: str, options: int
+) -> list[tuple[Any, float]]:
+    """Return the shares that a condition puts beside the people of a row, and how many replies they are of.
+
+    OTHER: those of the next group. counts: replies of each group's answer, infinite for exact probabilities.
+    """
     if condition == UNIFORM:
         return [([1 / options] * options, math.inf)]
     if condition == UNNAMED:
-        return [(json.loads(row.without_group), replies)] if row.without_group else []
+        return [(json.loads(row.without_group), float(row.without_replies) or math.inf)] if row.without_group else []
     at = place if condition == NAMED else (place + 1) % len(models)
     alone = condition == OTHER and len(models) < 2
-    return [] if alone or models[at] is None else [(models[at], replies)]
+    return [] if alone or models[at] is None else [(models[at], counts[at])]
 
 
 def measure_worth(rows: pd.DataFrame) -> pd.DataFrame:

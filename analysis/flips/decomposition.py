@@ -85,7 +85,7 @@ def usable(frame: pd.DataFrame) -> pd.DataFrame:
 
 def components(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return one row per block: PARTS, acquiescence, and movement, their sum. frame: that of `usable`."""
-    guarded = frame.assign(value=2 * frame[measure] * frame["guarded"], whole=frame[measure])
+    guarded = frame.assign(value=frame[measure].where(frame["guarded"]), whole=frame[measure])
     cells = guarded.groupby(["arm", "block", "topic"], sort=False)[["value", "whole"]].mean()
     means = cells.groupby(["arm", "block"], sort=False).mean()
     content = means["value"].unstack("arm").reindex(columns=list(ARMS))
@@ -189,7 +189,8 @@ def _sentence(row: Mapping[Any, Any]) -> str:
     name, amount = part.capitalize(), f"{abs(100 * row['estimate']):.1f}%"
     if row["reason"] == NO_VARIATION:
         return (
-            f"{name}: {amount} of ratings flip {says}, in each of {row['units']} groups (no variation, so no interval)."
+            f"{name}: {amount} of ratings{' fewer' * (row['estimate'] < 0)} flip {says}, in each of {row['units']} groups (no "
+            "variation, so no interval)."
         )
     if row["reason"]:
         return f"{name}: how many ratings flip {says} is unknown: {row['reason']}."

@@ -144,6 +144,9 @@ def error_line(people: People, sample: Sample) -> str:
     return f"The model's own effect minus that of people: {format_estimate(wrong.value, wrong.low, wrong.high, 3)}."
 
 
+LEVEL_NOTE = " This says nothing of their level: see predictions minus outcomes."
+
+
 def worth_lines(worth: Worth, fewest: int) -> list[str]:
     """Return in sentences how predictions correlate with outcomes, and how many people they replace.
 
@@ -159,8 +162,8 @@ def worth_lines(worth: Worth, fewest: int) -> list[str]:
             f"What the model is worth is unknown: the correlation of predictions and outcomes ({r}) has no interval."
         ]
     value, ceiling = (format_estimate(*span, 1) for span in (worth.worth, worth.ceiling))
-    gate = gate_sentence("predictions in place of people", "their correlation with outcomes within conditions",
-                         worth.r, worth.low, worth.high)  # fmt: skip
+    gate = gate_sentence("predictions for comparing people", "their correlation with outcomes within conditions",
+                         worth.r, worth.low, worth.high) + LEVEL_NOTE  # fmt: skip
     if not worth.others:
         return [
             gate,

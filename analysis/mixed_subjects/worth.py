@@ -73,7 +73,7 @@ def people_worth(r: float, people: float, others: float) -> float:
 
 def measure_worth(sample: Sample, rng: np.random.Generator) -> Worth:
     """Return what the predictions of a sample are worth; all NaN below `FEWEST_PEOPLE` in a condition, or if nothing varies."""
-    others = len(sample.pairs) if sample.pairs is not None else sum(len(arm.others) for arm in sample.arms)
+    others = 2 * len(sample.pairs) if sample.pairs is not None else sum(len(arm.others) for arm in sample.arms)
     people = sample.people
     if sample.fewest < FEWEST_PEOPLE:
         return Worth(math.nan, math.nan, math.nan, people, others, math.nan)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from parley.agents.topic import load_topic
 from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
@@ -28,7 +29,8 @@ def run_votes(tables: Tables, survey: str) -> RunVotes:
     """Return the votes of agents in the first or the last survey of their rooms.
 
     An agent is a place of a group in a repetition: the same person has it on every topic. A statement is a topic, or a further
-    survey question of it; 1 agrees (above the middle of the topic's axis), -1 disagrees, 0 passes. Errors: UserError where agents
+    survey question of it; 1 agrees with the statement (above the middle of the topic's axis; of a reversed question below it), -1
+    disagrees, 0 passes. Errors: UserError where agents
     were asked about fewer than two statements.
     """
     rows = pd.concat([tables.attitudes, tables.probes.dropna(axis="columns", how="all")], ignore_index=True)
@@ -44,7 +46,12 @@ def run_votes(tables: Tables, survey: str) -> RunVotes:
         f"{group} {number:03} {seat}"
         for group, number, seat in zip(rows["group"], rows["repetition"], rows["seat"], strict=True)
     ]
-    rows = rows.assign(person=person, statement=statements, vote=np.sign(rows["attitude"].astype(float) - MIDDLE))
+    sides = [
+        1 if probe in usual else load_topic(topic).probe(probe).polarity
+        for topic, probe in zip(rows["topic"], rows["probe"], strict=True)
+    ]
+    vote = np.sign(rows["attitude"].astype(float) - MIDDLE) * sides
+    rows = rows.assign(person=person, statement=statements, vote=vote)
     if rows["statement"].nunique() < FEWEST:
         raise UserError(
             f"the run asks about {rows['statement'].nunique()} statement, and groups of opinion need several: "

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_1samp
 
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import is_even, mean_interval
 from parley.analysis.claims.claim import Claim
 from parley.analysis.claims.curve import FEWEST_UNITS, MOST_MISSING
 from parley.analysis.formatting import count_phrase, format_number, format_p, format_span
@@ -60,7 +60,7 @@ def _unknown(units: pd.DataFrame, values: np.ndarray) -> str:
         return f"{count_phrase(len(values), 'unit')} with a number, and {FEWEST_UNITS} are needed"
     if lost > MOST_MISSING * len(units):
         return f"{lost} of {len(units)} units are excluded"
-    return "all units have the same effect" if np.ptp(values) == 0 else ""
+    return "all units have the same effect" if is_even(values) else ""
 
 
 def _p(claim: Claim, values: np.ndarray, low: float, high: float) -> float:

@@ -48,7 +48,7 @@ def permutation_test(
     centred = (kept[value] - mean).to_numpy(dtype=float)
     labels = kept[label].astype("category").cat.codes.to_numpy()
     whole = float(centred @ centred)
-    if kept[label].nunique() < 2 or whole == 0:
+    if kept[label].nunique() < 2 or is_even(centred):
         return replace(row, reason="one condition only, or no room differs from another")
     true = _between(centred, labels)
     if kept[label].value_counts().min() < FEWEST:

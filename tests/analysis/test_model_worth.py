@@ -45,6 +45,7 @@ def rows(questions: int, n: float) -> pd.DataFrame:
         "people": "[0.5, 0.5]",
         "model": "[0.6, 0.4]",
         "without_group": "[0.6, 0.4]",
+        "without_replies": 0,
         "replies": 0,
         "n": n,
     }

@@ -171,18 +171,22 @@ def attitudes(rows: list[tuple[str, str, str, int, float]]) -> pd.DataFrame:
 
 
 def test_votes_of_agents_by_hand() -> None:
-    """The first or last survey; above the middle agrees, at it passes, a missing rating is no vote; seats are people."""
-    asked = [("tax", "a", "attitude", 0, 9.0), ("tax", "b", "attitude", 0, 5.0), ("war", "a", "attitude", 0, np.nan),
-             ("war", "b", "attitude", 0, 4.0), ("tax", "a", "attitude", 3, 2.0), ("tax", "b", "attitude", 3, 8.0)]  # fmt: skip
-    further = attitudes([("tax", "a", "trust", 0, 1.0), ("tax", "b", "trust", 0, 6.0)])
-    reference = attitudes([("tax", "c", "attitude", 0, 9.0)]).assign(group=REFERENCE, room="tax/reference")
+    """The first or last survey; above the middle agrees, at it passes, a missing rating is no vote; seats are people.
+
+    Ratings are on the axis of the topic: who is low on it agrees with a reversed statement.
+    """
+    asked = [("racism", "a", "attitude", 0, 9.0), ("racism", "b", "attitude", 0, 5.0),
+             ("abortion", "a", "attitude", 0, np.nan), ("abortion", "b", "attitude", 0, 4.0),
+             ("racism", "a", "attitude", 3, 2.0), ("racism", "b", "attitude", 3, 8.0)]  # fmt: skip
+    further = attitudes([("racism", "a", "agreement:negated", 0, 1.0), ("racism", "b", "agreement:negated", 0, 6.0)])
+    reference = attitudes([("racism", "c", "attitude", 0, 9.0)]).assign(group=REFERENCE, room="racism/reference")
     tables: Any = SimpleNamespace(attitudes=pd.concat([attitudes(asked), reference]), probes=further)
     votes, parties = run_votes(tables, "first")
     assert votes.index.tolist() == ["mixed 002 a", "mixed 002 b"]
-    assert votes.loc["mixed 002 a"].fillna(9).to_dict() == {"tax": 1, "tax: trust": -1, "war": 9}
-    assert votes.loc["mixed 002 b"].to_dict() == {"tax": 0, "tax: trust": 1, "war": -1}
+    assert votes.loc["mixed 002 a"].fillna(9).to_dict() == {"racism": 1, "racism: agreement:negated": 1, "abortion": 9}
+    assert votes.loc["mixed 002 b"].to_dict() == {"racism": 0, "racism: agreement:negated": -1, "abortion": -1}
     assert parties.tolist() == ["a", "b"]
-    assert run_votes(tables, "last").votes["tax"].tolist() == [-1, 1]
+    assert run_votes(tables, "last").votes["racism"].tolist() == [-1, 1]
     tables.attitudes, tables.probes = attitudes(asked[:2]), further.iloc[:0]
     with pytest.raises(UserError, match="asks about 1 statement, and groups of opinion need several"):
         run_votes(tables, "first")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -230,8 +231,8 @@ class Shelf:
     def __init__(self, folder: Path):
         self.folder = folder
 
-    def tested(self) -> tuple[()]:
-        return ()
+    def tested(self) -> tuple[SimpleNamespace]:
+        return (SimpleNamespace(key="e1 ann"),)
 
     def model(self, spec: str, lesson: Lesson) -> Lesson:
         return lesson
@@ -242,11 +243,14 @@ def test_scores_are_kept_by_what_was_trained(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("parley.training.representatives.measures.load", lambda model: model)
     monkeypatch.setattr(
         "parley.training.representatives.measures.scored",
-        lambda cases_, knows, model, seed: pd.DataFrame({"r": [model.r]}),
+        lambda cases_, knows, model, seed: pd.DataFrame({"case": [one.key for one in cases_], "r": model.r}),
     )
     for rank in (0, 16, 0):
         rows = knowledge_grid(Shelf(tmp_path), ["pocket"], ["", "P"], replace(SMALL, r=rank))  # type: ignore[arg-type]
         assert rows["r"].tolist() == [rank, rank]
+    monkeypatch.setattr(Shelf, "tested", lambda self: (SimpleNamespace(key="e1 bob"),))
+    with pytest.raises(UserError, match="has the scores of other critiques"):
+        knowledge_grid(Shelf(tmp_path), ["pocket"], [""], replace(SMALL, r=0))  # type: ignore[arg-type]
     with pytest.raises(UserError, match="two models have the same folder name hf-final"):
         knowledge_grid(Shelf(tmp_path), ["hf:/models/1b/final", "hf:/models/7b/final"], [""], SMALL)  # type: ignore[arg-type]
 
