@@ -84,10 +84,19 @@ def usable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def components(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return one row per block: PARTS, acquiescence, and movement, their sum. frame: that of `usable`."""
-    guarded = frame.assign(value=frame[measure].where(frame["guarded"]), whole=frame[measure])
-    cells = guarded.groupby(["arm", "block", "topic"], sort=False)[["value", "whole"]].mean()
-    means = cells.groupby(["arm", "block"], sort=False).mean()
+    """Return one row per block: PARTS, acquiescence, and movement, their sum. frame: that of `usable`.
+
+    The share of guarded pairs that flip is a ratio over all blocks of an arm and a topic. A block's value is linear in its own
+    sums (m - R g, over the mean of g): their mean is the ratio and their spread its error, also where blocks have few pairs.
+    """
+    parts = frame.assign(
+        guarded_value=frame[measure] * frame["guarded"], guarded=frame["guarded"].astype(float), whole=frame[measure]
+    )
+    cells = parts.groupby(["arm", "topic", "block"], sort=False)[["guarded_value", "guarded", "whole"]].mean()
+    both = cells.groupby(["arm", "topic"], sort=False)[["guarded_value", "guarded"]].transform("mean")
+    ratio = both["guarded_value"] / both["guarded"].where(both["guarded"] > 0)
+    cells["value"] = ratio + (cells["guarded_value"] - ratio * cells["guarded"]) / both["guarded"]
+    means = cells.groupby(["arm", "block"], sort=False)[["value", "whole"]].mean()
     content = means["value"].unstack("arm").reindex(columns=list(ARMS))
     rows = content.diff(axis=1)
     rows[ARMS[0]] = content[ARMS[0]]

@@ -14,6 +14,7 @@ import run
 from benchmarks.flips import audit, truths
 from parley.agents.claim_questions import NEGATED
 from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import mean_interval
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.flips.decomposition import (
     ACQUIESCENCE,
@@ -61,6 +62,21 @@ def test_parts_are_those_computed_by_hand() -> None:
     expected = [0.1, 0.1, 0.3, 0.1, 0.2, 0.1, 0.9]
     assert found.to_numpy() == pytest.approx(expected)
     assert list(found.index) == [*PARTS, ACQUIESCENCE, MOVEMENT]
+
+
+def test_acquiescence_does_not_depend_on_how_many_pairs_are_guarded() -> None:
+    """Agents who agree with both questions at first: nothing is there where all pairs flip alike; a planted tenth is found."""
+    rng, found = np.random.default_rng(1), {}
+    index = pd.MultiIndex.from_product([range(400), range(5), ARMS], names=["block", "agent", "arm"])
+    for planted in (0.0, 0.1):
+        frame = index.to_frame(index=False).assign(topic="racism", guarded=rng.random(len(index)) < 0.8)
+        more = np.where(frame["guarded"], 0.0, planted / 0.2)  # of the fifth that is not guarded
+        frame["flip"] = (rng.random(len(frame)) < 0.2 + more).astype(float)
+        found[planted] = components(frame, "flip")[ACQUIESCENCE].to_numpy()
+    for planted, values in found.items():
+        low, high = mean_interval(values)
+        assert low < planted < high
+    assert mean_interval(found[0.1])[0] > 0
 
 
 @pytest.mark.thorough
