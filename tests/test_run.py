@@ -137,6 +137,11 @@ def test_dry_run_touches_nothing(
         (["--scenario", "two_way", "--set", "framee=x"], "did you mean frame"),
         (["--scenario", "two_way", "--rounds", "five"], "--rounds: 'five' is not a whole number of 0 or more"),
         (["--scenario", "two_way", "--seed", "x"], "--seed: 'x' is not a whole number"),
+        (
+            ["--scenario", "two_way", "--rounds", "3", "--set", "rounds=1"],
+            "--set rounds=1: this field is also set by another",
+        ),
+        (["--scenario", "two_way", "--ui", "--port", "99999"], "--port: must be at most 65535, not 99999"),
         (["--scenario", "two_way", "--llm", "orakel"], "unknown model 'orakel': did you mean oracle"),
         (["--scenario", "two_way", "--llm", "oracle,kapa=1"], "did you mean kappa"),
         (["--scenario", "two_way", "--llm", "oracle,kappa=big"], "option kappa of oracle must be a number"),
@@ -179,6 +184,17 @@ def test_what_a_user_gets_wrong_is_one_line_and_exit_code_2(
     assert words in shown.err
     assert shown.err.count("\n") == 1
     assert "Traceback" not in shown.err
+
+
+def test_an_adapter_that_is_not_there_leaves_the_folder_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped adapter must not claim the folder for its settings."""
+    words = ["--scenario", "three_way", "--llm", "fake", "--topic", "racism", "--repetitions", "1", "--rounds", "1"]
+    monkeypatch.chdir(tmp_path)
+    assert run.main([*words, "--set", "adapters=democrat:x", "--out", "a"]) == 2
+    assert "unknown adapter 'x'" in capsys.readouterr().err
+    assert not (tmp_path / "a").exists()
 
 
 def test_a_spent_budget_is_exit_code_2_with_a_report_of_what_there_is(

@@ -175,6 +175,21 @@ def test_the_scenario_of_a_header_is_the_scenario(parent: Path) -> None:
     assert scenario_of(header(parent), parent).to_dict() == fields
 
 
+def test_a_branch_of_a_branch_changes_a_setting_back(parent: Path, tmp_path: Path) -> None:
+    """What an earlier branch set is in force: the value of the first run is a change too, and so is its model."""
+    cool, warm = tmp_path / "cool", tmp_path / "warm"
+    run_scenario(plan_branch(parent, 2, cool, {"temperature": "0.5", "llm": "oracle,kappa=0"}).spec)
+    plan = plan_branch(cool, 3, warm, {"temperature": "1", "llm": "oracle"})
+    last = {type(one).__name__: one for one in plan.spec.scenario.interventions if one.round == 3}
+    assert (last["Speech"].temperature, last["Model"].llm) == (1.0, "oracle")  # type: ignore[attr-defined]
+
+
+def test_a_text_with_the_word_round_needs_no_round(parent: Path, tmp_path: Path) -> None:
+    """`round=` within a quoted text is no option."""
+    plan = plan_branch(parent, 2, tmp_path / "b", {}, ["message by=Ann text='We spoke of round=3 yesterday.'"])
+    assert [one.round for one in plan.spec.scenario.interventions] == [2]
+
+
 def launch(parent: Path, folder: Path, count: int = 0) -> int:
     """Run killed_branch.py in a process of its own; the exit status."""
     paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT), str(ROOT / "tests")]))

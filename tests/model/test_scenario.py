@@ -66,6 +66,15 @@ def test_a_wrong_setting_is_named_in_one_line(settings: dict, words: str) -> Non
     assert "\n" not in str(caught.value)
 
 
+def test_a_preset_of_another_society_has_its_topics(tmp_path: Path) -> None:
+    """A file that names a society and no topics: those of the society, and not those of the usual one."""
+    head = 'title = "x"\nsource = "y"\nenvironment = "round_table"\nsociety = "uk"\n'
+    (tmp_path / "x.toml").write_text(head + '[options]\nseats = ["first", "second"]\n', encoding="utf-8")
+    topics = load_preset(str(tmp_path / "x.toml")).subject.all_topics
+    assert topics
+    assert all(topic.slug.startswith("uk/") for topic in topics)
+
+
 def test_no_topics_are_those_of_the_society() -> None:
     """A society names the topics that are debated where nobody chooses."""
     assert load_preset("three_way").with_settings({"topics": ""}).subject.topics == load_society().topics
