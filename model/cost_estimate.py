@@ -258,6 +258,7 @@ def _models_with_calls(plan: RunPlan) -> str:
 def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]) -> Iterator[str]:
     """Yield tokens and cost of some plans, each run so many times, at the prices of each, and which prices are unknown."""
     used, most, known = dict[str, Usage](), dict[str, Usage](), dict[str, Price | None]()
+    calls = Counter[str]()
     for (plan, times), priced in zip(plans, prices, strict=True):
         specs = {"": plan.scenario.models.llm, **plan.scenario.llm_by_party}
         names = {voice: spec.split(",")[0] for voice, spec in specs.items()}
@@ -266,6 +267,8 @@ def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]
                 if not (voice and is_scripted(names[voice])):
                     sums[names[voice]] = total([sums.get(names[voice], NOTHING), *[usage] * times])
         known |= {names[voice]: price for voice, price in priced.items()}
+        for voice, number in plan.calls_by_voice.items():
+            calls[names[voice]] += number * times
     about, bound = total(used.values()), total(most.values())
     yield (
         f"  about {_rounded(about.prompt_tokens)} tokens in and {_rounded(about.completion_tokens)} out (estimated from words); "
@@ -277,9 +280,8 @@ def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]
     for name in used:
         if name in known and known[name] is None:
             yield f"  no price is known for {name}: give --price IN,OUT (per million tokens), or a table with --prices FILE"
-    calls = sum(plan.calls * times for plan, times in plans)
     for name in [name for name in used if split_spec(name)[0] == "openai"]:
-        yield from _thinking_lines(name, calls, known.get(name))
+        yield from _thinking_lines(name, calls[name], known.get(name))
 
 
 def _thinking_lines(name: str, calls: int, price: Price | None) -> Iterator[str]:
