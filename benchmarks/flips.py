@@ -151,11 +151,11 @@ def draw_pairs(cause: str, size: float, blocks: int, rng: np.random.Generator) -
 
 def examine_drawn(cause: str, size: float, audits: int, blocks: int) -> dict[str, Any]:
     """Return one line of the table for flips that are drawn without a debate."""
-    units = components(
-        draw_pairs(cause, size, audits * blocks, np.random.default_rng([3, CAUSES.index(cause)])), "flip"
-    ).sort_index()
+    rng = np.random.default_rng([3, CAUSES.index(cause)])
+    drawn = [components(draw_pairs(cause, size, blocks, rng), "flip") for _ in range(audits)]
+    units = pd.concat(drawn)
     true = {"instability": 2 * size * (1 - size), ACQUIESCENCE: size / 2}.get(cause, size)
-    ends = [mean_interval(part) for part in units[cause].to_numpy(dtype=float).reshape(audits, blocks)]
+    ends = [mean_interval(one[cause].to_numpy(dtype=float)) for one in drawn]
     hits = [low <= true <= high for low, high in ends]
     low, high = share_interval(sum(hits), len(hits))
     others = units.drop(columns=[cause, MOVEMENT]).mean().abs()
