@@ -333,20 +333,21 @@ def dot_plot(
     """Draw a point with its interval for each row, from top to bottom, and a line at 0.
 
     names: the columns that name a row. label: of the axis of values. caption: the note below. title: above the figure. by: a
-    column that is told by colour and marker; points of the same name then share a row.
+    column whose values have a colour and a marker each; points of the same name then share a row.
     """
-    named = [", ".join(map(str, row)) for row in table[list(names)].to_numpy().tolist()]
-    lines = list(dict.fromkeys(named)) if by else named
+    named = pd.Series(
+        [", ".join(map(str, row)) for row in table[list(names)].to_numpy().tolist()], table.index, dtype=object
+    )
+    lines = list(dict.fromkeys(named)) if by else list(named)
+    rows = named.map(lines.index) if by else pd.Series(range(len(named)), named.index)
     kinds = list(dict.fromkeys(table[by])) if by else [""]
     height = 0.32 * len(lines) * (1 + 0.35 * (len(kinds) - 1)) + 1.1
     with new_figure(4.2, height, f"{caption}. Bars: 95% intervals", title=title) as figure:
         axis = figure.subplots()
-        rows = [lines.index(name) for name in named] if by else list(range(len(named)))
         for number, kind in enumerate(kinds):
-            shown = table[table[by] == kind] if by else table
+            own = table[by] == kind if by else pd.Series(True, table.index)
             apart = 0.6 * (number + 0.5) / len(kinds) - 0.3
-            of_kind = (table[by] == kind).tolist() if by else [True] * len(table)
-            places = [len(lines) - 1 - row - apart for row, own in zip(rows, of_kind, strict=True) if own]
+            shown, places = table[own], len(lines) - 1 - rows[own] - apart
             axis.errorbar(shown[value], places, xerr=error_bars(shown, value), label=kind or None, **_dot_look(number))
         axis.axvline(0, color="#999999", linewidth=0.6)
         axis.set_yticks(range(len(lines))[::-1], [wrap_text(line, 1.7, LABEL) for line in lines], fontsize=7)

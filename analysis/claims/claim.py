@@ -83,9 +83,9 @@ class Claim:
         pairs = self.contrast.first, self.contrast.second
         given = [parse_settings(own) for own in pairs]
         spelled = [list(own) for own in pairs]
-        for place, arm in enumerate(self.arms({})):
+        for place, arm in enumerate(self.arms(self.base_settings())):
             values = arm.to_dict() | arm.to_dict()["options"]
-            for name in given[1 - place].keys() & values.keys() - given[place].keys():
+            for name in [name for name in given[1 - place] if name in values and name not in given[place]]:
                 value = values[name]
                 shown = "+".join(map(str, value)) if isinstance(value, list) else value
                 spelled[place].append(f"{name}={shown} (as the scenario)")

@@ -1,4 +1,4 @@
-"""What has to be known beside the sentence on a claim: what is missing, what was there before, and for what else it holds."""
+"""What goes with the sentence on a claim: what is missing, what was there before, and for what else it holds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def about_bound(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
     if moved and max(moved) < claim.smallest:
         yield (
             f"The bound is wide: on average the debate itself moved the outcome by {format_number(max(moved))} or less, so an "
-            f"arm without any movement could pass as well."
+            "arm in which no one changes could pass as well."
         )
 
 
@@ -75,17 +75,17 @@ def at_the_start(differences: pd.DataFrame, low: float, high: float) -> str:
     means = {name: float(both[name].mean()) for name in ("start_first", "first", "start_second", "second")}
     first, end_first, second, end_second = map(format_number, means.values())
     start, end = means["start_first"] - means["start_second"], means["first"] - means["second"]
-    told = (
+    moved = (
         f"On average the outcome went from {first} at the first survey to {end_first} in the first arm, and from {second} to "
         f"{end_second} in the second. So the difference was {format_number(start)} before the debate, and is "
         f"{format_number(end)} after it"
     )
     if math.isnan(low):
-        return f"{told}. Whether the debate changed it is unknown."
+        return f"{moved}. Whether the debate changed it is unknown."
     change = f"{format_number(end - start)} ({format_span(low, high)}, 95% interval over groups of people)"
     if low <= 0 <= high:
-        return f"{told}. It is not shown that the debate changed it: {change}."
-    return f"{told}. The debate changed it by {change}."
+        return f"{moved}. It is not shown that the debate changed it: {change}."
+    return f"{moved}. The debate changed it by {change}."
 
 
 def generality(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:

@@ -64,7 +64,7 @@ class Poll(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one profile of ballots leads to, for one member, beside the recorded ballots.
+    """What one profile of ballots leads to, for one member, compared with the recorded ballots.
 
     same_ballot (all that are replaced), same_by_all (every rule), same_choice (the rule of the run): 1 or 0; means lie between.
     gap: how many more points the choice has on the member's own ballot, as a share of all points: from -1 to 1.

@@ -147,7 +147,7 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def change_sentences(table: pd.DataFrame) -> Iterator[str]:
-    """Yield for each step and profile how often the group chooses the same, beside ballots by lot and a stranger's."""
+    """Yield for each step and profile how often the group chooses the same, and with ballots by lot and a stranger's."""
     for (step, profile), part in table.groupby(["step", "profile"], sort=False):
         rows = part.set_index("who").to_dict("index")
         where = f"{PLURAL[str(step)].capitalize()} of {WHOSE[profile]}"

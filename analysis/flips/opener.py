@@ -1,7 +1,8 @@
 """The opener's anchor: how far the rating of the agent that speaks first moves the ratings of the others.
 
 For every agent that does not open, the change of its rating over the debate is compared with the opener's rating before the
-debate. Both are taken as distances from the means of their topic and party, so that what all groups share is no part of the
+debate. The opener's rating is taken as a distance from the mean of its topic, the changes from those of their topic and party, so
+that what all groups share is no part of the
 slope. Example: a slope of .2 means that, where the opener rates one point higher than other openers, the others move .2 points
 higher. The unit is the block. The null deals the openers' ratings anew among the blocks of a topic.
 """

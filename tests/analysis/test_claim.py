@@ -322,6 +322,11 @@ def test_an_arm_is_spelled_out_where_only_the_other_sets_it(tmp_path: Path) -> N
     first, second = claim.spelled_arms()
     assert first == ["environment=groups", "spacing=given (as the scenario)"]
     assert second == ["spacing=newline", "environment=round_table (as the scenario)"]
+    several = 'first = ["environment=groups", "frame=conversation", "listing=reversed", "memory=last:6"]'
+    _, second = load_claim(written(tmp_path, ('first = ["environment=groups"]', several))).spelled_arms()
+    assert [pair.partition("=")[0] for pair in second] == ["environment", "frame", "listing", "memory"], (
+        "in the file's order"
+    )
 
 
 def test_what_is_said_without_variation_and_without_replies() -> None:
