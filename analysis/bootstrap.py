@@ -253,13 +253,15 @@ def clustered_share_interval(hits: Floats, sizes: Floats) -> Ends:
     """Return the 95% interval of a share of answers in clusters, such as the answers of one person.
 
     hits, sizes: (clusters,) answers in which it happened, and all answers. It is Wilson's interval for the effective number of
-    answers: all, divided by the design effect (at least 1), and fewer when few clusters estimate that effect. (nan, nan) with
-    fewer than `FEWEST` clusters. When it happened in no answer or in all, the design effect is taken as 1: where the answers of a
-    cluster hardly differ, the interval is then too narrow.
+    answers: all, divided by the design effect (at least 1), and fewer when few clusters estimate that effect. When it happened in
+    no answer or in all, nothing estimates the effect, and each cluster counts as one answer. (nan, nan) with fewer than `FEWEST`
+    clusters.
     Sources: Kish 1965, Survey Sampling; Korn and Graubard 1998, Survey Methodology 24(2). Coverage: docs/statistics.md.
 
     >>> [round(end, 3) for end in clustered_share_interval(np.array([9, 5, 10, 8, 3, 10]), np.full(6, 10))]
     [0.407, 0.929]
+    >>> [round(end, 3) for end in clustered_share_interval(np.zeros(40), np.full(40, 9))]
+    [0.0, 0.088]
     """
     hits, sizes = hits[sizes > 0], sizes[sizes > 0]
     clusters, answers = len(sizes), sizes.sum()
@@ -267,9 +269,11 @@ def clustered_share_interval(hits: Floats, sizes: Floats) -> Ends:
         return NONE
     share = hits.sum() / answers
     independent = share * (1 - share) / answers
-    spread = clusters / (clusters - 1) * ((hits - share * sizes) ** 2).sum() / answers**2
-    effect = max(spread / independent, 1.0) if independent > 0 else 1.0
-    few = NormalDist().inv_cdf((1 + LEVEL) / 2) / float(stdtrit(clusters - 1, (1 + LEVEL) / 2))
-    effective = answers / effect * few**2
+    if independent > 0:
+        spread = clusters / (clusters - 1) * ((hits - share * sizes) ** 2).sum() / answers**2
+        few = NormalDist().inv_cdf((1 + LEVEL) / 2) / float(stdtrit(clusters - 1, (1 + LEVEL) / 2))
+        effective = answers / max(spread / independent, 1.0) * few**2
+    else:
+        effective = answers**2 / (sizes**2).sum()
     low, high = proportion_confint(share * effective, effective, alpha=1 - LEVEL, method="wilson")
     return float(low), float(high)

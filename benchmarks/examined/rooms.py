@@ -71,9 +71,10 @@ def _of_reach(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
 
 
 def _of_answers(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    """Shares of 20 answers of each person, whose own share differs (intraclass correlation .1); `rare`: 5%."""
+    """Shares of 20 answers of each person, whose own share differs (intraclass correlation .1; `alike`: .6); `rare`: 5%."""
     share = 0.05 if kind == "rare" else rng.uniform(0.3, 0.7)
-    own = rng.beta(9 * share, 9 * (1 - share), people)
+    odds = 2 / 3 if kind == "alike" else 9.0
+    own = rng.beta(odds * share, odds * (1 - share), people)
     sizes = rng.integers(2, 21, people) if kind == "unequal" else np.full(people, 20)
     return outside(clustered_share_interval(rng.binomial(sizes, own).astype(float), sizes.astype(float)), share)
 
@@ -240,7 +241,7 @@ ENTRIES = (
     Entry("range of one more value", (BOOT + "prediction_interval",), _of_prediction, ("normal", "rounded")),
     Entry("mean from its standard error", (BOOT + "reach_of_mean",), _of_reach, PLAIN),
     Entry("share of answers, several a person", (BOOT + "clustered_share_interval", CARD + "estimates.proportion"), _of_answers,
-          ("normal", "unequal", "rare"), unit="person", sets=500),
+          ("normal", "unequal", "rare", "alike"), unit="person", sets=500),
     Entry("paired conditions (t)", (GROUPS + "compare_paired",), _of_paired, PLAIN, role="test", sets=500),
     Entry("weighted conditions (Satterthwaite)", (GROUPS + "weighted_means",), _of_weighted, PLAIN, sets=500),
     Entry("alike within a bound (TOST)", ("analysis.statistics.equivalence.p_alike",), _of_alike, PLAIN, role="test", sets=500,
