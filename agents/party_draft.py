@@ -89,7 +89,7 @@ def free_colour(used: Sequence[str]) -> str:
     """Return the colour of `COLOURS` that is farthest from all used ones (#rrggbb) for the kind of vision that sees least.
 
     >>> free_colour(["#1f5fa8", "#c1272d"])
-    '#009e73'
+    '#e69f00'
     """
     return max(COLOURS, key=lambda colour: min((colour_distance(colour, other) for other in used), default=0.0))
 

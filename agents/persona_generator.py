@@ -48,7 +48,7 @@ def find_clash(text: str, language: Language = ENGLISH) -> str | None:
 
     What clashes is data of the language (clashes.toml); a language without that file has no clashes.
 
-    >>> find_clash("Your name is Brenda, and at 73 you are a data analyst. You share a house with a college friend.")
+    >>> find_clash("Your name is Brenda, and at 73 you are a retired analyst. You share a house with a college friend.")
     'is 73 and shares a home as students do'
     >>> find_clash("You are Ann, 24, and you share a house with a college friend.")
     """

@@ -88,8 +88,8 @@ SHORTEST, LONGEST = 3, 40
 def question_problem(question: Question, others: Iterable[Question] = (), language: Language = ENGLISH) -> str:
     """What is wrong, in words (before the colon the kind, after it the case), or nothing.
 
-    >>> question_problem(Question("", "Should zoos be closed?", "Zoos should be closed.", "Zoos should not be closed.",
-    "")) ''
+    >>> question_problem(Question("", "Should zoos be closed?", "Zoos should be closed.", "Zoos should not be closed.", ""))
+    ''
     """
     found = _form(question.question, language) or _pair(question, language)
     same = None if found else find_duplicate(question.question, (one.question for one in others))

@@ -61,6 +61,7 @@ class Respondent(NamedTuple):
     def introduce(self, group: Group) -> str:
         """Return the words that name a group to a model.
 
+        >>> from parley.agents.language import ENGLISH
         >>> Respondent(ENGLISH).introduce(Group("Kenya", country=True))
         'How would someone from Kenya answer the question below?'
         """

@@ -101,7 +101,7 @@ def p_of_mean(values: Floats) -> float:
     """Return the p of a mean of 0 of one number a room, by Student's t; NaN where `why_no_interval` has a reason.
 
     >>> round(p_of_mean(np.array([0.1, 0.4, 0.2, 0.3, 0.6])), 3)
-    0.022
+    0.02
     """
     if why_no_interval(values):
         return math.nan

@@ -116,7 +116,7 @@ def majority_margin(ratings: Sequence[float]) -> float | None:
     >>> majority_margin([6, 5, 7, 2, 4])
     0.4
     """
-    return abs(sum(np.sign(rating - NEUTRAL) for rating in ratings)) / len(ratings) if ratings else None
+    return abs(float(sum(np.sign(rating - NEUTRAL) for rating in ratings))) / len(ratings) if ratings else None
 
 
 def agreement(episode: Episode, name: str) -> float | None:

@@ -84,8 +84,8 @@ def entropy(attitudes: Floats) -> float:
 def blind(parties: pd.Series) -> RoomMeasurement:
     """Return the share of ordered pairs of different agents that are of different parties.
 
-    >>> blind(pd.Series(["a", "a", "b"])).value
-    0.6666666666666666
+    >>> round(blind(pd.Series(["a", "a", "b"])).value, 4)
+    0.6667
     """
     n, counts = len(parties), parties.value_counts()
     if n < 2:

@@ -77,7 +77,7 @@ def chance_time(acts: Sequence[str]) -> float:
     a (a-1) ... / n (n-1) ... (j factors each). Summed over j that is a / (b + 1), so the last run is a / (b+1) + b / (a+1) long.
 
     >>> chance_time("AB"), chance_time("AAAA"), round(chance_time("AAB"), 4)
-    (2.0, 1.0, 2.3333)
+    (2.0, 1.0, 2.6667)
     """
     first = sum(act == acts[0] for act in acts)
     other = len(acts) - first

@@ -48,8 +48,8 @@ def distinct(texts: Iterable[str], sample: int = SAMPLE) -> RoomMeasurement:
     McCarthy and Jarvis 2010, Behavior Research Methods 42(2) (HD-D, 42 words); it is distinct-1 (Li et al. 2016, NAACL)
     at a fixed length.
 
-    >>> distinct(["a b a", "b"], sample=2).value  # C(2, 2) / C(4, 2) = 1/6 miss a, as many b: (5/6 + 5/6) / 2
-    0.8333333333333334
+    >>> round(distinct(["a b a", "b"], sample=2).value, 4)  # C(2, 2) / C(4, 2) = 1/6 miss a, as many b: (5/6 + 5/6) / 2
+    0.8333
     """
     counts = np.array(list(Counter(word for text in texts for word in _words(text)).values()), dtype=float)
     whole, left = counts.sum(), counts.sum() - counts

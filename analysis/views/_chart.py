@@ -135,7 +135,7 @@ def marker_path(marker: str) -> str:
     """Return the outline of one of Matplotlib's markers as a path of SVG.
 
     >>> marker_path("s")
-    'M-0.5 0.5L0.5 0.5L0.5 -0.5L-0.5 -0.5L-0.5 0.5Z'
+    'M-0.5 0.5L0.5 0.5L0.5 -0.5L-0.5 -0.5Z'
     """
     style = MarkerStyle(marker)
     outline = style.get_path().transformed(style.get_transform())

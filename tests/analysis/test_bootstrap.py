@@ -169,8 +169,8 @@ def test_answers_of_one_person_are_not_taken_for_independent(alike: float, peopl
 
 
 def test_people_who_all_answer_alike_count_as_one_answer_each() -> None:
-    """Nobody of 12 or 24 people does it in 9 answers each. Where each person hardly varies (intraclass correlation .7) and the truth
-    is 2 to 5%, that is what 32% to 40% of samples show: an interval as of 108 answers would miss the truth in all of these.
+    """Nobody of 12 people does it in 9 answers each. Where each person hardly varies (intraclass correlation .7) and the truth is
+    5%, a third of the samples are like that: an interval as of 108 answers would miss the truth in all of these.
     """
     assert clustered_share_interval(np.zeros(12), np.full(12, 9.0)) == share_interval(0, 12)
     rng = np.random.default_rng(7)

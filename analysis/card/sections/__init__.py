@@ -61,6 +61,7 @@ def named(text: str, society: Society) -> str:
 def neutral_named(text: str, society: Society) -> str:
     """A text in which the neutral seat has the name that the society gives it: the card's texts say Default.
 
+    >>> from parley.agents.society import load_society
     >>> neutral_named("nearer to the Default's answer", load_society("neutral"))
     "nearer to the Neutral's answer"
     """

@@ -138,7 +138,7 @@ def attitude(
 def receptive(planted: Parameters, by_trait: Mapping[str, float], levels: Mapping[str, str]) -> Parameters:
     """Return the parameters of a person whose traits have these levels: each step above the middle adds a share to kappa.
 
-    >>> receptive(Parameters(8.0, 0.1, 0.0, 0.0, 10.0, {}), {"openness": 0.3}, {"openness": "very_high"}).kappa
+    >>> round(receptive(Parameters(8.0, 0.1, 0.0, 0.0, 10.0, {}), {"openness": 0.3}, {"openness": "very_high"}).kappa, 9)
     0.16
     """
     steps = sum(share * (LEVELS.index(levels[trait]) - 2) for trait, share in by_trait.items() if trait in levels)

@@ -56,8 +56,8 @@ def predicted_agreement(stated: Sequence[tuple[Statement, bool]], asked: Stateme
     No prediction from these answers alone has a smaller expected squared error. stated: statements, and whether it agreed.
 
     >>> strong = Statement("", 2.0, 0.0)
-    >>> predicted_agreement([], strong), predicted_agreement([(strong, True)], strong) > 0.7
-    (0.5, True)
+    >>> predicted_agreement([], strong), round(predicted_agreement([(strong, True)], strong), 2)
+    (0.5, 0.7)
     """
     total = weighted = 0.0
     for place in range(POINTS):
