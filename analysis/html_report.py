@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.run_comparison_page import comparison_report, named_runs
 from parley.analysis.run_report import SUMMARY, write_report
-from parley.analysis.tables import record_of
 from parley.llm.errors import UserError
+from parley.model.scenario_run import record_of
 
 TRANSCRIPT = "transcript.md"
 SECTIONS = 12

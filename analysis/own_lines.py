@@ -10,7 +10,7 @@ from typing import Any
 from parley.llm.errors import UserError, unknown_name
 from parley.model import events
 from parley.model.recorder import read_lines, to_line
-from parley.model.scenario_run import PARTIAL, RECORD
+from parley.model.scenario_run import record_of
 
 OWN = (
     events.Seated,
@@ -30,8 +30,8 @@ def own_lines(folder: Path, seat: str) -> dict[str, Any]:
 
     A critique that a representative wrote has `written_by`. Errors: UserError without a record, or for an unknown seat.
     """
-    path = next((folder / name for name in (RECORD, PARTIAL) if (folder / name).exists()), None)
-    if path is None:
+    path = record_of(folder)
+    if not path.exists():
         raise UserError(f"{folder} has no record: give the folder of a run")
     record = list(read_lines(path))
     seats = {one.seat: one for one in record if isinstance(one, events.Seated) and one.agent}

@@ -42,7 +42,7 @@ from parley.llm.backends.oracle.phrases import TopicBank, topic_bank
 from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines
-from parley.model.scenario_run import PARTIAL, RECORD
+from parley.model.scenario_run import record_of
 
 
 @dataclass(frozen=True)
@@ -282,10 +282,3 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         interviews=with_keys(frames[events.Interviewed](), agents),
         finished=bool(kinds[events.Ended]),
     )
-
-
-def record_of(run: Path) -> Path:
-    """Return the record of a run folder: the finished one, else the partial one."""
-    if run.is_dir():
-        return run / RECORD if (run / RECORD).exists() else run / PARTIAL
-    return run

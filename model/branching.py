@@ -35,7 +35,7 @@ from parley.model.interventions.speech import SETTINGS, Speech
 from parley.model.model_shares import share_of
 from parley.model.recorder import MemoryRecorder, read_lines, to_line
 from parley.model.scenario import Scenario, scenario_from_dict
-from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, Branch, RunSpec
+from parley.model.scenario_run import JOURNAL, RECORD, Branch, RunSpec, record_of
 from parley.model.validation import check_topics, topics_to_know
 
 ALLOWED = f"interventions (--intervene), rounds (--rounds), the model (--llm) and {', '.join(SETTINGS)}"
@@ -194,7 +194,7 @@ def changed_parts(base: Scenario, scenario: Scenario) -> tuple[int | None, list[
 
 def _read_parent(folder: Path) -> tuple[Header, list[Event]]:
     """Return the header and the other events of a run. Errors: UserError without a run, its record or its journal."""
-    record = folder / (RECORD if (folder / RECORD).exists() else PARTIAL)
+    record = record_of(folder)
     if not record.exists():
         raise UserError(f"{folder} is not the folder of a run: a branch needs one with {RECORD} and {JOURNAL}")
     read_database(folder / JOURNAL).close()

@@ -56,8 +56,8 @@ class RunPlan:
     """The numbers of a run in which every rating can be read from the first reply.
 
     `ratings` and `replies` count the agents that ask a model. `acts` are choices on a social medium, and of the posts that they
-    are about. `others` are further calls: candidates and rankings of a mediator, questionnaires, corrections, less the
-    statements of a mediator that asks no model. `notes` are notes of agents to themselves (agents/reasoning.py, and summaries).
+    are about. `others` are further calls, less the statements of a mediator that asks no model; `other_purposes` says what for
+    (llm/purposes.py), the most frequent first. `notes` are notes of agents to themselves (agents/reasoning.py, and summaries).
     `tokens` by voice are estimates: words * 4/3, with every reply as long as agents are asked for. `calls_by_voice` are all calls
     by the voice that they go to. `known` is a journal whose replies are not asked for again; the numbers then count only the
     other calls.
@@ -73,6 +73,7 @@ class RunPlan:
     notes: int
     tokens: Mapping[str, Usage]
     calls_by_voice: Mapping[str, int]
+    other_purposes: tuple[str, ...] = ()
     known: Path | None = None
 
     @property
@@ -129,10 +130,13 @@ def _dry_run(scenario: Scenario, full: bool, known: Path | None = None) -> RunPl
     scale = scenario.repetitions / repetitions
     ability = open_ability(scenario.speech.think)
     replies = counter.statements + sum(counter.purposes[name] for name in REPLIES)
-    notes = sum(counter.purposes[name] for name in (*NOTES, *((ability.name,) if ability else ())))
+    noted = (*NOTES, *((ability.name,) if ability else ()))
+    notes = sum(counter.purposes[name] for name in noted)
     ratings = counter.purposes["survey"] if known else counter.ratings
     acts = sum(counter.purposes[name] for name in ACTS)
     others = sum(counter.purposes.values()) - counter.repeated - notes - replies - acts - ratings
+    named = {*REPLIES, *ACTS, *noted, "survey"}
+    purposes = tuple(name for name, _ in counter.purposes.most_common() if name not in named)
 
     def scaled(number: int) -> int:
         return round(number * scale)
@@ -141,7 +145,7 @@ def _dry_run(scenario: Scenario, full: bool, known: Path | None = None) -> RunPl
     calls = scaled(replies), scaled(ratings), scaled(others), scaled(acts), scaled(notes)
     tokens = {voice: counter.usage(voice, scale) for voice in sorted(counter.calls)}
     calls_by_voice = {voice: scaled(number) for voice, number in sorted(counter.calls.items())}
-    return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice, known)
+    return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice, purposes, known)
 
 
 class KnownReplies(Replay):
@@ -223,7 +227,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     )
     seated, names = attendance.planned_attendance(scenario), PartyNames.from_header(header_parties(scenario))
     yield f"  {attendance.attendance_lines(seated, attendance.cast_name(scenario), names)}"
-    more = f", and {plan.others:,} of mediators, checkers and the questionnaire" if plan.others > 0 else ""
+    more = f", and {plan.others:,} of other kinds ({', '.join(plan.other_purposes)})" if plan.others > 0 else ""
     about = "about " if _is_random(scenario) else ""
     more += f", and {plan.acts:,} choices of acts and posts" if plan.acts else ""
     more += f", and {plan.notes:,} notes to themselves" if plan.notes else ""

@@ -21,7 +21,7 @@ from parley.model.files import write_whole
 from parley.model.recorder import from_line
 from parley.model.run_folder import LOCK
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, is_complete
+from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, is_complete, record_of
 
 MOST = 500
 """Runs that are listed, the newest first: a sweep or an audit makes thousands."""
@@ -60,7 +60,7 @@ def list_runs(root: Path) -> list[RunRow]:
 
 def read_progress(folder: Path) -> tuple[Header, int, bool]:
     """Return the header of a run, the rounds that it has completed, and whether it has finished. Errors: UserError."""
-    record = folder / (RECORD if (folder / RECORD).exists() else PARTIAL)
+    record = record_of(folder)
     try:
         return _read(record, record.stat().st_mtime)
     except OSError as error:
@@ -69,7 +69,7 @@ def read_progress(folder: Path) -> tuple[Header, int, bool]:
 
 def read_header(folder: Path) -> Header:
     """Return the header of a run folder. Errors: UserError when it has no readable record."""
-    path = folder / RECORD if (folder / RECORD).exists() else folder / PARTIAL
+    path = record_of(folder)
     try:
         with path.open(encoding="utf-8") as file:
             header = from_line(file.readline())

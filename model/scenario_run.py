@@ -195,6 +195,13 @@ def _opened_branch(spec: RunSpec, branch: Branch, backend: Backend) -> Branch:
     return replace(branch, models={**branch.models, **known})
 
 
+def record_of(run: Path) -> Path:
+    """Return the record of a run folder: the finished one, else the partial one. The path of a file is returned as it is."""
+    if run.is_dir():
+        return run / RECORD if (run / RECORD).exists() else run / PARTIAL
+    return run
+
+
 def is_complete(record: Path) -> bool:
     """Return whether this is the record of a finished run, by its last line."""
     try:

@@ -23,7 +23,7 @@ from parley.model.custom import AGENT_CLASS, class_names
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Event, Header
 from parley.model.recorder import read_lines
-from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD
+from parley.model.scenario_run import JOURNAL, RECORD, record_of
 
 Person = tuple[str, int]
 """A room and the number of an agent in it."""
@@ -124,7 +124,7 @@ class _Tape:
 
 def _read_calls(folder: Path) -> tuple[Header, list[Called]]:
     """Return the header and the calls of a record. Errors: UserError."""
-    record = folder / (RECORD if (folder / RECORD).exists() else PARTIAL)
+    record = record_of(folder)
     if not record.exists():
         raise UserError(f"{folder} is not the folder of a run: it has no {RECORD}")
     header, calls = None, []

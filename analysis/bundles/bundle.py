@@ -21,12 +21,12 @@ from parley.analysis.disclaimers import model_label
 from parley.analysis.provenance import experiment_title, rerun_command
 from parley.analysis.run_archive import archive_errors, run_files, write_zip
 from parley.analysis.run_report import SUMMARY, write_report
-from parley.analysis.tables import Tables, load, record_of
+from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 from parley.llm.journal import query
 from parley.model.files import file_errors
 from parley.model.run_folder import package_versions
-from parley.model.scenario_run import JOURNAL
+from parley.model.scenario_run import JOURNAL, record_of
 
 SEAL = b"sha256:"
 SEALED = 64

@@ -29,12 +29,12 @@ from parley.analysis.bundles.prompts import PROMPTS, write_prompts
 from parley.analysis.card.derivation import DESIGN, card_files, condition_folders, derive_card, is_same, read_design
 from parley.analysis.formatting import count_phrase, strip_controls
 from parley.analysis.run_report import SUMMARY, write_report
-from parley.analysis.tables import load, record_of
+from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.model.arguments import prices_from_args
 from parley.model.branching import recorded_scenario
 from parley.model.record_check import first_difference
-from parley.model.scenario_run import JOURNAL
+from parley.model.scenario_run import JOURNAL, record_of
 
 DERIVED = ("tables/", "figures/", SUMMARY, "transcript.md", PROMPTS)
 """Beginnings of the names of files that come out of the record."""

@@ -71,7 +71,8 @@ def export_eval(words: Sequence[str]) -> int:
     if path.suffix != EVAL:
         raise UserError(f"--out {path}: the name must end in {EVAL}")
     from parley.analysis.logs.eval_file import write_eval
-    from parley.analysis.tables import load, record_of
+    from parley.analysis.tables import load
+    from parley.model.scenario_run import record_of
 
     made = record_of(options.run).stat().st_mtime if record_of(options.run).exists() else 0.0
     print(f"{write_eval(load(options.run), path, made):,} samples, one per room")

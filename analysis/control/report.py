@@ -17,10 +17,11 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import DASH, Column, count_phrase, estimate, format_estimate, number
 from parley.analysis.human.readers import table as read_table
 from parley.analysis.report import Report
-from parley.analysis.tables import record_of, tables
+from parley.analysis.tables import tables
 from parley.llm.errors import UserError
 from parley.model.branching import recorded_scenario
 from parley.model.recorder import read_lines
+from parley.model.scenario_run import record_of
 
 MAKEUP = (
     "What no chance decides has to be the same in every unit. What chance decides is not kept if chance alone makes such a "

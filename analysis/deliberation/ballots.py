@@ -22,10 +22,10 @@ from parley.agents.ballots import renumbered
 from parley.agents.choice_rules import RULES, points_of
 from parley.agents.social_choice import Places, break_ties, preference_levels
 from parley.analysis.bootstrap import mean_interval, why_no_interval
-from parley.analysis.tables import record_of
 from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines
+from parley.model.scenario_run import record_of
 
 USUAL = "schulze"
 BY_LOT = "a candidate by lot"

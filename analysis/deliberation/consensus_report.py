@@ -52,11 +52,12 @@ from parley.analysis.formatting import (
 from parley.analysis.report import Report
 from parley.analysis.summary import again, missing, open_summary, run_on
 from parley.analysis.table_export import write_tables
-from parley.analysis.tables import Tables, record_of
+from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices
 from parley.model import events
 from parley.model.recorder import read_lines
 from parley.model.scenario import MEDIATOR
+from parley.model.scenario_run import record_of
 
 EPISODES = "episodes.jsonl"
 PEOPLE = (

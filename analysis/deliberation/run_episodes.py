@@ -12,11 +12,11 @@ from parley.agents.question import Question, questionnaire
 from parley.agents.society import US, Society, load_society
 from parley.analysis import disclaimers
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
-from parley.analysis.tables import record_of
 from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines
 from parley.model.scenario import MEDIATOR
+from parley.model.scenario_run import record_of
 
 DRAFT, REVISION = STATEMENTS
 OPINION, CRITIQUE = "opinion", "critique"

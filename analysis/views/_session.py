@@ -188,8 +188,9 @@ class Session:
         return self.live.phase if self.live else ""
 
     def _load(self) -> None:
-        from parley.analysis.tables import record_of, tables
+        from parley.analysis.tables import tables
         from parley.model.recorder import read_lines
+        from parley.model.scenario_run import record_of
 
         assert self.folder
         events = list(read_lines(record_of(self.folder)))

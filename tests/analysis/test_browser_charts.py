@@ -42,7 +42,8 @@ from urllib.parse import parse_qs
 sys.path.insert(0, ROOT)
 import run
 import solara
-from parley.analysis.tables import record_of, tables
+from parley.analysis.tables import tables
+from parley.model.scenario_run import record_of
 from parley.analysis.views import _session, views
 from parley.analysis.views._session import Shown
 from parley.model.recorder import read_lines

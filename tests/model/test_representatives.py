@@ -20,7 +20,7 @@ from parley.analysis.deliberation.episode import Voice
 from parley.analysis.deliberation.run_episodes import episodes_of_run, represented_texts
 from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.summary import _used
-from parley.analysis.tables import load, record_of
+from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import Budget
@@ -30,7 +30,7 @@ from parley.model.debate import DebateModel
 from parley.model.events import Answered, Called, Event, Posed, Represented, Seated, Utterance
 from parley.model.recorder import MemoryRecorder, read_lines, to_line
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, record_of, run_scenario
 
 EARLIER = "Earlier the participant discussed another question: "
 NOW = "The question that the group discusses now: "
