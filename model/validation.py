@@ -43,6 +43,7 @@ def check_scenario(scenario: Scenario) -> None:
 def _problems(scenario: Scenario) -> Iterator[str]:
     """Yield what does not fit and what to set instead."""
     for topic in scenario.subject.all_topics:
+        yield from _society_problems(scenario, topic)
         yield from _probe_problems(scenario, topic)
         interview_questions(topic.language, scenario.surveys.interview)
     open_mediator(scenario.speech.mediator)
@@ -64,6 +65,15 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     if scenario.people.archetypes and (scenario.subject.questions or scenario.interventions):
         why = "private deliberations" if scenario.subject.questions else "interventions"
         yield f"agents cannot share survey answers in a scenario with {why}: set archetypes=0"
+
+
+def _society_problems(scenario: Scenario, topic: Topic) -> Iterator[str]:
+    own, theirs = topic.society.name, scenario.society.name
+    if own != theirs:
+        yield (
+            f"topic {topic.slug} is of the society {own}, and the people are of {theirs}: set society={own}, or give another "
+            f'topic; a file of your own names its society (society = "{theirs}")'
+        )
 
 
 def _probe_problems(scenario: Scenario, topic: Topic) -> Iterator[str]:

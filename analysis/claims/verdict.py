@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import is_even, mean_interval
 from parley.analysis.claims.claim import Claim
 from parley.analysis.claims.curve import ALPHA, FEWEST_UNITS, MOST_MISSING, Curve, equivalence_p
 from parley.analysis.claims.variance import Share
@@ -15,6 +15,8 @@ from parley.analysis.formatting import count_phrase, format_number, format_p, fo
 
 EXPECTED = {"greater": "above 0", "less": "below 0", "equivalent": "near 0"}
 """Where the effect should be, by what a claim expects."""
+MOST = 0.5
+"""A claim that is true of no more than this share of the specifications holds on average only: specifications may cancel out."""
 
 
 def verdict(claim: Claim, curve: Curve, table: pd.DataFrame, together: Share) -> str:
@@ -60,27 +62,38 @@ def whether(claim: Claim, curve: Curve) -> str:
 
 def _size(claim: Claim, curve: Curve) -> str:
     """Return whether a claim whose direction is shown holds, by the average effect and the smallest effect of interest."""
-    low, high = mean_interval(curve.units["effect"].to_numpy(dtype=float))
+    effects = curve.units["effect"].to_numpy(dtype=float)
+    low, high = (effects.mean(),) * 2 if is_even(effects) else mean_interval(effects)
     bound = format_number(-claim.smallest if claim.expected == "less" else claim.smallest)
     average = f"on average {format_span(low, high)}, 95% interval over groups of people"
+    if is_even(effects):
+        average = f"{format_number(low)} in every group of people"
     reached = f"the effect {{}} {bound}, the smallest of interest ({average})."
     if claim.too_small(low, high):
-        return f"The direction of the claim holds here, but {reached.format('does not reach')}"
+        return f"The direction of the claim holds {_where(curve)}, but {reached.format('does not reach')}"
     if claim.large_enough(low, high):
-        return f"The claim holds here: {reached.format('reaches')}"
-    return f"The direction of the claim holds here; it is unknown whether {reached.format('reaches')}"
+        return f"The claim holds {_where(curve)}: {reached.format('reaches')}"
+    return f"The direction of the claim holds {_where(curve)}; it is unknown whether {reached.format('reaches')}"
+
+
+def _where(curve: Curve) -> str:
+    return "here" if curve.share > MOST else "on average only"
 
 
 def _whether_equivalent(claim: Claim, curve: Curve, count: int, size: int) -> str:
-    p, bound, effects = equivalence_p(claim, curve), format_number(claim.smallest), curve.units["effect"]
-    low, high = mean_interval(effects.to_numpy(dtype=float))
+    p, bound = equivalence_p(claim, curve), format_number(claim.smallest)
+    effects = curve.units["effect"].to_numpy(dtype=float)
+    if is_even(effects):
+        same = f"every group of people has the same effect ({format_number(effects[0])}), so there is no interval"
+        return f"Whether the claim holds is unknown: {same}."
+    low, high = mean_interval(effects)
     interval = f"{format_span(low, high)}, 95% interval over groups of people"
     average = f"on average the effect is {format_number(effects.mean())} ({interval})"
     within = f"The effect of a specification is within {bound} of 0 in {count} of {size}"
     seen, test = f"{within}, with a median of {format_number(curve.median)}.", f"equivalence test p {format_p(p)}"
     if p < ALPHA:
         rest = " It is not 0, but smaller than what the claim calls a difference." if low > 0 or high < 0 else ""
-        return f"The claim holds here: {average}, within {bound} of 0 ({test}).{rest} {seen}"
+        return f"The claim holds {_where(curve)}: {average}, within {bound} of 0 ({test}).{rest} {seen}"
     if low > claim.smallest or high < -claim.smallest:
         return f"The claim does not hold: {average}, beyond {bound}. {seen}"
     return f"Whether the claim holds is unknown: {average}, which may be beyond {bound} ({test}). {seen}"

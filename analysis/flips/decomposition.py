@@ -5,7 +5,7 @@ one are attitudes of 0-10. A pair flips if they are on different sides of the mi
 the other side of the middle (below 0: away from it). A pair that begins on the middle has no other side, and is left out.
 
 An agent that agrees with everything can flip only where it disagreed at first. Where it agreed at first (a *guarded* pair), a
-flip cannot be agreement. So with the mean F over all pairs, and G, twice the sum over guarded pairs divided by all pairs,
+flip cannot be agreement. So with the share F of all pairs that flip, and the share G of guarded pairs,
 
     instability   G(alone)                acquiescence   F(full) - G(full)
     presence      G(empty) - G(alone)     reasons        G(lines from other rooms) - G(stance only)
@@ -110,9 +110,9 @@ def estimates(frame: pd.DataFrame) -> pd.DataFrame:
     share, share_low, share_high, share_reason.
 
     low, high: 95% interval over blocks. null_low, null_high: where 95% of estimates lie if each block's part is as likely to
-    have the other sign. p: of no effect, corrected by Holm for the five parts that are differences; instability and movement are
-    none, and have neither. share: of the movement, by the jackknife; missing (share_reason) unless the movement's interval is
-    above 0. frame: that of `usable`.
+    have the other sign. p: of no effect, corrected by Holm for those of the five differences that vary; instability and movement
+    are none, and have neither. share: of the movement, by the jackknife; missing (share_reason) unless the movement's interval
+    is above 0. frame: that of `usable`.
     """
     return pd.concat([_estimates_of(components(frame, measure), measure) for measure in MEASURES], ignore_index=True)
 
@@ -160,6 +160,12 @@ def difference_row(values: Floats) -> dict[str, Any]:
     }
 
 
+def is_shown(row: Mapping[Any, Any]) -> bool:
+    """Return whether a difference is shown: its corrected p is below the level, and its estimate is outside of its null."""
+    inside = row["null_low"] - ALIKE <= row["estimate"] <= row["null_high"] + ALIKE
+    return bool(row["p_holm"] < LEVEL and not inside)
+
+
 def null_range(values: Floats) -> tuple[float, float]:
     """Return the middle 95% of the mean of values whose signs are drawn anew, DEALS times."""
     rng = np.random.default_rng(stream(0, "flips", len(values)).getrandbits(32))
@@ -204,7 +210,7 @@ def _sentence(row: Mapping[Any, Any]) -> str:
     if row["reason"]:
         return f"{name}: how many ratings flip {says} is unknown: {row['reason']}."
     span = f"{100 * row['low']:.1f}% to {100 * row['high']:.1f}%"
-    if part not in (PARTS[0], MOVEMENT) and row["p_holm"] >= LEVEL:
+    if part not in (PARTS[0], MOVEMENT) and not is_shown(row):
         return f"{name}: it is not shown that ratings flip {says} ({span} of ratings)."
     return f"{name}: {amount} of ratings{' fewer' * (row['estimate'] < 0)} flip {says} ({span})."
 

@@ -25,7 +25,7 @@ from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.flips.arms import STATEMENT
-from parley.analysis.flips.decomposition import LEVEL, difference_row
+from parley.analysis.flips.decomposition import difference_row, is_shown
 from parley.analysis.formatting import count_table
 from parley.analysis.statistics.results import holm
 
@@ -97,6 +97,6 @@ def _sentence(row: Mapping[Any, Any], about: str, toward: str, when: str) -> str
     if row["reason"]:
         return f"{about}: how far ratings move toward {toward}{when} is unknown: {row['reason']}."
     span = f"{row['low']:.2f} to {row['high']:.2f}"
-    if row["p_holm"] >= LEVEL:
+    if not is_shown(row):
         return f"{about}: it is not shown that ratings move toward {toward}{when} ({span} points)."
     return f"{about}: ratings move {amount} {way} {toward}{when} ({span})."

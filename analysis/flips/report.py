@@ -23,7 +23,8 @@ CAPTION = (
     "The same agents debate on equal seeds in five arms: alone (nothing is heard), empty talk, stance only (partners say where "
     "they stand, without reasons), lines from other rooms, and in full. Before and after, each agent says how much it agrees "
     "with a statement and with its opposite. Each part is what one arm has more than the arm before; the six parts sum to the "
-    "movement. Brackets are 95% intervals over groups of personas; Holm corrects p for the five parts that are differences."
+    "movement. Brackets are 95% intervals over groups of personas; Holm corrects p for those of the five "
+    "differences that vary. A difference is shown if p is below .05 and the estimate is outside of its null."
 )
 NULL = (
     "Null: where 95% of estimates lie if each group's part is as likely to have the other sign. Instability and movement are no "

@@ -22,7 +22,7 @@ from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.flips.arms import STATEMENT
-from parley.analysis.flips.decomposition import FULL, LEVEL, difference_row, pairs, usable
+from parley.analysis.flips.decomposition import FULL, difference_row, is_shown, pairs, usable
 from parley.analysis.statistics.results import holm
 
 ARM = "unsteered"
@@ -84,6 +84,6 @@ def _sentence(row: Mapping[Any, Any], about: str, unit: str, scale: int) -> str:
     if row["reason"]:
         return f"Steering words: what they do to {about} is unknown: {row['reason']}."
     span = f"{scale * row['low']:.2f} to {scale * row['high']:.2f}"
-    if row["p_holm"] >= LEVEL:
+    if not is_shown(row):
         return f"Steering words: it is not shown that they change {about} ({span} {unit})."
     return f"Steering words: they {way} {about} by {amount} ({span})."

@@ -162,7 +162,7 @@ def worth_lines(worth: Worth, fewest: int) -> list[str]:
             f"What the model is worth is unknown: the correlation of predictions and outcomes ({r}) has no interval."
         ]
     value, ceiling = (format_estimate(*span, 1) for span in (worth.worth, worth.ceiling))
-    gate = gate_sentence("predictions for comparing people", "their correlation with outcomes within conditions",
+    gate = gate_sentence("predictions for comparing people", "their correlation with outcomes (within conditions, if any)",
                          worth.r, worth.low, worth.high) + LEVEL_NOTE  # fmt: skip
     if not worth.others:
         return [
@@ -188,10 +188,12 @@ def _add_plan(report: Report, sample: Sample, worth: Worth, prices: tuple[float,
     ends = [people_needed(sample, r, table["reach"].tolist())["with"] for r in worth.sizes]
     table["range"] = [f"{high:,} to {low:,}" if low != high else f"{low:,}" for low, high in zip(*ends, strict=True)]
     report.data(needed=table)
+    who = "People per condition" if len(sample.arms) > 1 else "People"
     report.section("How many people to ask")
     report.add(
-        "People per condition who must answer for an interval of plus or minus so many points, alone and with the model "
-        "(endless predictions, a tuned estimator). The last column has the ends of the interval of the correlation."
+        f"{who} who must answer for an interval of plus or minus so many points on average, alone and with the model "
+        f"(endless predictions, a tuned estimator); at least {FEWEST_PEOPLE}. The last column has the ends of the interval of "
+        "the correlation."
     )
     report.table(table, PLAN)
     if prices:

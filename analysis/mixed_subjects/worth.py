@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from parley.analysis.bootstrap import LEVEL, correlation_interval
 from parley.analysis.mixed_subjects.sample import Arm, Floats, Sample
@@ -101,13 +101,23 @@ def _r(y: Floats, s: Floats) -> float:
 def people_needed(sample: Sample, r: float, reaches: Sequence[float]) -> pd.DataFrame:
     """Return how many people a condition need an outcome, for intervals of plus or minus `reaches`: alone, and with predictions.
 
-    Columns: reach, alone, with (endless predictions). r: the correlation within conditions. Normal approximation.
+    Columns: reach, alone, with (endless predictions). r: the correlation within conditions. By Student's t, and at
+    least `FEWEST_PEOPLE`.
     """
-    spread = sum(float(arm.outcome.var(ddof=1)) for arm in sample.arms)
-    z = float(ndtri((1 + LEVEL) / 2))
-    alone = [spread * (z / reach) ** 2 for reach in reaches]
-    rows = [(reach, math.ceil(n), max(2, math.ceil(n * (1 - r * r)))) for reach, n in zip(reaches, alone, strict=True)]
+    spread, arms = sum(float(arm.outcome.var(ddof=1)) for arm in sample.arms), len(sample.arms)
+    rows = [
+        (reach, _fewest_people(spread, arms, reach), _fewest_people(spread * (1 - r * r), arms, reach))
+        for reach in reaches
+    ]
     return pd.DataFrame(rows, columns=["reach", "alone", "with"])
+
+
+def _fewest_people(spread: float, arms: int, reach: float) -> int:
+    """Return the smallest number of people a condition with such an interval. spread: the sum of the variances of conditions."""
+    people = max(FEWEST_PEOPLE, math.ceil(spread * (float(ndtri((1 + LEVEL) / 2)) / reach) ** 2))
+    while float(stdtrit(arms * (people - 1), (1 + LEVEL) / 2)) * math.sqrt(spread / people) > reach:
+        people += 1
+    return people
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 from parley.model.scenario_run import JOURNAL
 from parley.model.sent_requests import Exchange, sent_requests
+from parley.model.sweep.design import CELLS, LABEL
 
 HEADER = "record.jsonl, line 1"
 
@@ -32,6 +33,8 @@ class SheetRun:
         self.folder = folder
         if not folder.is_dir():
             raise UserError(f"{folder} is not the folder of a run")
+        if (folder / LABEL).exists():
+            raise UserError(f"{folder} has several runs: give one of them, a folder in {folder / CELLS}")
         self.tables: Tables = load(folder)
         if self.tables.header.is_log:
             raise UserError(
@@ -57,7 +60,7 @@ class SheetRun:
     @property
     def sweep(self) -> Path | None:
         """The sweep.json of the sweep that the run is a cell of; None for other runs."""
-        path = self.folder.resolve().parent.parent / "sweep.json"
+        path = self.folder.resolve().parent.parent / LABEL
         return path if path.exists() else None
 
 

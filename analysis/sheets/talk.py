@@ -6,6 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
+
+from parley.agents.topic import load_topic
+from parley.analysis.flips.arms import GUESSES
+from parley.analysis.flips.guesses import OPTIONS, RIGHT
 from parley.analysis.formatting import count_phrase, strip_controls
 from parley.analysis.sheets.facts import Fact, SheetRun, fact
 from parley.llm.request import Request
@@ -88,15 +93,38 @@ def hints(run: SheetRun) -> Fact:
 
 
 @fact
+def guessed(run: SheetRun) -> Fact | None:
+    """What agents answered when they were asked what is studied, and which change the researchers expect."""
+    rows = run.tables.probes
+    texts = [_guesses(rows[rows["probe"] == probe], probe) for probe in GUESSES]
+    known = [text for text in texts if text]
+    return Fact(" ".join(known), "tables/probes.csv, rating") if known else None
+
+
+def _guesses(rows: pd.DataFrame, probe: str) -> str:
+    """Return how many agents gave each answer to a question at the end; "" if it was not asked."""
+    if rows.empty:
+        return ""
+    asked = load_topic(str(rows["topic"].iloc[0])).probe(probe)
+    counts = rows["rating"].value_counts()
+    given = [f"{label}: {int(counts.get(point, 0))}" for point, label in asked.scale.labels.items()]
+    missing = f"; {int(rows['rating'].isna().sum())} did not answer" if rows["rating"].isna().any() else ""
+    right = ""
+    if probe == GUESSES[0]:
+        right = f" The right answer is {asked.scale.labels[RIGHT]}; by chance {1 / OPTIONS:.0%} choose it."
+    return f"{asked.question} {len(rows)} agents: {', '.join(given)}{missing}.{right}"
+
+
+@fact
 def example(run: SheetRun) -> Fact | None:
-    """The end of the first prompt for a line."""
+    """The end of one prompt for a line."""
     if isinstance(run.prompts, str):
         return None
     asked = [one for one in run.prompts if one.call.purpose == SPEECH]
     if not asked:
         return None
     text = strip_controls(_text(asked[0].request))
-    return Fact(f"The first prompt for a line ends: “…{text[-QUOTED:]}”", PLACE)
+    return Fact(f"A prompt for a line ends: “…{text[-QUOTED:]}”", PLACE)
 
 
 def _text(request: Request | None) -> str:

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from null_reports import NOTHING
 
 from examined import ENTRIES
+from examined.product import ELSEWHERE
 from parley.analysis.figures import KINDS as FORMATS
 from parley.analysis.figures import RC, TWO_COLUMNS
 from parley.analysis.formatting import markdown_table
@@ -97,6 +98,7 @@ def write_page(table: pd.DataFrame, path: Path) -> None:
         "kappa": _cell(table[(table["statistic"] == "kappa") & (table["units"] == 10)]),
         "reports": _reports(path.with_name("exam_reports.csv")),
         "nothing": f"{len(NOTHING)}",
+        "elsewhere": _elsewhere(),
         "mended": (HERE / "mended.md").read_text(encoding="utf-8").strip(),
         "limits": (HERE / "limits.md").read_text(encoding="utf-8").strip(),
     }  # fmt: skip
@@ -117,6 +119,12 @@ def _reports(path: Path) -> str:
         rows.append([row["report"], f"{row['rooms']}", row["line"], f"{row['seeds']}", false, f"{row['chance']}",
                      f"{share}% ({low} to {high})"])  # fmt: skip
     return markdown_table(head, rows)
+
+
+def _elsewhere() -> str:
+    """Return the table of functions that a benchmark or a test of their own examines."""
+    rows = [[f"`{name}`", where] for name, where in ELSEWHERE.items() if "benchmarks/" in where or "tests/" in where]
+    return markdown_table(["function", "examined by"], rows)
 
 
 def _result(counted: pd.DataFrame, table: pd.DataFrame) -> str:

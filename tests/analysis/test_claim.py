@@ -275,6 +275,27 @@ def test_what_is_said_of_a_claim_that_nothing_changes() -> None:
     assert sum(one.startswith("The claim holds") for one in at) <= 1
 
 
+def test_specifications_that_cancel_out_hold_on_average_only() -> None:
+    """Planted: +2 in half of the specifications and -2 in the others. The average is 0, and no specification is near 0."""
+    rng, alike = np.random.default_rng(3), replace(CLAIM, expected="equivalent", smallest=0.5)
+    differences = draw_differences(rng, effect=4.0, people=0.05, topic=0.0, common=0.0, chance=0.05, groups=4)
+    said = whether(alike, draw_curve(alike, differences, rng))
+    assert said.startswith("The claim holds on average only: on average the effect is ")
+    assert "within 0.50 of 0 in 0 of 64" in said
+    moved = differences.assign(difference=differences["difference"] + 0.2)
+    directed = whether(CLAIM, draw_curve(CLAIM, moved, rng))
+    assert directed.startswith("The direction of the claim holds on average only, but the effect does not reach 0.50")
+
+
+def test_groups_that_are_all_alike_have_no_interval() -> None:
+    """Every difference is 2: there is nothing to judge chance by, and the sentence has no empty numbers."""
+    rng, alike = np.random.default_rng(3), replace(CLAIM, expected="equivalent", smallest=0.5)
+    differences = draw_differences(rng, people=0.0, topic=0.0, common=0.0, chance=0.0, groups=4).assign(difference=2.0)
+    said = whether(alike, draw_curve(alike, differences, rng))
+    assert said.startswith("Whether the claim holds is unknown: every group of people has the same effect (2.00)")
+    assert "(2.00 in every group of people)" in whether(CLAIM, draw_curve(CLAIM, differences, rng))
+
+
 def test_a_setting_that_matters_only_for_some_people_is_called_so() -> None:
     """Planted: the wording raises the effect for some groups and lowers it for others. p over specifications finds it nearly
     always; of other people it is said in few audits, and where all groups agree it is said."""

@@ -166,7 +166,12 @@ def test_people_needed_by_hand() -> None:
     outcome = np.array([-2.0, 2.0] * 2 + [0.0]) * math.sqrt(4 / 4)
     sample = Sample((Arm(outcome, outcome, outcome),))
     assert outcome.var(ddof=1) == 4
-    assert people_needed(sample, 0.6, [0.5]).iloc[0].tolist() == [0.5, 62, 40]
+    assert people_needed(sample, 0.6, [0.5]).iloc[0].tolist() == [
+        0.5,
+        64,
+        42,
+    ]  # t of 63 is 1.998: 1.998 * 2 / 8 = 0.4996
+    assert people_needed(sample, 0.6, [5.0]).iloc[0].tolist() == [5.0, 10, 10]  # below 10 a model's worth is unknown
 
 
 def test_purchase_is_the_best_of_all() -> None:
