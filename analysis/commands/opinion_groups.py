@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import print_paths, results_folder, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.cli import Parser, add_option, positive
 
 EXAMPLES = """opinion-groups planted
 opinion-groups runs/town
-opinion-groups votes.csv --slate "More trains,Cheaper rents" """
+opinion-groups votes.csv --slate "More trains,Cheaper rents"
+opinion-groups votes.csv --slate "Yes, more trains" --slate "Cheaper rents" """
 FEWEST_DRAWS, DRAWS = 19, 99
 COMPONENTS = (
     "principal components on which groups are formed; 2 as Polis does (default: by parallel analysis, at least 2)"
@@ -36,11 +37,22 @@ def opinion_groups_parser() -> Parser:
     add_option(parser, "FILE", about)
     about = "of a run: the survey that counts\nfirst: before the debate (default)\nlast: after the last round"
     add_option(parser, "--survey WHICH", about, choices=("first", "last"), default="first")
-    add_option(parser, "--slate A[,B]", "the statements of a slate to audit", default="")
+    about = "the statements of a slate to audit; repeat it if a statement has a comma"
+    add_option(parser, "--slate A[,B]", about, default=[], action="append")
     add_option(parser, "--size N", "number of statements of a slate, if --slate is left out", positive, 3)
     add_option(parser, "--draws N", "number of worlds without groups, of each kind, to compare with", positive, DRAWS)
     add_option(parser, "--components N", COMPONENTS, positive)
     return parser
+
+
+def slate_statements(given: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the statements of a slate, each once: a text is one statement if it is known, or else a list with commas.
+
+    >>> slate_statements(["Yes, trains", "Rents,Parks"], ["Yes, trains", "Rents", "Parks"])
+    ['Yes, trains', 'Rents', 'Parks']
+    """
+    names = [name for text in given for name in ([text] if text in known else split_names(text))]
+    return list(dict.fromkeys(names))
 
 
 def opinion_groups(words: Sequence[str]) -> int:
@@ -48,7 +60,6 @@ def opinion_groups(words: Sequence[str]) -> int:
     options = opinion_groups_parser().parse_args(words)
     import numpy as np
 
-    from parley.analysis.commands.runs import split_names
     from parley.analysis.opinion_groups.planted import PLANTED, planted_votes
     from parley.analysis.opinion_groups.report import NAME, Search, write_groups
     from parley.analysis.opinion_groups.run_votes import run_votes
@@ -66,7 +77,7 @@ def opinion_groups(words: Sequence[str]) -> int:
         votes, parties = run_votes(load(path), options.survey)
     else:
         votes = read_votes(path)
-    slate = split_names(options.slate)
+    slate = slate_statements(options.slate, votes.columns)
     if unknown := [name for name in slate if name not in votes]:
         raise UserError(f"--slate: there are no votes on {unknown[0]!r}; name statements of the file")
     folder = results_folder(options, "opinion-groups")

@@ -138,6 +138,9 @@ def sentences(found: Grouping, people: int, slates: pd.DataFrame) -> Iterator[st
         )
         if left := people - len(found.people):
             yield f"{left:,} of {people:,} people have too few votes and are in no group."
+    if (slates["jr"] == "unknown").all():
+        yield "Whether a slate represents people is unknown: no one agrees with any statement."
+        return
     for row in slates.to_dict("records"):
         listed = escape_markdown(str(row["statements"]))
         said = f"JR {row['jr']}, EJR {row['ejr']}; {100 * row['covered']:.0f}% agree with at least one statement of it"

@@ -30,16 +30,17 @@ def run_votes(tables: Tables, survey: str) -> RunVotes:
 
     An agent is a place of a group in a repetition: the same person has it on every topic. A statement is a topic, or a further
     survey question of it; 1 agrees with the statement (above the middle of the topic's axis; of a reversed question below it), -1
-    disagrees, 0 passes. Errors: UserError where agents
-    were asked about fewer than two statements.
+    disagrees, 0 passes. The draft and the revision of a deliberation are no statements here, because each group has its own.
+    Errors: UserError where agents were asked about fewer than two statements.
     """
-    rows = pd.concat([tables.attitudes, tables.probes.dropna(axis="columns", how="all")], ignore_index=True)
+    usual = tables.header.scenario["probe"]
+    own = tables.attitudes[tables.attitudes["probe"] == usual]
+    rows = pd.concat([own, tables.probes.dropna(axis="columns", how="all")], ignore_index=True)
     rows = rows[rows["group"] != REFERENCE]
     rounds = rows.groupby(["room", "probe"])["round"]
     rows = rows[rows["round"] == rounds.transform("min" if survey == FIRST else "max")]
-    usual = set(tables.attitudes["probe"])
     statements = [
-        topic if probe in usual else f"{topic}: {probe}"
+        topic if probe == usual else f"{topic}: {probe}"
         for topic, probe in zip(rows["topic"], rows["probe"], strict=True)
     ]
     person = [
@@ -47,7 +48,7 @@ def run_votes(tables: Tables, survey: str) -> RunVotes:
         for group, number, seat in zip(rows["group"], rows["repetition"], rows["seat"], strict=True)
     ]
     sides = [
-        1 if probe in usual else load_topic(topic).probe(probe).polarity
+        1 if probe == usual else load_topic(topic).probe(probe).polarity
         for topic, probe in zip(rows["topic"], rows["probe"], strict=True)
     ]
     vote = np.sign(rows["attitude"].astype(float) - MIDDLE) * sides

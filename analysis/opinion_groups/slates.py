@@ -121,15 +121,19 @@ def _price(money: NDArray[np.float64]) -> float:
 
 
 def audit_slate(votes: pd.DataFrame, slate: Sequence[str], groups: pd.Series | None) -> dict[str, object]:
-    """Return JR, EJR (yes, no, unknown), the share of people who agree with a statement of the slate, and the share per group."""
+    """Return JR, EJR (yes, no, unknown), the share of people who agree with a statement of the slate, and the share per group.
+
+    JR and EJR are unknown if no one agrees with any statement: then no one has a claim that a slate could fail.
+    """
     approvals = (votes == 1).to_numpy()
     columns = [int(place) for place in votes.columns.get_indexer(pd.Index(slate))]
     words = {True: "yes", False: "no", None: "unknown"}
+    wanted = bool(approvals.any())
     covered = pd.Series(approvals[:, columns].any(axis=1), votes.index)
     row: dict[str, object] = {
         "statements": ", ".join(slate),
-        "jr": words[is_justified(approvals, columns)],
-        "ejr": words[is_extended(approvals, columns)],
+        "jr": words[is_justified(approvals, columns) if wanted else None],
+        "ejr": words[is_extended(approvals, columns) if wanted else None],
         "covered": float(covered.mean()),
     }
     if groups is not None:

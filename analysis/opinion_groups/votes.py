@@ -28,7 +28,8 @@ def read_votes(path: Path) -> pd.DataFrame:
     """Return votes: a row per person, a column per statement; 1 agree, -1 disagree, 0 pass, NaN no vote.
 
     Rows and columns are sorted, so that the order of lines in the file changes nothing. Errors: UserError for a file that cannot
-    be read, a column that is not there, another word than agree, disagree and pass, and two votes of a person on a statement.
+    be read, a column that is not there, another word than agree, disagree and pass, a file without votes, and two votes of a
+    person on a statement.
     """
     try:
         rows = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -42,6 +43,8 @@ def read_votes(path: Path) -> pd.DataFrame:
         raise UserError(
             f"{path}, line {line + 2}: the vote must be agree, disagree, pass or empty, not {words[line]!r}"
         )
+    if not words.astype(bool).any():
+        raise UserError(f"{path} has no votes: give a row for each vote, with agree, disagree or pass")
     if (twice := rows.duplicated(["person", "statement"])).any():
         line = int(twice.argmax())
         person, statement = rows.loc[line, ["person", "statement"]]

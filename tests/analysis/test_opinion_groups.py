@@ -27,6 +27,7 @@ from parley.analysis.opinion_groups.slates import (
     tries_all_sets,
 )
 from parley.analysis.opinion_groups.votes import read_votes
+from parley.analysis.tables import load
 from parley.llm.errors import UserError
 
 
@@ -180,7 +181,8 @@ def test_votes_of_agents_by_hand() -> None:
              ("racism", "a", "attitude", 3, 2.0), ("racism", "b", "attitude", 3, 8.0)]  # fmt: skip
     further = attitudes([("racism", "a", "agreement:negated", 0, 1.0), ("racism", "b", "agreement:negated", 0, 6.0)])
     reference = attitudes([("racism", "c", "attitude", 0, 9.0)]).assign(group=REFERENCE, room="racism/reference")
-    tables: Any = SimpleNamespace(attitudes=pd.concat([attitudes(asked), reference]), probes=further)
+    header = SimpleNamespace(scenario={"probe": "attitude"})
+    tables: Any = SimpleNamespace(header=header, attitudes=pd.concat([attitudes(asked), reference]), probes=further)
     votes, parties = run_votes(tables, "first")
     assert votes.index.tolist() == ["mixed 002 a", "mixed 002 b"]
     assert votes.loc["mixed 002 a"].fillna(9).to_dict() == {"racism": 1, "racism: agreement:negated": 1, "abortion": 9}
@@ -190,6 +192,20 @@ def test_votes_of_agents_by_hand() -> None:
     tables.attitudes, tables.probes = attitudes(asked[:2]), further.iloc[:0]
     with pytest.raises(UserError, match="asks about 1 statement, and groups of opinion need several"):
         run_votes(tables, "first")
+
+
+def test_members_of_a_deliberation_vote_on_its_questions(tmp_path: Path) -> None:
+    """Members rate a draft and a revision as well: each question stays one statement, and the report is written."""
+    run = tmp_path / "run"
+    assert main(["--scenario", "consensus", "--llm", "oracle", "--repetitions", "1", "--out", str(run)]) == 0
+    tables = load(run)
+    asked = tables.attitudes[tables.attitudes["probe"] == "position"]
+    for survey, round_ in (("first", 0), ("last", 2)):
+        votes, _ = run_votes(tables, survey)
+        assert votes.columns.tolist() == sorted(asked["topic"].unique())
+        rated = asked.loc[asked["round"] == round_, "attitude"].dropna()
+        assert votes.stack().value_counts().to_dict() == np.sign(rated - 5).value_counts().to_dict()
+    assert main(["opinion-groups", str(run), "--out", str(tmp_path / "groups")]) == 0
 
 
 @pytest.mark.thorough
@@ -235,13 +251,31 @@ def test_the_command_writes_a_report(tmp_path: Path) -> None:
 
 
 def test_files_that_are_wrong_are_refused_in_a_line(tmp_path: Path) -> None:
-    """A missing column, another word, a second vote: each error names the place."""
+    """A missing column, another word, a second vote, no vote at all: each error names the place."""
     path = tmp_path / "votes.csv"
     for text, said in {
         "person,vote\na,agree": "lacks the column statement",
+        "person,statement,vote\n": "has no votes",
+        "person,statement,vote\na,x,\n": "has no votes",
         "person,statement,vote\na,x,yes": "line 2: the vote must be",
         "person,statement,vote\na,x,agree\na,x,pass": "line 3: 'a' votes twice",
     }.items():
         path.write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match=said):
             read_votes(path)
+
+
+def test_statements_with_a_comma_and_statements_that_no_one_likes(tmp_path: Path) -> None:
+    """A comma in a statement splits nothing; where no one agrees with anything, no slate is said to represent people."""
+    path = tmp_path / "votes.csv"
+    path.write_text('person,statement,vote\na,"Yes, trains",agree\nb,Rents,agree\nc,Parks,pass\n', encoding="utf-8")
+    words = ["opinion-groups", str(path), "--draws", "19"]
+    given = ["--slate", "Yes, trains", "--slate", "Rents,Parks"]
+    assert main([*words, *given, "--out", str(tmp_path / "comma")]) == 0
+    page = (tmp_path / "comma/opinion_groups.md").read_text(encoding="utf-8")
+    assert "Slate *given* (Yes, trains, Rents, Parks): JR yes" in page
+    path.write_text(path.read_text(encoding="utf-8").replace(",agree", ",disagree"), encoding="utf-8")
+    assert main([*words, "--out", str(tmp_path / "no one")]) == 0
+    page = (tmp_path / "no one/opinion_groups.md").read_text(encoding="utf-8")
+    assert "Whether a slate represents people is unknown: no one agrees with any statement." in page
+    assert "yes" not in page
