@@ -41,7 +41,7 @@ TAU = (
 
 def write_ballots(found: Ballots, folder: Path) -> Path:
     """Write ballots.md, its tables and its figure; return the path of the page."""
-    kind = "own" if found.asked["own"] else "predicted"
+    kind = "own" if any(contest.own for contest in found.contests) else "predicted"
     rules, accuracy = rule_table(found.contests, kind), accuracy_table(found.contests)
     vote = vote_row(found.votes)
     report = Report(folder, "ballots", "Ballots of deliberations")
@@ -73,6 +73,8 @@ def sentences(found: Ballots, rules: pd.DataFrame, accuracy: pd.DataFrame, vote:
     """Yield a sentence on the rules, on predicted ballots and on the final vote; what is unknown has its reason."""
     if not rules.empty:
         yield _rule_line(rules)
+    elif found.asked["own"] or found.asked["predicted"]:
+        yield "What a rule changes is unknown: no choice has two candidates and a ballot that could be read."
     if found.asked["own"] and found.asked["predicted"]:
         yield _accuracy_line(accuracy.set_index("ballots").to_dict("index"))
     elif found.asked["predicted"]:

@@ -20,14 +20,15 @@ from scipy.stats import kendalltau
 
 from parley.agents.ballots import renumbered
 from parley.agents.choice_rules import RULES, points_of
+from parley.agents.representative import BALLOT, VOTE
 from parley.agents.social_choice import Places, break_ties, preference_levels
 from parley.analysis.bootstrap import mean_interval, why_no_interval
+from parley.analysis.deliberation.run_episodes import USUAL, WRITTEN, run_names
 from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines
 from parley.model.scenario_run import record_of
 
-USUAL = "schulze"
 BY_LOT = "a candidate by lot"
 FORESEEN = "schulze, predicted ballots"
 UNIT = "session"
@@ -47,7 +48,10 @@ class Contest(NamedTuple):
 
 @dataclass
 class Ballots:
-    """All contests of some runs, the final votes, and why ballots and votes are missing."""
+    """All contests of some runs, the final votes, and why ballots and votes are missing.
+
+    What a representative gave is no ballot or vote of the member: it is missing, with the reason `represented`.
+    """
 
     contests: list[Contest] = field(default_factory=list)
     votes: list[dict[str, Any]] = field(default_factory=list)
@@ -56,39 +60,42 @@ class Ballots:
     headers: list[events.Header] = field(default_factory=list)
 
 
-def read_ballots(runs: Iterable[Path]) -> Ballots:
-    """Return what members and mediators ranked in some runs. Errors: UserError for runs without any ballot or vote."""
+def read_ballots(runs: Sequence[Path]) -> Ballots:
+    """Return what members and mediators ranked in some runs. Errors: UserError for runs that asked for no ballot or vote."""
     found = Ballots()
-    for run in runs:
-        _read_run(found, run)
-    if not found.contests and not found.votes:
+    for run, name in zip(runs, run_names(runs), strict=True):
+        _read_run(found, run, name)
+    if not found.asked:
         raise UserError(
             "no run has a ballot: run a deliberation with --set mediator=habermas,ballots=both --set vote=final"
         )
     return found
 
 
-def _read_run(found: Ballots, run: Path) -> None:
+def _read_run(found: Ballots, run: Path, name: str) -> None:
     sessions: dict[str, str] = {}
+    represented: set[tuple[str, int, int, str]] = set()
     ranked: dict[tuple[str, int], dict[str, dict[int, Places]]] = {}
     usable: dict[tuple[str, int], list[int]] = {}
     for event in read_lines(record_of(run)):
         if isinstance(event, events.Header):
             found.headers.append(event)
         elif isinstance(event, events.Posed):
-            sessions[event.room] = f"{run.name}/{event.session}"
+            sessions[event.room] = f"{name}/{event.session}"
+        elif isinstance(event, events.Represented):
+            represented.add((event.room, event.round, event.agent, event.form))
         elif isinstance(event, events.Proposed) and event.text is not None:
             usable.setdefault((event.room, event.round), []).append(event.number)
         elif isinstance(event, events.Ranked | events.Balloted):
             kind = "predicted" if isinstance(event, events.Ranked) else "own"
-            _count(found, kind, event.order is None, event.reason)
-            if event.order is not None:
+            proxy = kind == "own" and (event.room, event.round, event.agent, BALLOT) in represented
+            if (order := _counted(found, kind, event, proxy)) is not None:
                 kinds = ranked.setdefault((event.room, event.round), {"predicted": {}, "own": {}})
-                kinds[kind][event.agent] = event.order
+                kinds[kind][event.agent] = order
         elif isinstance(event, events.Voted):
-            _count(found, "vote", event.order is None, event.reason)
-            if event.order is not None:
-                value = 0.5 if len(event.order) == 1 else float(DRAFT not in event.order[0])
+            proxy = (event.room, event.round, event.agent, VOTE) in represented
+            if (order := _counted(found, "vote", event, proxy)) is not None:
+                value = 0.5 if len(order) == 1 else float(DRAFT not in order[0])
                 found.votes.append({"session": sessions[event.room], "room": event.room, "revision": value})
     for place, kinds in ranked.items():
         index = usable[place].index
@@ -98,10 +105,13 @@ def _read_run(found: Ballots, run: Path) -> None:
         found.contests.append(Contest(sessions[place[0]], *place, len(usable[place]), predicted, own))
 
 
-def _count(found: Ballots, kind: str, missing: bool, reason: str | None) -> None:
+def _counted(found: Ballots, kind: str, event: events.Ranked | events.Balloted | events.Voted, proxy: bool) -> Any:
+    """Count a ballot or vote; return its order, or None if it cannot be read or (`proxy`) a representative gave it."""
+    order, reason = (None, WRITTEN) if proxy else (event.order, event.reason)
     found.asked[kind] += 1
-    if missing:
+    if order is None:
         found.missing[kind, str(reason)] += 1
+    return order
 
 
 def rule_table(contests: Sequence[Contest], kind: str) -> pd.DataFrame:
@@ -109,22 +119,21 @@ def rule_table(contests: Sequence[Contest], kind: str) -> pd.DataFrame:
 
     same: share of contests with the winner of Schulze's rule. mean, worst: the share of other candidates that the winner beats on
     a member's ballot, the mean over members and the lowest. gain: `worst` minus that of a candidate by lot. Each with low and
-    high; sessions. On own ballots there is also a row
-    for Schulze's winner on predicted ballots, where there are both.
+    high. sessions: those in which the rule could be counted. On own ballots there is also a row for Schulze's winner on
+    predicted ballots, where there are both.
     """
     rows = [row for contest in contests if (row := _winners(contest, kind))]
     per_session = pd.DataFrame(rows).groupby("session").mean(numeric_only=True) if rows else pd.DataFrame()
     names = [name for name in (*RULES, FORESEEN, BY_LOT) if f"{name} mean" in per_session]
-    return pd.DataFrame(
-        [{"rule": name, **_estimates(per_session, name), "sessions": len(per_session)} for name in names]
-    )
+    return pd.DataFrame([{"rule": name, **_estimates(per_session, name)} for name in names])
 
 
 def _estimates(per_session: pd.DataFrame, name: str) -> dict[str, float]:
-    """Return the mean of each measure of a rule, with its interval within 0 and 1."""
-    found = dict[str, float]()
+    """Return the mean of each measure of a rule, with its interval within 0 and 1, over the sessions that have it."""
+    known = per_session.dropna(subset=[f"{name} mean"])
+    found: dict[str, float] = {"sessions": len(known)}
     for part in ("same", "mean", "worst", "gain"):
-        values = per_session[f"{name} {part}"].to_numpy(dtype=float)
+        values = known[f"{name} {part}"].to_numpy(dtype=float)
         low, high = mean_interval(values)
         least = -1.0 if part == "gain" else 0.0
         found |= {part: float(values.mean()), f"{part}_low": max(low, least), f"{part}_high": min(high, 1.0)}

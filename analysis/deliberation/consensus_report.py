@@ -36,6 +36,7 @@ from parley.analysis.deliberation.run_episodes import (
     episodes_of_run,
     mediator_choices,
     represented_texts,
+    rule_of,
     unanswered_items,
 )  # fmt: skip
 from parley.analysis.deliberation.session_transcript import text, who_moved
@@ -90,7 +91,7 @@ def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Pri
     _add_measures(report, tables, episodes, results)
     _add_example(report, tables, episodes)
     report.lines(representation_lines(tables, episodes, represented))
-    _add_considered(report, choices, record)
+    _add_considered(report, choices, record, str(tables.header.scenario["mediator"]))
     missing(report, tables)
     run_on(report, tables, prices, _run_rows(tables, episodes))
     again(report, tables)
@@ -207,12 +208,14 @@ def _add_example(report: Report, tables: Tables, episodes: Sequence[Episode]) ->
         report.add(f"**{title}:** {escape_markdown(statement)}")
 
 
-def _add_considered(report: Report, choices: Choices, record: Sequence[events.Event]) -> None:
+def _add_considered(report: Report, choices: Choices, record: Sequence[events.Event], mediator: str) -> None:
     """Add how many candidates, rankings and answers about oneself were asked for, and how many are missing."""
+    own = [(call, call.agent in choice.represented) for choice in choices.values() for call in choice.own]
     calls: dict[str, list[events.Proposed | events.Ranked | events.Balloted]] = {
         "candidate statements": [candidate for choice in choices.values() for candidate in choice.candidates],
         "predicted rankings": [ranking for choice in choices.values() for ranking in choice.rankings],
-        "own rankings": [ranking for choice in choices.values() for ranking in choice.own],
+        "own rankings": [call for call, represented in own if not represented],
+        "rankings by representatives": [call for call, represented in own if represented],
     }
     rows = []
     for what, made in calls.items():
@@ -227,8 +230,8 @@ def _add_considered(report: Report, choices: Choices, record: Sequence[events.Ev
         report.table(rows, ["what", "count", "missing", "reasons", "asked more than once"])
     if ties := [choice.chosen.tied > 1 for choice in choices.values() if choice.chosen]:
         report.add(
-            f"In {sum(ties)} of {count_phrase(len(ties), 'choice')}, Schulze's method put more than one candidate first; "
-            "the statement was drawn from these at random."
+            f"In {sum(ties)} of {count_phrase(len(ties), 'choice')}, the rule `{rule_of(mediator)}` put more than one candidate "
+            "first; the statement was drawn from these at random."
         )
 
 

@@ -33,7 +33,7 @@ import pandas as pd
 
 from parley.agents.question import Question, question_id
 from parley.analysis.deliberation.episode import HUMAN, Episode, Voice, checked, read_episodes, renamed
-from parley.analysis.deliberation.run_episodes import episodes_of_run
+from parley.analysis.deliberation.run_episodes import episodes_of_run, run_names
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.recorder import read_lines
@@ -66,13 +66,13 @@ Row = Mapping[str, Any]
 def read_all(paths: Sequence[Path]) -> tuple[Episode, ...]:
     """Return the episodes of several paths, one path after the other.
 
-    With several paths, ids and sessions of a run folder begin with its name. A persona is the same participant in all
-    runs with the same set of personas, and in no other; its name begins with the first run folder with its set. Errors:
-    UserError, also for an id that comes twice.
+    With several paths, ids and sessions of a run folder begin with its name (`run_names`). A persona is the same participant
+    in all runs with the same set of personas, and in no other; its name begins with the first run folder with its set.
+    Errors: UserError, also for a path or an id that comes twice.
     """
     found, first_runs = list[Episode](), dict[str, str]()
-    for path in paths:
-        episodes, name = read_any(path), path.resolve().name
+    for path, name in zip(paths, run_names(paths), strict=True):
+        episodes = read_any(path)
         if len(paths) > 1 and (path / RECORD).is_file():
             header = next(event for event in read_lines(path / RECORD) if isinstance(event, Header))
             people = first_runs.setdefault(str(header.scenario["personas"]), name)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from parley.agents.mediators import open_mediator
 from parley.agents.question import Question, questionnaire
+from parley.agents.representative import BALLOT
 from parley.agents.society import US, Society, load_society
 from parley.analysis import disclaimers
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
@@ -22,25 +24,48 @@ DRAFT, REVISION = STATEMENTS
 OPINION, CRITIQUE = "opinion", "critique"
 FIRST_REVISION = 2
 """The round of the first revision; ratings of later revisions have the round in their name."""
+USUAL = "schulze"
+"""The rule of choice of a mediator that names none."""
 NOT_ASKED, UNFINISHED = "not_asked", "unfinished"
 """Reasons that the record does not state: the scenario did not ask for it, or the run was stopped before."""
 WRITTEN = "represented"
-"""Reason why a participant's own opinion or critique is missing: a representative wrote one instead."""
+"""Reason why a participant's own opinion, critique, ballot or vote is missing: a representative gave one instead."""
 Represented = Mapping[tuple[str, int], events.Represented]
 """The texts of representatives, by room and turn."""
 
 
 @dataclass
 class MediatorChoice:
-    """How a mediator chose a statement: candidates by number, predicted and own rankings, and the order chosen (if any)."""
+    """How a mediator chose a statement: candidates by number, predicted and own rankings, and the order chosen (if any).
+
+    represented: the members whose own ranking their representative gave.
+    """
 
     candidates: list[events.Proposed] = field(default_factory=list)
     rankings: list[events.Ranked] = field(default_factory=list)
     own: list[events.Balloted] = field(default_factory=list)
     chosen: events.Chosen | None = None
+    represented: set[int] = field(default_factory=set)
 
 
 Choices = Mapping[tuple[str, int], MediatorChoice]
+
+
+def run_names(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each path: its last part, with as many folders before it as it takes until all names differ.
+
+    Errors: UserError for a path that is given twice.
+
+    >>> run_names([Path("/a/run"), Path("/b/run")])
+    ['a/run', 'b/run']
+    """
+    folders, length = [path.resolve() for path in paths], 1
+    twice, times = Counter(folders).most_common(1)[0]
+    if times > 1:
+        raise UserError(f"{twice} is given twice: give each path once")
+    while len(set(names := ["/".join(folder.parts[-length:]) for folder in folders])) < len(paths):
+        length += 1
+    return names
 
 
 def mediator_choices(record: Iterable[events.Event]) -> dict[tuple[str, int], MediatorChoice]:
@@ -55,7 +80,14 @@ def mediator_choices(record: Iterable[events.Event]) -> dict[tuple[str, int], Me
             choices[event.room, event.round].own.append(event)
         elif isinstance(event, events.Chosen):
             choices[event.room, event.round].chosen = event
+        elif isinstance(event, events.Represented) and event.form == BALLOT:
+            choices[event.room, event.round].represented.add(event.agent)
     return dict(choices)
+
+
+def rule_of(mediator: str) -> str:
+    """Return the rule of choice of a mediator, by its specification; the usual one of a mediator without the option."""
+    return str(getattr(open_mediator(mediator), "rule", USUAL))
 
 
 def represented_texts(record: Iterable[events.Event]) -> dict[tuple[str, int], events.Represented]:

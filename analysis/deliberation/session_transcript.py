@@ -99,7 +99,9 @@ def _considered(choice: MediatorChoice, names: Mapping[int, str]) -> Iterator[st
     rankings: list[Balloted | Ranked] = [*choice.rankings, *choice.own]
     for ranking in rankings:
         order = " > ".join(map(_place, ranking.order or ())) or f"(none: {ranking.reason})"
-        kind = "own" if isinstance(ranking, Balloted) else "predicted"
+        kind = "predicted"
+        if isinstance(ranking, Balloted):
+            kind = "by a representative" if ranking.agent in choice.represented else "own"
         yield f"- {escape_markdown(names[ranking.agent])}, {kind}: {escape_markdown(order)}"
     yield "\n</details>\n"
 

@@ -25,15 +25,15 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.ballots import renumbered
-from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import ATTEMPTS
 from parley.agents.representative import OPINION, CritiqueBrief, Representative, parse_knowledge
 from parley.agents.social_choice import Places, preference_levels, read_ranking
 from parley.analysis.bootstrap import mean_interval, why_no_interval
 from parley.analysis.deliberation.ballot_equivalence import Poll, compare_ballots
-from parley.analysis.deliberation.ballots import UNIT, USUAL, rank_correlation
+from parley.analysis.deliberation.ballots import UNIT, rank_correlation
 from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff, own_model, ranking
 from parley.analysis.deliberation.representation import Author, open_authors
+from parley.analysis.deliberation.run_episodes import USUAL, rule_of, run_names
 from parley.analysis.deliberation.step_cases import Sessions, StepCase, read_sessions
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import Verdict
@@ -97,9 +97,8 @@ def compare_steps(paths: Sequence[Path], settings: StepStudy, desk: CallDesk) ->
     why_own, ...
     Errors: UserError on a folder of another study, or if no one can be compared.
     """
-    sources = [
-        read_sessions(path, settings.seed, f"{path.resolve().name}/" if len(paths) > 1 else "") for path in paths
-    ]
+    prefixes = [f"{name}/" for name in run_names(paths)] if len(paths) > 1 else [""]
+    sources = [read_sessions(path, settings.seed, prefix) for path, prefix in zip(paths, prefixes, strict=True)]
     cases = [(case, source) for source in sources for case in source.cases]
     if not cases:
         raise UserError(
@@ -189,7 +188,8 @@ def _polls(cases: Sequence[tuple[StepCase, Sessions]], acts: Acts) -> Iterator[P
                 reasons[who, member] = act.reason
             else:
                 ballots[member] = _numbered(case, act.order)
-        rule = _rule_of(voters[0][1])
+        scenario = voters[0][1].scenario
+        rule = rule_of(scenario.speech.mediator) if scenario else USUAL
         yield Poll(step, session, episode, round_, statements, rule, own, instead, reasons)
 
 
@@ -197,12 +197,6 @@ def _numbered(case: StepCase, order: Places) -> Places:
     """Return a ballot with the numbers of the candidates in the order of their texts."""
     by_text = sorted(range(len(case.statements)), key=lambda shown: case.statements[shown])
     return renumbered(order, by_text.index)
-
-
-def _rule_of(source: Sessions) -> str:
-    """Return the rule by which the run chooses."""
-    mediator = open_mediator(source.scenario.speech.mediator) if source.scenario else None
-    return str(getattr(mediator, "rule", USUAL))
 
 
 def _read_text(reply: Reply) -> Act:
