@@ -12,6 +12,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, NO_VARIATION, too_few
 from parley.analysis.deliberation.ballots import BY_LOT, UNIT, Ballots, accuracy_table, rule_table, vote_row
+from parley.analysis.deliberation.position_change import sharing_caution
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
@@ -46,7 +47,7 @@ def write_ballots(found: Ballots, folder: Path) -> Path:
     vote = vote_row(found.votes)
     report = Report(folder, "ballots", "Ballots of deliberations")
     report.disclaim(*found.headers)
-    report.add(READING)
+    report.add(" ".join(filter(None, [READING, sharing_caution(found.seats)])))
     for name, asked in found.asked.items():
         reasons = Counter({reason: count for (of, reason), count in found.missing.items() if of == name})
         named = count_table(reason for reason, count in reasons.items() for _ in range(count))

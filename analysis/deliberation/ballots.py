@@ -27,6 +27,7 @@ from parley.analysis.deliberation.run_episodes import USUAL, WRITTEN, run_names
 from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines
+from parley.model.scenario import MEDIATOR
 from parley.model.scenario_run import record_of
 
 BY_LOT = "a candidate by lot"
@@ -51,6 +52,7 @@ class Ballots:
     """All contests of some runs, the final votes, and why ballots and votes are missing.
 
     What a representative gave is no ballot or vote of the member: it is missing, with the reason `represented`.
+    seats: sessions, each with a person who takes part (set of personas, persona).
     """
 
     contests: list[Contest] = field(default_factory=list)
@@ -58,6 +60,7 @@ class Ballots:
     asked: Counter[str] = field(default_factory=Counter)
     missing: Counter[tuple[str, str]] = field(default_factory=Counter)
     headers: list[events.Header] = field(default_factory=list)
+    seats: set[tuple[str, tuple[str, str]]] = field(default_factory=set)
 
 
 def read_ballots(runs: Sequence[Path]) -> Ballots:
@@ -74,12 +77,16 @@ def read_ballots(runs: Sequence[Path]) -> Ballots:
 
 def _read_run(found: Ballots, run: Path, name: str) -> None:
     sessions: dict[str, str] = {}
+    members, personas = list[tuple[str, str]](), ""
     represented: set[tuple[str, int, int, str]] = set()
     ranked: dict[tuple[str, int], dict[str, dict[int, Places]]] = {}
     usable: dict[tuple[str, int], list[int]] = {}
     for event in read_lines(record_of(run)):
         if isinstance(event, events.Header):
             found.headers.append(event)
+            personas = str(event.scenario["personas"])
+        elif isinstance(event, events.Seated) and event.party != MEDIATOR:
+            members.append((event.room, event.persona))
         elif isinstance(event, events.Posed):
             sessions[event.room] = f"{name}/{event.session}"
         elif isinstance(event, events.Represented):
@@ -97,6 +104,7 @@ def _read_run(found: Ballots, run: Path, name: str) -> None:
             if (order := _counted(found, "vote", event, proxy)) is not None:
                 value = 0.5 if len(order) == 1 else float(DRAFT not in order[0])
                 found.votes.append({"session": sessions[event.room], "room": event.room, "revision": value})
+    found.seats |= {(sessions[room], (personas, persona)) for room, persona in members if room in sessions}
     for place, kinds in ranked.items():
         index = usable[place].index
         predicted, own = (

@@ -24,6 +24,8 @@ from parley.analysis.deliberation.position_change import (
     cluster_caution,
     majority_position,
     measure_movement,
+    seats_of,
+    sharing_caution,
     statements,
     voice_gain,
     voices,
@@ -88,7 +90,7 @@ def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Pri
     drawn = draw_consensus(episodes, results, consensus_caption(tables, results))
     figure = report.figure(drawn, "figures/consensus", "Agreement, movement, group agreement")
     (run / "transcript.md").write_text(text(tables, episodes, choices, represented), encoding="utf-8")
-    _add_measures(report, tables, episodes, results)
+    _add_measures(report, episodes, results)
     _add_example(report, tables, episodes)
     report.lines(representation_lines(tables, episodes, represented))
     _add_considered(report, choices, record, str(tables.header.scenario["mediator"]))
@@ -169,17 +171,17 @@ def _verdict(measure: Measure, says: tuple[str, str]) -> str:
     return f"This difference can be due to chance ({format_estimate(measure.value, measure.low, measure.high)})."
 
 
-def _add_measures(report: Report, tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:
+def _add_measures(report: Report, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:
     sessions = len({episode.session for episode in episodes})
-    seats = tables.agents[tables.agents["party"] != MEDIATOR].groupby("persona")[["group", "repetition"]]
-    most = int(seats.apply(lambda rows: len(rows.drop_duplicates())).max())
-    shared = f"A persona takes part in up to {most} groups, so intervals are somewhat too narrow." if most > 1 else ""
     about = (
         "The unit is the group: the same people in one session of several questions. Its episodes are averaged first. "
         f"There are {count_phrase(sessions, 'group')} and {count_phrase(len(episodes), 'episode')}. "
         "Brackets hold 95% intervals over groups."
     )
-    report.section("Agreement and movement", " ".join(filter(None, [about, cluster_caution(sessions), shared])))
+    report.section(
+        "Agreement and movement",
+        " ".join(filter(None, [about, cluster_caution(sessions), sharing_caution(seats_of(episodes))])),
+    )
     rows = [
         [result.label, format_estimate(result.value, result.low, result.high), f"{result.groups}", f"{result.episodes}"]
         for result in results

@@ -19,6 +19,7 @@ from parley.analysis.deliberation.episode import Episode, to_line
 from parley.analysis.deliberation.fairness import UNIT, Draft, estimate_all, sides, with_opinion, write_draft
 from parley.analysis.deliberation.payoff_scores import score_failure
 from parley.analysis.deliberation.payoffs import open_payoff, own_model, scored_by
+from parley.analysis.deliberation.position_change import seats_of, sharing_caution
 from parley.analysis.deliberation.resimulation import check_ballots, check_capacity
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
@@ -39,7 +40,7 @@ from parley.llm.errors import UserError
 from parley.llm.seeding import derive, digest
 from parley.model.scenario_run import lock_folder
 
-NAME = "mediators"
+NAME, LEVEL = "mediators", 0.05
 RESULTS = {
     "coverage": "smaller side minus larger side",
     "order": "moved by the order",
@@ -176,7 +177,7 @@ def _write_report(
         f"{count_phrase(len(groups), 'episode')}, {sessions}. Mediators on {study.llm}. Agreement: "
         f"{study.payoff} ({scorer.UNIT}), scored by {by}. {study.orders} orders, "
         f"{study.draws} draws of each.",
-        READING,
+        " ".join(filter(None, [READING, sharing_caution(seats_of(groups))])),
     )
     lost = [draft.reason for draft in drafts if draft.text is None]
     report.missing(len(lost), len(drafts), "drafts are missing", count_table(lost))
@@ -206,12 +207,15 @@ def _write_report(
 
 
 def sentences(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each result of a mediator; what is unknown has its reason."""
+    """Yield a sentence for each result of a mediator; what is unknown has its reason.
+
+    A side is named only where the interval is on one side of 0 and shuffled sides seldom give as large a difference.
+    """
     said = {
         "coverage": (
             "suits the smaller side better than the larger one",
             "suits the larger side better than the smaller one",
-            "suits both sides about alike",
+            "does not clearly suit either side",
             "Which side it suits",
         ),
         "order": (
@@ -229,9 +233,13 @@ def sentences(row: Mapping[str, Any]) -> Iterator[str]:
         value, low, high, reason = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_reason"))
         head = f"`{row['mediator']}`"
         if reason == NO_VARIATION:
-            yield f"{head}: {unknown} is {format_estimate(value, None, None)} in each of {row[f'{name}_sessions']} {UNIT}s."
+            each = f"{format_estimate(value, None, None)} points in each of {row[f'{name}_sessions']} {UNIT}s"
+            yield f"{head}, *{RESULTS[name]}*: {each}."
         elif reason:
             yield f"{head}: {unknown} is unknown: {reason}."
         else:
-            verdict = above if low > 0 else below if high < 0 and below else none
-            yield f"{head} {verdict}: {format_estimate(value, low, high)} points."
+            verdict = above if low > 0 else below if high < 0 else ""
+            if name == "coverage" and not row["coverage_p"] <= LEVEL:
+                verdict = ""
+            beside = f" (p {format_p(row['coverage_p'])} with shuffled sides)" if name == "coverage" else ""
+            yield f"{head} {verdict or none}: {format_estimate(value, low, high)} points{beside}."

@@ -210,9 +210,9 @@ def deal_ratings(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 def null_ranges(
     rows: pd.DataFrame, measures: Sequence[str], seed: int, deals: int = 200
 ) -> dict[str, tuple[float, float]]:
-    """Return where 95% of the shares of right pairs lie when each participant's ratings are dealt anew.
+    """Return where 95% of the shares of right pairs lie when each participant's ratings are dealt anew; NaN without pairs.
 
-    measures: statement, gain, person.
+    measures: statement, gain. The deals are no null of `person`, because participants keep how high they rate.
     """
     rng = np.random.default_rng(seed)
     score = rows["score"].to_numpy(float)

@@ -231,14 +231,18 @@ def _add_null(report: Report, scored: Mapping[str, Scored], trained: Sequence[Tr
     lines = []
     for model in trained:
         one = scored[model.name]
-        measures = [measure for measure in (STATEMENT, GAIN, PERSON) if measure in one.measures]
+        measures = [measure for measure in (STATEMENT, GAIN) if measure in one.measures]
         ranges = null_ranges(one.rows[QUESTIONS], measures, seed)
-        shown = ", ".join(f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in ranges.items())
+        shown = ", ".join(
+            f"{name} unknown (no pairs)" if math.isnan(low) else f"{name} {low:.2f} to {high:.2f}"
+            for name, (low, high) in ranges.items()
+        )
         lines.append(f"- {model.name}: {shown}")
     report.section(
         "Null",
         "The same scores, when the ratings of each participant are dealt anew among the statements that the participant rated: "
         "95% of 200 deals. The rows *labels shuffled* of the tables are models that were trained on ratings dealt in this way; "
-        "they can still learn who rates low in general, so they are above these ranges where the opinion shows that.",
+        "they can still learn who rates low in general, so they are above these ranges where the opinion shows that. *person* "
+        "has no range: participants keep their own ratings, so who rates high is not dealt anew.",
     )
     report.lines(lines)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -69,6 +69,21 @@ def cluster_caution(groups: int) -> str:
     if groups < FEWEST:
         return f"There are {too_few('group')}, so no interval is given and nothing can be concluded."
     return "With so few groups, intervals are wide and little can be concluded." if groups < FEW else ""
+
+
+def seats_of(episodes: Iterable[Episode]) -> set[tuple[str, str]]:
+    """Return who takes part where: session and participant."""
+    return {(episode.session, who) for episode in episodes for who in episode.participants}
+
+
+def sharing_caution(seats: Iterable[tuple[str, Hashable]]) -> str:
+    """Return the caution that intervals over groups need where someone is in several groups. seats: as of `seats_of`.
+
+    >>> sharing_caution([("s1", "ann"), ("s2", "ann"), ("s2", "bo")]), sharing_caution([("s1", "ann"), ("s1", "ann")])
+    ('A persona takes part in up to 2 groups, so intervals are somewhat too narrow.', '')
+    """
+    most = max(Counter(person for _, person in set(seats)).values(), default=0)
+    return f"A persona takes part in up to {most} groups, so intervals are somewhat too narrow." if most > 1 else ""
 
 
 class Measure(NamedTuple):
@@ -159,6 +174,10 @@ MEASURES: dict[str, tuple[str, Callable[[Episode], float | None]]] = {
 }
 
 
+LIMITS = dict.fromkeys(("endorsed", "moved", "margin_before", "margin_after"), (0.0, 1.0)) | {"movement": (-1.0, 1.0)}
+"""The least and the largest value of each share: intervals end there."""
+
+
 def measure_movement(episodes: Sequence[Episode]) -> list[Measure]:
     """Return every measure over the groups of a run."""
     return [_measure(name, label, measure, episodes) for name, (label, measure) in MEASURES.items()]
@@ -173,7 +192,9 @@ def _measure(name: str, label: str, measure: Callable[[Episode], float | None], 
         return Measure(name, label, None, math.nan, math.nan, 0, 0)
     means = np.array(list(map(statistics.fmean, by_session.values())))
     count = sum(map(len, by_session.values()))
-    return Measure(name, label, float(means.mean()), *mean_interval(means), len(means), count)
+    least, most = LIMITS.get(name, (-math.inf, math.inf))
+    low, high = (float(np.clip(end, least, most)) for end in mean_interval(means))
+    return Measure(name, label, float(means.mean()), low, high, len(means), count)
 
 
 def voices(episodes: Sequence[Episode]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import pandas as pd
 
 from parley.analysis.deliberation.ballot_equivalence import ALL, LOT, ONE, equivalence_table
 from parley.analysis.deliberation.payoffs import open_payoff, scored_by
+from parley.analysis.deliberation.position_change import sharing_caution
+from parley.analysis.deliberation.step_cases import Sessions
 from parley.analysis.deliberation.step_study import (
     NOT_ASKED,
     OWN,
@@ -82,7 +84,7 @@ def write_steps(result: StepResult, settings: StepStudy, folder: Path) -> Path:
     report.add(
         f"Representatives: {settings.llm}{f' ({settings.adapter})' if settings.adapter else ''}, {known}. Opinions are "
         f"compared by the payoff {settings.payoff}, scored by {by}.",
-        READING,
+        " ".join(filter(None, [READING, sharing_caution(_seats(sources))])),
     )
     for who in WHO:
         reasons = rows.loc[rows[who].isna(), f"why_{who}"]
@@ -99,6 +101,15 @@ def write_steps(result: StepResult, settings: StepStudy, folder: Path) -> Path:
     if len(replaced):
         _add_changes(report, replaced)
     return report.write()
+
+
+def _seats(sources: Sequence[Sessions]) -> set[tuple[str, tuple[str, str]]]:
+    """Return sessions, each with a person who takes part: personas of another set are other people."""
+    return {
+        (case.session, (str(source.header.scenario["personas"]) if source.header else "", case.voice.participant))
+        for source in sources
+        for case in source.cases
+    }
 
 
 def _add_changes(report: Report, replaced: pd.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -22,6 +23,7 @@ from parley.analysis.deliberation.ballots import (
     vote_row,
 )
 from parley.analysis.deliberation.episode_readers import read_all
+from parley.analysis.deliberation.step_report import write_steps
 from parley.analysis.deliberation.step_study import StepStudy, compare_steps
 from parley.analysis.journaled_calls import CallDesk
 from parley.llm.backends.oracle.backend import Oracle
@@ -165,20 +167,23 @@ def test_what_a_representative_ranks_is_no_ballot_of_its_member(tmp_path: Path) 
 
 def test_folders_of_the_same_name_are_different_runs(tmp_path: Path) -> None:
     """`seed1/run` and `seed2/run` are two runs with sessions of their own, in all commands that read several runs."""
-    folders = []
-    for seed in ("1", "2"):
-        asked = [*ASKED, "--llm", "oracle", "--repetitions", "1", "--set", "episodes=1", "--set", "size=2"]
-        ballots = ["--set", "mediator=habermas,candidates=2,ballots=own", "--seed", seed]
-        folders.append(tmp_path / f"seed{seed}" / "run")
-        assert run.main([*asked, *ballots, "--out", str(folders[-1])]) == 0
+    folders = [tmp_path / "seed1" / "run", tmp_path / "seed2" / "run"]
+    asked = [*ASKED, "--llm", "oracle", "--repetitions", "1", "--set", "episodes=1", "--set", "size=2"]
+    ballots = ["--set", "mediator=habermas,candidates=2,ballots=own"]
+    assert run.main([*asked, *ballots, "--out", str(folders[0])]) == 0
+    shutil.copytree(folders[0], folders[1])
     number = 2 * len({contest.session for contest in read_ballots(folders[:1]).contests})
     assert number
+    said = "A persona takes part in up to"
+    for runs, again in ((folders[:1], False), (folders, True)):
+        assert (said in write_ballots(read_ballots(runs), tmp_path).read_text(encoding="utf-8")) == again
     assert len({contest.session for contest in read_ballots(folders).contests}) == number
     assert len({episode.session for episode in read_all(folders)}) == number
     desk = CallDesk(tmp_path / "steps", lambda *_: nullcontext(lambda steps: None))
     study = StepStudy(llm="oracle", again=False)
-    cases = compare_steps(folders, study, desk).cases
-    assert set(cases["session"].str.rpartition("/")[0].str.split("/").str[:2].str.join("/")) == {
+    result = compare_steps(folders, study, desk)
+    assert said in write_steps(result, study, tmp_path).read_text(encoding="utf-8")
+    assert set(result.cases["session"].str.rpartition("/")[0].str.split("/").str[:2].str.join("/")) == {
         "seed1/run",
         "seed2/run",
     }

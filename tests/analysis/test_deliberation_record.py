@@ -127,6 +127,19 @@ def test_what_does_not_vary_has_no_interval() -> None:
     assert draft.low < draft.high
 
 
+def test_intervals_of_shares_end_where_shares_do() -> None:
+    """Five sessions of which one has a share below 1: the interval of the share ends at 1, that of movement at 1 as well."""
+    all_agree = [voice(name, 2, 3, 5, 6) for name in "abc"]
+    one_does_not = [*all_agree[:2], voice("c", 2, 2, 5, 4)]
+    groups = [episode(*(all_agree if place else one_does_not), number=place, session=f"s{place}") for place in range(5)]
+    found = {measure.name: measure for measure in measure_movement(groups)}
+    for name in ("endorsed", "moved"):
+        assert (found[name].value, found[name].high) == (pytest.approx(14 / 15), 1.0)
+    towards = [replace(one, voices=tuple(replace(each, after=each.position and each.position - 1) for each in one.voices))
+               for one in groups[1:]]  # fmt: skip
+    assert {m.name: m for m in measure_movement([groups[0], *towards])}["movement"].high == 1.0
+
+
 def test_nothing_rated_is_nothing_measured() -> None:
     empty = episode(voice("a", None, None), voice("b", None, None))
     assert {measure.value for measure in measure_movement([empty])} == {None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -26,7 +27,9 @@ from parley.analysis.deliberation.fairness import (
     with_opinion,
     write_draft,
 )
-from parley.analysis.deliberation.fairness_study import FairnessStudy, sentences
+from parley.analysis.deliberation.fairness_study import FairnessStudy, run_fairness, sentences
+from parley.analysis.formatting import format_p
+from parley.analysis.journaled_calls import CallDesk
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
@@ -172,7 +175,7 @@ def test_what_is_unknown_is_said() -> None:
     few = estimate_all(invented(lambda place, *_: float(place), 2), np.random.default_rng(0)) | {"mediator": "m"}
     assert all("is unknown: fewer than 5 sessions" in line for line in sentences(few))
     same = estimate_all(invented(lambda place, *_: float(place)), np.random.default_rng(0)) | {"mediator": "m"}
-    assert "What the order changes is 0.00 in each of 8 sessions." in list(sentences(same))[1]
+    assert list(sentences(same))[1] == "`m`, *moved by the order*: 0.00 points in each of 8 sessions."
     for wrong in (
         {"payoff": "own"},
         {"draws": 1},
@@ -181,6 +184,32 @@ def test_what_is_unknown_is_said() -> None:
     ):
         with pytest.raises(UserError):
             FairnessStudy(**({"mediators": ("majority",)} | wrong))  # type: ignore[arg-type]
+
+
+def test_no_side_is_named_where_shuffled_sides_differ_as_much() -> None:
+    """Members of a side differ: an interval above 0 with a large p names no side, and an interval around 0 claims no likeness."""
+    line = {"mediator": "m", "coverage": 0.11, "coverage_low": 0.05, "coverage_high": 0.17, "coverage_reason": ""}
+    rest = {f"{name}{end}": 0.0 for name in ("order", "first") for end in ("", "_low", "_high", "_sessions")}
+    rest |= {"order_reason": "no variation", "first_reason": "no variation"}
+    for p, low, said in ((0.169, 0.05, "does not clearly suit either side"), (0.04, -0.02, "does not clearly suit either"),
+                         (0.04, 0.05, "suits the smaller side better"), (math.nan, 0.05, "does not clearly")):  # fmt: skip
+        first = next(sentences(line | rest | {"coverage_low": low, "coverage_p": p}))
+        assert first.startswith(f"`m` {said}")
+        assert f"(p {format_p(p)} with shuffled sides)" in first
+
+
+def test_the_page_says_that_people_are_in_several_sessions(tmp_path: Path) -> None:
+    """Sessions that share people are not independent: the page has the caution, and has none where no one comes twice."""
+    apart = episodes(2, 3, 1)
+    names = iter("abcdea")
+    shared = [
+        replace(one, voices=tuple(replace(voice, participant=next(names)) for voice in one.voices)) for one in apart
+    ]
+    said = "A persona takes part in up to 2 groups, so intervals are somewhat too narrow."
+    for place, (groups, found) in enumerate(((apart, False), (shared, True))):
+        desk = CallDesk(tmp_path / str(place), lambda *_: nullcontext(lambda steps: None), keep_going=True)
+        page = run_fairness(groups, FairnessStudy(("majority",)), desk).read_text(encoding="utf-8")
+        assert (said in page) == found
 
 
 @pytest.mark.thorough
@@ -207,7 +236,7 @@ def test_the_oracle_as_a_mediator_of_known_lean(tmp_path: Path) -> None:
     assert run.main([*words, "--out", str(tmp_path / "groups")]) == 0
     gaps = pd.read_csv(tmp_path / "groups/fairness.csv").set_index("mediator")["coverage"]
     assert gaps["groups"] > gaps["draft_revise"] + 0.5
-    assert "suits both sides about alike" in fair
+    assert "does not clearly suit either side" in fair
     assert "does not clearly change with the order" in fair
     assert "does not clearly favour" in fair
     assert "suits the larger side better" in lean

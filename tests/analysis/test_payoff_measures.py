@@ -164,3 +164,18 @@ def test_the_page_of_known_scorers(tmp_path: Path) -> None:
     assert set(measure_table(scored, PEOPLE)["scorer"]) == {"law", OTHER, MEAN}
     assert set(difference_table(scored, [Trained("law", ERROR)])["measure"]) == {STATEMENT, GAIN, PERSON, ERROR}
     assert (tmp_path / "payoff_calibration.png").exists()
+    (line,) = [line for line in page.splitlines() if line.startswith("- law: statement")]
+    assert "gain" in line
+    assert "person" not in line, "participants keep how high they rate: the deals are no null of who rates higher"
+
+
+def test_a_null_without_pairs_is_unknown(tmp_path: Path) -> None:
+    """Participants who rate draft and revision alike have no pairs: the page says so, and prints no number that is none."""
+    rows = draw_ratings(8, seed=1).assign(rating=4.0)
+    scored = {
+        name: Scored(dict.fromkeys((FIT, PEOPLE, QUESTIONS), rows.assign(score=rows["law"])), EXACT)
+        for name in ("law", MEAN)
+    }
+    page = write_payoffs(scored, [Trained("law", ERROR)], tmp_path, ["fake"], "about", 0).read_text(encoding="utf-8")
+    assert "- law: statement unknown (no pairs), gain unknown (no pairs)" in page
+    assert "nan" not in page

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, too_few
 from parley.analysis.deliberation.likelihood import against, per_critique
 from parley.analysis.deliberation.payoffs import open_payoff, scored_by
-from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
+from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
 from parley.analysis.deliberation.representation import describe_split
 from parley.analysis.deliberation.substitution import ALL, MUTE, MUTE_ALL, ONE, TRUE, named
 from parley.analysis.figures import dot_plot
@@ -99,8 +100,8 @@ def likely_table(likely: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _ends(name: str, mean: ClusteredMean | None) -> dict[str, float]:
-    value, low, high = mean[:3] if mean else (np.nan, np.nan, np.nan)
-    return {name: value, f"{name}_low": low, f"{name}_high": high}
+    value, low, high, _, units = mean or NO_MEAN
+    return {name: value, f"{name}_low": low, f"{name}_high": high, f"{name}_units": units}
 
 
 def findings(gains: pd.DataFrame, likely: pd.DataFrame) -> Iterator[str]:
@@ -128,7 +129,8 @@ def _change_line(what: str, row: pd.Series, unit: str) -> str:
     if np.isnan(change):
         return f"Whether the {what} changed is unknown: no value"
     if np.isnan(low):
-        return f"The {what} changed by {change:+.2f}; whether beyond chance is unknown: too few of a {unit}"
+        reason = too_few(unit) if row["difference_units"] < FEWEST else NO_VARIATION
+        return f"The {what} changed by {change:+.2f}; whether beyond chance is unknown: {reason}"
     ends = f"{change:+.2f} ({format_number(low)} to {format_number(high)})"
     if low > 0 or high < 0:
         return f"The {what} {'rose' if low > 0 else 'fell'} by the training: {ends}"
