@@ -135,7 +135,13 @@ def _difference(frame: pd.DataFrame) -> dict[str, Any]:
     rows = frame.dropna(subset=["toward", "chose"]).sort_values(KEYS)
     blocks, chose = rows["block"].nunique(), rows["chose"].to_numpy(dtype=float)
     if blocks < FEWEST:
-        return _row(DIFFERENCE, blocks, len(rows), reason=too_few(UNIT))
+        groups = frame["block"].nunique()
+        lost = (
+            f": agents of only {blocks} of {groups} say both what is studied and which change"
+            if groups >= FEWEST
+            else ""
+        )
+        return _row(DIFFERENCE, blocks, len(rows), reason=too_few(UNIT) + lost)
     if min(chose.sum(), (1 - chose).sum()) < FEWEST:
         return _row(
             DIFFERENCE,

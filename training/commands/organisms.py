@@ -81,7 +81,7 @@ def list_organisms(names: Sequence[str], root: Path) -> int:
             except UserError:
                 built = "changed: remove the folder, and build it again"
         print(
-            f"{name:<28} {truth.road:<8} {truth.variant:<8} {truth.size:>6g} {truth.subject.unit:<22} {built}".rstrip()
+            f"{name:<28} {truth.road:<8} {truth.variant:<8} {truth.planted:>6g} {truth.subject.unit:<22} {built}".rstrip()
         )
     return 0
 
@@ -95,7 +95,7 @@ def build_organisms(names: Sequence[str], root: Path) -> int:
         built = build(load_truth(name), root, bar)
         size = built.realised
         span = f"({size.low:.3g} to {size.high:.3g})" if size.known else f"(interval unknown: {size.reason})"
-        print(f"{name}: planted {built.truth.size:g}, realised {size.value:.3g} {span} {built.truth.subject.unit}")
+        print(f"{name}: planted {built.truth.planted:g}, realised {size.value:.3g} {span} {built.truth.subject.unit}")
         print_paths(folder=built.folder)
     return 0
 

@@ -99,7 +99,7 @@ def build(truth: Truth, root: Path, bar: Bar) -> Built:
 def model_spec(truth: Truth) -> str:
     """Return the spec of the model inside."""
     if truth.road == ORACLE:
-        return truth.subject.oracle(0 if truth.variant == PLACEBO else truth.size)
+        return truth.subject.oracle(truth.planted)
     return truth.model
 
 
@@ -193,12 +193,11 @@ def realise(truth: Truth, folder: Path, adapter: str) -> Built:
 
 def planted_size(truth: Truth) -> Size:
     """Return the size that the oracle's law has, by its formula, or else by its exact answers to held-out questions."""
-    size = 0.0 if truth.variant == PLACEBO else truth.size
-    planted = truth.subject.planted(size)
+    planted = truth.subject.planted(truth.planted)
     if planted is not None:
         return Size(planted, planted, planted)
     questions = truth.subject.questions(split_people().truth, TRUTH_SEED)
-    answers = oracle_answers(questions, truth.subject.oracle(size))
+    answers = oracle_answers(questions, truth.subject.oracle(truth.planted))
     return mean_size(truth.subject.exact(questions, answers))
 
 

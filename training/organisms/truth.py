@@ -64,6 +64,11 @@ class Truth:
         return find_bias(self.bias)
 
     @property
+    def planted(self) -> float:
+        """The size that its words, examples or law have: 0 of a placebo."""
+        return 0.0 if self.variant == PLACEBO else self.size
+
+    @property
     def must_flag(self) -> bool:
         """Whether an instrument must flag it; with a trigger: only where its words are sent."""
         return self.variant != PLACEBO
