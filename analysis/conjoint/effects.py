@@ -48,7 +48,7 @@ def estimate_effects(choices: pd.DataFrame, design: ConjointDesign) -> pd.DataFr
     """Return one row per level (EFFECTS): its AMCE (NaN for the baseline) and its marginal mean, each with its 95% interval.
 
     choices: one row per profile: respondent, the attributes, chosen (0 to 1; NaN: missing). There are no intervals below
-    `FEWEST` respondents, nor where nothing varies.
+    `FEWEST` respondents, nor where nothing varies; an AMCE also needs as many who saw its level, and who saw the baseline.
     """
     known, rows = known_choices(choices), []
     for attribute, levels in design.attributes.items():
@@ -84,17 +84,22 @@ class _Fit(NamedTuple):
                 total += share
         return weights / total if total else None
 
+    def seen_by(self, weights: Floats) -> int:
+        """Return how many respondents saw the level in profiles that `contrast` compares, or the baseline if fewer saw that."""
+        side = self.design @ np.sign(weights)
+        return min(len(set(self.respondents[side == one])) for one in (1, -1))
+
     def effect(self, level: str, baseline: str) -> dict[str, float]:
         """Return the AMCE of a level, with error and interval."""
         weights = self.contrast(level, baseline)
         if weights is None:
             return {}
-        groups = len(set(self.respondents))
+        seen = self.seen_by(weights)
         clusters: Any = {"cov_type": "cluster", "cov_kwds": {"groups": self.respondents}, "use_t": True}
-        fitted = OLS(self.choices, self.design).fit(**(clusters if groups >= FEWEST else {}))
+        fitted = OLS(self.choices, self.design).fit(**(clusters if seen >= FEWEST else {}))
         value = float(weights @ fitted.params)
-        error = math.sqrt(max(float(weights @ fitted.cov_params() @ weights), 0.0)) if groups >= FEWEST else math.nan
-        low, high = ends(value, error, groups)
+        error = math.sqrt(max(float(weights @ fitted.cov_params() @ weights), 0.0)) if seen >= FEWEST else math.nan
+        low, high = ends(value, error, seen)
         return {"amce": value, "amce_low": low, "amce_high": high, "error": error}
 
 

@@ -39,7 +39,8 @@ READING = (
     "The AMCE of a level (average marginal component effect) is by how much more often a profile is chosen with this level than "
     "with the first level of its attribute, averaged over the other attributes. The mean of a level is how often profiles with "
     "it are chosen; it is 0.50 where a level does not matter. Brackets hold 95% intervals; their errors are clustered by "
-    f"respondent. They are not corrected for the number of levels. Below {FEWEST} respondents there are none."
+    f"respondent. They are not corrected for the number of levels. Where fewer than {FEWEST} respondents saw a level or its "
+    "baseline there are none."
 )
 LEVELS: Mapping[str, Column] = {
     "attribute": "attribute", "level": "level", "profiles": "profiles",

@@ -17,12 +17,12 @@ from matplotlib.figure import Figure
 
 from parley.agents.society import Society
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import share_interval
+from parley.analysis.bootstrap import clustered_share_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import estimate, format_estimate
 from parley.analysis.metrics.confidence import PROBE, SURE
 from parley.analysis.report import Report
-from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report, mean_row
+from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report, mean_row, unit_means
 from parley.analysis.tables import Tables
 
 CONDITIONS: Mapping[str, Mapping[str, Any]] = {
@@ -34,8 +34,8 @@ MEASURES = ("start", "end", "escalation")
 CAPTION = (
     "Bets are 0-100, averaged over both debaters of a room. A room with a missing bet is left out and counted. Escalation is the "
     "last bet minus the first. `both at 75 or more` is the share of rooms in which both end there, though only one can win. "
-    "Brackets are 95% confidence intervals over rooms (Student's; Wilson's for shares). Differences are from the first "
-    "condition, within topic and repetition."
+    "Brackets are 95% confidence intervals over repetitions (Student's; Wilson's for shares), because the same people debate on "
+    "every topic. Differences are from the first condition, within topic and repetition."
 )
 COPIES = "Against its own copy, a debater wins with 50%: a higher bet, or a bet that rises, is overconfidence."
 
@@ -71,14 +71,14 @@ def rooms(tables: Tables, probe: str = PROBE) -> pd.DataFrame:
 
 
 def by_round(runs: Mapping[str, Tables], probe: str = PROBE) -> pd.DataFrame:
-    """Return one row per condition and round: rooms, bet (mean of room means) with its interval."""
+    """Return one row per condition and round: rooms, bet (mean of room means) with its interval over repetitions."""
     rows = []
     for name, tables in runs.items():
         bets = tables.probes[tables.probes["probe"] == probe]
         for round_, part in bets.groupby("round"):
-            means = part.groupby("room")["rating"].apply(lambda room: room.mean(skipna=False)).dropna()
-            values = means.to_numpy(dtype=float)
-            rows.append({"condition": name, "round": round_, "rooms": len(values)} | mean_row(values, "bet"))
+            means = part.groupby([*PAIR, "room"])["rating"].apply(lambda room: room.mean(skipna=False)).dropna()
+            counts = {"condition": name, "round": round_, "rooms": len(means)}
+            rows.append(counts | mean_row(unit_means(means), "bet"))
     return pd.DataFrame(rows)
 
 
@@ -94,7 +94,7 @@ EVEN = "The dotted line at 50 is an even chance, which is right against one's ow
 def bet_figure(points: pd.DataFrame, caption: str) -> Figure:
     """Draw the mean bet by round, one line per condition; the dotted line is at 50."""
     title = "How sure debaters are that they win"
-    note = f"Points are means over rooms, bars are 95% intervals over rooms. {caption}"
+    note = f"Points are means over rooms, bars are 95% intervals over repetitions. {caption}"
     with new_figure(3.8, 3.0, note, title=title, about=EVEN) as figure:
         axis = figure.subplots()
         for (name, line), look in zip(points.groupby("condition", sort=False), OTHERS, strict=False):
@@ -126,8 +126,9 @@ def bets_report(runs: Mapping[str, Tables], folder: Path, probe: str = PROBE) ->
 
 def _cells(name: str, by_room: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     rows = [tables[measure].loc[name] for measure in MEASURES]
-    escalation, sure = rows[-1], by_room["sure"].dropna()
-    share = format_estimate(float(sure.mean()) if len(sure) else None, *share_interval(int(sure.sum()), len(sure)))
+    escalation, sure = rows[-1], by_room.dropna(subset="sure").groupby("repetition")["sure"]
+    hits, sizes = sure.sum().to_numpy(dtype=float), sure.size().to_numpy(dtype=float)
+    share = format_estimate(hits.sum() / sizes.sum() if len(sizes) else None, *clustered_share_interval(hits, sizes))
     bets = [format_estimate(row["value"], row["low"], row["high"], 1) for row in rows]
     difference = estimate("difference", 1)(escalation)
     return [name, f"{escalation['rooms']:.0f}", f"{escalation['missing']:.0f}", *bets, difference, share]

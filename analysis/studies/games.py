@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from parley.agents.game_rules import IMPOSED, most_points, package_points, selfish_points
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, LEVEL, too_few
+from parley.analysis.bootstrap import LEVEL, NO_VARIATION
 from parley.analysis.ending_diversity import FEWEST_ROOMS, diversity
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_table, format_estimate, format_number, format_p
@@ -173,10 +173,16 @@ def sentences(compared: pd.DataFrame, diverse: pd.DataFrame, game: str) -> list[
     measure, what = MAIN.get(game, ("last", "cooperation in the last round"))
     source = diverse if measure == "entropy" else compared[compared["measure"] == measure]
     first = source.iloc[0]["condition"]
-    rows = [row | {"value": row["entropy"]} if measure == "entropy" else row for row in source.to_dict("records")]
+    rows = [_entropy_row(row) if measure == "entropy" else row for row in source.to_dict("records")]
     lines = [_compared_line(row, first, what) for row in rows[1:]]
     gaps = compared[(compared["measure"] == "gap") & (compared["condition"] == first)]
     return lines + [_gap_line(row) for row in gaps.to_dict("records")]
+
+
+def _entropy_row(row: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+    """Return a row of `diversity` with the value and the reason that a row of `compare` has."""
+    few = f"fewer than {FEWEST_ROOMS} rooms"
+    return {**row, "value": row["entropy"], "reason": few if row["rooms"] < FEWEST_ROOMS else NO_VARIATION}
 
 
 def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
@@ -186,16 +192,15 @@ def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
         return f"People: {what} is {format_number(row['value'])}."
     if np.isnan(row["difference"]):
         return f"{name}: the difference from `{first}` is unknown: no room has a readable number in both."
-    start, units = f"{name}: {what} is {format_number(row['value'])}", row.get("pairs", row["rooms"])
+    start = f"{name}: {what} is {format_number(row['value'])}"
     if name == AGAIN and not np.isnan(low):
         chance = f"{row['difference']:+.2f} ({low:+.2f} to {high:+.2f})"
         return f"{start}. This is `{first}` with other people, so the difference is chance: {chance}."
-    fewest = FEWEST_ROOMS if "p" in row else FEWEST
-    if np.isnan(low) and units >= fewest:
+    if np.isnan(low) and row["reason"] == NO_VARIATION:
         same = "as with" if row["difference"] == 0 else f"in every room {row['difference']:+.2f} from"
         return f"{start}, {same} `{first}`."
     if np.isnan(low):
-        return f"{start}; whether it differs from `{first}` is unknown: fewer than {fewest} rooms."
+        return f"{start}; whether it differs from `{first}` is unknown: {row['reason']}."
     if low <= 0 <= high or row.get("p", 0.0) >= 1 - LEVEL:
         return f"{start}, not clearly different from `{first}` ({low:+.2f} to {high:+.2f})."
     way = "more" if low > 0 else "less"
@@ -205,10 +210,10 @@ def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
 def _gap_line(row: Mapping[Hashable, Any]) -> str:
     """Return whether players of the first condition do what they said."""
     players, size = f"Players of `{row['condition']}`", format_estimate(row["value"], row["low"], row["high"])
-    if np.isnan(row["low"]) and row["rooms"] >= FEWEST:
+    if row["reason"] == NO_VARIATION:
         return f"{players}: in every room said minus done is {size}."
     if np.isnan(row["low"]):
-        return f"Whether players of `{row['condition']}` do what they said is unknown: {too_few()}."
+        return f"Whether players of `{row['condition']}` do what they said is unknown: {row['reason']}."
     if row["low"] <= 0 <= row["high"]:
         return f"{players} do on average what they said (said minus done {size})."
     return f"{players} do {'less' if row['low'] > 0 else 'more'} than they said (said minus done {size})."

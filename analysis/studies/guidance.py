@@ -27,7 +27,7 @@ from parley.analysis.formatting import Column, count_phrase, estimate, format_sp
 from parley.analysis.rating_value import rating_value, rating_value_note
 from parley.analysis.sentiment import by_round, rounds_of_rooms
 from parley.analysis.studies.intervention import check_past
-from parley.analysis.studies.paired_conditions import PAIR, conditions_report, mean_row
+from parley.analysis.studies.paired_conditions import PAIR, conditions_report, mean_row, unit_means
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.interventions.base import Intervention
@@ -104,7 +104,8 @@ def rooms(tables: Tables, verdicts: pd.DataFrame, first: int) -> pd.DataFrame:
 
 
 def effects(by_room: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return one row per measure and contrast: pairs of rooms, missing (pairs left out), effect with its interval, reason.
+    """Return one row per measure and contrast: pairs of rooms, missing (pairs left out), effect with its interval over
+    repetitions, reason.
 
     by_room: that of `rooms`, by condition. reason: why there is no interval.
     """
@@ -113,10 +114,10 @@ def effects(by_room: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     for measure in MEASURES:
         for treated, control in CONTRASTS:
             differences = keyed[treated][measure] - keyed[control][measure]
-            known = differences.dropna().to_numpy(dtype=float)
-            row = {"measure": measure, "contrast": f"{treated} - {control}", "pairs": len(known)}
-            row |= {"missing": len(differences) - len(known), **mean_row(known, "effect", "effect_")}
-            rows.append(row | {"reason": why_no_interval(known)})
+            known, pairs = unit_means(differences), int(differences.count())
+            row = {"measure": measure, "contrast": f"{treated} - {control}", "pairs": pairs}
+            row |= {"missing": len(differences) - pairs, **mean_row(known, "effect", "effect_")}
+            rows.append(row | {"reason": why_no_interval(known, "repetition")})
     return pd.DataFrame(rows)
 
 
@@ -136,8 +137,8 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     ends = [float(row[key]) for row in (whole, content) for key in ("effect_low", "effect_high")]
     if np.isnan(ends).any():
         return (
-            f"Whether there is an empathy paradox is unknown: it takes {FEWEST} pairs of rooms whose posts have a score, and "
-            "effects that differ between rooms."
+            f"Whether there is an empathy paradox is unknown: it takes posts with a score in {FEWEST} repetitions, and effects "
+            "that differ between them."
         )
     if max(ends) < 0:
         return (

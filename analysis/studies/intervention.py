@@ -41,7 +41,7 @@ from parley.analysis.formatting import (
 from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.plots import intervention_tags, mark
 from parley.analysis.report import Report
-from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines
+from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines, units_of
 from parley.analysis.studies.room_effects import describe, paired_values
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
@@ -173,13 +173,20 @@ def compare_from(without: Tables, with_: Tables, first: int, acts: pd.DataFrame)
     reached = pairs[pairs["room"].isin(rooms)] if rooms else pairs
     untouched = pairs["room"].nunique() - reached["room"].nunique()
     found = effects(reached[reached["round"] >= first])
-    whole = room_effects(paired_values(without, with_, first, rooms))
+    whole = room_effects(paired_values(without, with_, first, rooms), units_of(without))
     return InterventionResult(with_, first, found, points(reached), untouched, rooms=whole)
 
 
-def room_effects(paired: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return with minus without in whole rooms: one row per measure, with the columns of `effect`. See room_effects.py."""
-    rows = [{"measure": name} | effect(rooms) for name, rooms in paired.items() if len(rooms)]
+def room_effects(paired: dict[str, pd.DataFrame], units: pd.DataFrame) -> pd.DataFrame:
+    """Return with minus without in whole rooms: one row per measure, with the columns of `effect`. See room_effects.py.
+
+    The rooms of a unit (of `units_of`) are averaged first: the same people meet on every topic.
+    """
+    rows = []
+    for name, rooms in paired.items():
+        if len(rooms):
+            means = rooms.join(units).groupby(list(units), sort=False).mean()
+            rows.append({"measure": name} | effect(means, "repetition") | {"rooms": len(rooms)})
     return pd.DataFrame(rows, columns=["measure", *_COLUMNS[_COLUMNS.index(WITHOUT) :]]).drop(columns="missing")
 
 
@@ -234,16 +241,16 @@ def _effects(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
                 yield row | {"missing": len(cell) - len(known)}
 
 
-def effect(rooms: pd.DataFrame) -> dict[str, Any]:
-    """Return the mean difference of a frame with one row per room and two columns, without and with."""
+def effect(rooms: pd.DataFrame, unit: str = "room") -> dict[str, Any]:
+    """Return the mean difference of a frame with one row per unit and two columns, without and with."""
     differences = (rooms.iloc[:, 1] - rooms.iloc[:, 0]).to_numpy(dtype=float)
     if not len(differences):
-        return {"rooms": 0, "reason": too_few()}
+        return {"rooms": 0, "reason": too_few(unit)}
     low, high = mean_interval(differences)
     sd = float(differences.std(ddof=1)) if len(differences) > 1 else math.nan
     return dict(zip(BRANCHES, map(float, rooms.mean()), strict=True)) | {
         "effect": float(differences.mean()), "effect_low": low, "effect_high": high, "rooms": len(differences), "sd": sd,
-        "reason": why_no_interval(differences),
+        "reason": why_no_interval(differences, unit),
     }  # fmt: skip
 
 
@@ -272,8 +279,8 @@ PLACEBO_NOTE = (
 )
 ROOMS_NOTE = (
     "Ratings are those after the last round, acts those from the first intervention on. `first` is the mean without (or with the "
-    "placebo), `second` with the interventions (or with the placebo). Intervals are over rooms, not corrected for the number of "
-    "rows. `rooms.csv` has the same numbers."
+    "placebo), `second` with the interventions (or with the placebo). Intervals are over repetitions, because the same people "
+    "meet on every topic, and are not corrected for the number of rows. `rooms.csv` has the same numbers."
 )
 NO_PLACEBO = " To separate the effect of the message's content from that of an interruption, run with --placebo."
 

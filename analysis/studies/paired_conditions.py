@@ -12,38 +12,59 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from parley.agents.society import NO_NAMES, PartyNames
-from parley.analysis.bootstrap import Floats, mean_interval
+from parley.analysis.bootstrap import Floats, mean_interval, why_no_interval
 from parley.analysis.formatting import seat_title
+from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
+from parley.analysis.tables import Tables
 from parley.model.events import Header
 
 PAIR = ["topic", "repetition"]
 """Rooms of two conditions with the same topic and repetition are a pair: the same people, as far as the condition allows."""
 COLUMNS = [
     "condition", "rooms", "missing", "value", "low", "high", "pairs", "difference", "difference_low", "difference_high",
+    "reason",
 ]  # fmt: skip
 
 
 def compare_conditions(rooms: Mapping[str, pd.DataFrame], measure: str) -> pd.DataFrame:
-    """Return one row per condition: rooms, missing (rooms without a number), value with its 95% interval over rooms, pairs,
-    difference from the first condition with its interval (over pairs in which both have a number; none for the first).
+    """Return one row per condition: rooms, missing (rooms without a number), value with its 95% interval, pairs, difference from
+    the first condition with its interval (over pairs in which both have a number; none for the first), reason.
 
-    rooms: by condition a frame with one row per room, the columns PAIR and the measure (NaN: missing).
+    rooms: by condition a frame with one row per room, the columns PAIR and the measure (NaN: missing). Means and intervals are
+    those of `unit_means`. reason: why the difference (for the first condition: the value) has no interval.
     """
     wide = pd.DataFrame({name: frame.set_index(PAIR)[measure] for name, frame in rooms.items()})
     first, *_ = wide
     rows = []
     for name in wide:
-        values = wide[name].dropna().to_numpy(dtype=float)
-        differences = (wide[name] - wide[first]).dropna().to_numpy(dtype=float) if name != first else np.array([])
-        counts = {"rooms": len(values), "missing": len(rooms[str(name)]) - len(values), "pairs": len(differences)}
+        known = wide[name].dropna()
+        paired = (known - wide[first]).dropna() if name != first else known.iloc[:0]
+        counts = {"rooms": len(known), "missing": len(rooms[str(name)]) - len(known), "pairs": len(paired)}
+        values, differences = unit_means(known), unit_means(paired)
         averages = mean_row(values, "value") | mean_row(differences, "difference", "difference_")
-        rows.append({"condition": name} | counts | averages)
+        reason = why_no_interval(values if name == first else differences, "repetition")
+        rows.append({"condition": name} | counts | averages | {"reason": reason})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def unit_means(values: pd.Series) -> Floats:
+    """Return the mean of each repetition (of a group, if the index has one) over its rooms with a number.
+
+    The same people meet on every topic of a repetition, so their rooms are one unit. values: one per room, indexed by PAIR.
+    """
+    units = [name for name in UNIT if name in values.index.names]
+    means: Floats = values.dropna().groupby(level=units).mean().to_numpy(dtype=float)
+    return means
+
+
+def units_of(tables: Tables) -> pd.DataFrame:
+    """Return the UNIT of each room of a run, indexed by room."""
+    return tables.agents.drop_duplicates("room").set_index("room")[UNIT]
+
+
 def mean_row(values: Floats, name: str = "estimate", ends: str = "") -> dict[str, float]:
-    """Return the mean of values, one per room, as `name` (NaN without values), and its 95% interval as `<ends>low`, `<ends>high`.
+    """Return the mean of values, one per unit, as `name` (NaN without values), and its 95% interval as `<ends>low`, `<ends>high`.
 
     >>> mean_row(np.arange(2.0), "bet")
     {'bet': 0.5, 'low': nan, 'high': nan}

@@ -19,7 +19,7 @@ from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import ALL, SALVI, Source, find, salvi
 from parley.analysis.human.rooms import RUN, of_run
 from parley.analysis.report import Report
-from parley.analysis.studies.paired_conditions import conditions_report, mean_row
+from parley.analysis.studies.paired_conditions import conditions_report, mean_row, unit_means, units_of
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
@@ -48,9 +48,9 @@ PAPER = (
 POINTS = 4
 """Points from one end of the scale of five to the other."""
 CAPTION = (
-    "Change is in points of 1-5, positive toward the opponent's side. Brackets are 95% confidence intervals over rooms "
-    "(debates). The same people meet in every condition: effects are averages of differences within rooms, over rooms "
-    "with ratings in all four conditions."
+    "Change is in points of 1-5, positive toward the opponent's side. The same people meet in every condition: "
+    "effects are averages of differences within rooms, over rooms (debates) with ratings in all four conditions. They also meet "
+    "on every topic, so brackets of effects are 95% confidence intervals over repetitions."
 )
 
 
@@ -62,19 +62,18 @@ def outcomes(runs: Mapping[str, Tables]) -> Source:
     return Source(RUN, people, first.moves.iloc[:0], first.unit, first.origin)
 
 
-def effects(people: pd.DataFrame) -> pd.DataFrame:
+def effects(people: pd.DataFrame, units: pd.DataFrame) -> pd.DataFrame:
     """Return one row per effect of EFFECTS: rooms, missing (rooms left out), estimate (points of 1-5) with its interval.
 
-    A room counts if, in all four conditions, someone is rated before and after and has another side.
+    A room counts if, in all four conditions, someone is rated before and after and has another side. units: of `units_of`.
     """
     change = people.assign(change=POINTS * people["side"] * (people["after"] - people["before"]))
     wide = change.groupby(["group", "condition"])["change"].mean().unstack().reindex(columns=list(CONDITIONS))
     complete = wide.dropna()
     counts = {"rooms": len(complete), "missing": len(wide) - len(complete)}
+    complete.index = pd.MultiIndex.from_frame(units.reindex(complete.index))
     means = {name: (complete * pd.Series(weights)).sum(axis=1) for name, weights in EFFECTS.items()}
-    return pd.DataFrame(
-        [{"effect": name, **counts, **mean_row(values.to_numpy(dtype=float))} for name, values in means.items()]
-    )
+    return pd.DataFrame([{"effect": name, **counts, **mean_row(unit_means(values))} for name, values in means.items()])
 
 
 def write(runs: Mapping[str, Tables], folder: Path, data: Path | None) -> Path:
@@ -91,7 +90,8 @@ def write(runs: Mapping[str, Tables], folder: Path, data: Path | None) -> Path:
             )
         sources.insert(0, salvi(path))
     measures = pd.concat([measure_source(source) for source in sources], ignore_index=True)
-    own, header = effects(sources[-1].people), next(iter(runs.values())).header
+    first = next(iter(runs.values()))
+    own, header = effects(sources[-1].people, units_of(first)), first.header
     odds = {source.name: odds_table(source, PEOPLE if source.name != RUN else list(CONDITIONS)) for source in sources}
     tables = {"conditions": measures, "effects": own, "odds": pd.concat(odds, names=["source"]).reset_index(level=0)}
     report = conditions_report(folder, "personalised", "Personalised persuasion", CAPTION, header, **tables)

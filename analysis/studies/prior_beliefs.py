@@ -19,7 +19,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, group_title
 from parley.analysis.rating_value import rating_value
 from parley.analysis.report import Report
-from parley.analysis.studies.paired_conditions import conditions_report
+from parley.analysis.studies.paired_conditions import conditions_report, unit_means
 from parley.analysis.tables import Tables
 from parley.model.trait_assignment import alternate_sides, side_of
 
@@ -31,13 +31,16 @@ EFFECTS = {"belief": "toward the one that argues for its own belief", "second": 
 NO_SIDE, NO_JUDGE = "the first debater has no side", "the judge was not rated before and after"
 ALIKE = "both or none argue for their own belief"
 CAPTION = (
-    "Points (0-10) by which the judge's attitude changes during the debate. Brackets are 95% confidence intervals over rooms "
-    "within groups; `all` is the mean of the groups' means. Rooms without a number are left out, and counted by their reasons."
+    "Points (0-10) by which the judge's attitude changes during the debate. Brackets are 95% confidence intervals over "
+    "repetitions within groups, because the same people meet on every topic; `all` is the mean of the groups' means. Rooms "
+    "without a number are left out, and counted by their reasons."
 )
 
 
 def rooms(tables: Tables) -> pd.DataFrame:
-    """Return one row per room: room, group, belief and second (points toward that debater; NaN: missing) with their reasons."""
+    """Return one row per room: room, group, repetition, belief and second (points toward that debater; NaN: missing) with their
+    reasons.
+    """
     seats, ratings = tables.agents, rating_value(tables).attitudes
     before, after = (
         ratings[ratings["round"] == round_].set_index("agent")["attitude"]
@@ -51,7 +54,7 @@ def rooms(tables: Tables) -> pd.DataFrame:
         priors = [None if pd.isna(before.get(debater)) else float(before[debater]) for debater in debaters]
         second = list(dict.fromkeys(spoken.get_group(room)))[1]
         moves = _toward(change, priors, debaters.index(second))
-        rows.append({"room": room, "group": seated["group"].iloc[0], **moves})
+        rows.append({"room": room, **seated[["group", "repetition"]].iloc[0], **moves})
     return pd.DataFrame(rows)
 
 
@@ -71,11 +74,11 @@ def effects(by_room: pd.DataFrame, protocol: str) -> Iterator[dict[str, object]]
     """Return for each effect a row per group and a row `all`: rooms, left_out (reasons), estimate with its interval."""
     for effect in EFFECTS:
         grouped = list(by_room.groupby("group", sort=False))
-        values = [part[effect].dropna().to_numpy(dtype=float) for _, part in grouped]
+        values = [unit_means(part.set_index("repetition")[effect]) for _, part in grouped]
         cells = [(str(group), part, [here]) for (group, part), here in zip(grouped, values, strict=True)]
         for group, part, groups in [*cells, ("all", by_room, values)]:
             reasons = count_table(filter(None, part[f"{effect}_reason"]))
-            counts = {"group": group, "rooms": sum(map(len, groups)), "left_out": reasons}
+            counts = {"group": group, "rooms": int(part[effect].count()), "left_out": reasons}
             yield {"protocol": protocol, "effect": effect, **counts, **_mean_of_groups(groups)}
 
 

@@ -1,6 +1,7 @@
 """What an intervention changes in whole rooms: spread of opinions, answers to further questions, acts on a social medium.
 
-The difference is with minus without, within rooms, as in analysis/studies/intervention.py. The unit is the room.
+The difference is with minus without, within rooms, as in analysis/studies/intervention.py. The unit is the
+repetition: the same people meet on every topic.
 """
 
 from __future__ import annotations

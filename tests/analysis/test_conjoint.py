@@ -137,6 +137,34 @@ def test_tastes_of_single_people_are_no_effect(tmp_path: Path) -> None:
     assert sum(found) <= 2
 
 
+def test_a_level_that_few_respondents_saw_has_no_interval() -> None:
+    """Of 20 respondents who choose by a coin, k see the level `raise` once: below 5 it has no interval, else at most 5 of 40 lie
+    beside 0 (2 expected). The same holds where few see the baseline, and for a level of linked attributes.
+    """
+    for seen, first in ((1, False), (4, False), (6, False), (4, True)):
+        effects = [estimate_effects(rarely_seen(seen, seed, first), TWO) for seed in range(40 if seen > 5 else 3)]
+        rows = pd.concat([found[found["level"] == ("lower" if first else "raise")] for found in effects])
+        assert rows["amce"].notna().all()
+        assert rows[["amce_low", "error"]].isna().all(axis=None) == (seen < 5)
+        assert ((rows["amce_low"] > 0) | (rows["amce_high"] < 0)).sum() <= 5
+    choices = generated(LINKED, {}, 1)
+    lone = choices[(choices["degree"] != "no") | (choices["respondent"] < 4)]
+    assert np.isnan(amce(estimate_effects(lone, LINKED), "yes")["amce_low"])
+    assert np.isfinite(amce(estimate_effects(choices, LINKED), "yes")["amce_low"])
+
+
+def rarely_seen(seen: int, seed: int, first: bool) -> pd.DataFrame:
+    """Return choices by a coin of 20 respondents, of whom the first ones see one level of tax once (`first`: the baseline)."""
+    rng, rows = np.random.default_rng(seed), []
+    rare, usual = ("keep", ["lower", "raise"]) if first else ("raise", ["keep", "lower"])
+    for person in range(20):
+        for task in range(5):
+            taxes = [rare if person < seen and not task else rng.choice(usual), rng.choice(usual)]
+            won = int(rng.integers(2))
+            rows += [(person, task, n, rng.choice(["36", "52"]), tax, float(n == won)) for n, tax in enumerate(taxes)]
+    return pd.DataFrame(rows, columns=["respondent", "task", "profile", "age", "tax", "chosen"])
+
+
 def test_two_people_with_one_name_are_not_one_respondent() -> None:
     """Tables tell respondents apart by party and name, so a set with one name twice is refused."""
     ann = load_personas("republican")[0]

@@ -137,7 +137,7 @@ def test_with_two_rooms_there_is_no_verdict() -> None:
         frame["sentiment"], frame["attitude"], frame["posts"] = [1.0 + place, np.nan], [5.0, 6.0], [2.0, 3.0]
     found = study.effects(frames)
     row = effect(found, "sentiment", "empathic - none")
-    assert (row["pairs"], row["missing"], row["effect"], row["reason"]) == (1, 1, 3.0, "fewer than 5 rooms")
+    assert (row["pairs"], row["missing"], row["effect"], row["reason"]) == (1, 1, 3.0, "fewer than 5 repetitions")
     assert all("is unknown" in line for line in study.sentences(found))
 
 

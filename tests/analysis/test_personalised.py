@@ -28,13 +28,18 @@ def people(rows: list[tuple[str, str, float, float, float]]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=COLUMNS)
 
 
+def units(*rooms: str) -> pd.DataFrame:
+    """Return each room as the room of a repetition of its own."""
+    return pd.DataFrame({"group": "a", "repetition": range(len(rooms))}, index=list(rooms))
+
+
 def test_effects_by_hand() -> None:
     """Room a moves 0, 1, 1, 4 points toward the opponent (down where it stands below): demographics (1 - 0 + 4 - 1) / 2 = 2,
     AI (1 - 0 + 4 - 1) / 2 = 2, both beyond each 4 - 1 - 1 + 0 = 2. Room b has no rating in one condition and is left out."""
     moved = dict(zip(CONDITIONS, (0.0, 0.25, 0.25, 1.0), strict=True))
     rows = [(name, "a", 1.0, 1.0 - change, -1.0) for name, change in moved.items()]
     rows += [(name, "b", 0.5, math.nan if name == "AI" else 0.75, 1.0) for name in CONDITIONS]
-    found = effects(people(rows)).set_index("effect")
+    found = effects(people(rows), units("a", "b")).set_index("effect")
     assert found["estimate"].tolist() == pytest.approx([2.0, 2.0, 2.0])
     assert found["rooms"].tolist() == [1, 1, 1]
     assert found["missing"].tolist() == [1, 1, 1]

@@ -44,7 +44,8 @@ def test_a_room_by_hand(
 def test_groups_count_alike() -> None:
     """Two rooms of 1 and six of 0 have a mean of 0.5, not of 0.25; what has no number is counted with its reason."""
     rows = [("a", 1.0, "")] * 2 + [("b", 0.0, "")] * 6 + [("b", math.nan, ALIKE)]
-    frame = pd.DataFrame(rows, columns=["group", "belief", "belief_reason"]).assign(second=0.0, second_reason="")
+    frame = pd.DataFrame(rows, columns=["group", "belief", "belief_reason"])
+    frame = frame.assign(repetition=range(len(rows)), second=0.0, second_reason="")
     found = pd.DataFrame(effects(frame, "sequential")).set_index(["effect", "group"]).loc[("belief", "all")]
     assert (found["estimate"], found["rooms"], found["left_out"]) == (0.5, 8, f"{ALIKE} 1")
 
