@@ -31,7 +31,7 @@ from parley.llm.errors import UserError
 from parley.model.events import Event, Expected, Header, Moved, Seated, Settled
 
 NEEDED = ("room", "round", "player", "move", "value")
-WORDS = {"A": 10, "B": 0} | {word: number for number, word in RESPONSES.items()}
+WORDS = {"choice": {"A": 10, "B": 0}, "response": {word: number for number, word in RESPONSES.items()}}
 GROUP, TOPIC = "people", "game_of_points"
 
 
@@ -49,7 +49,16 @@ def read_games(path: Path, rules: Game) -> list[Event]:
     rows = [_read_row(path, number, row, rules) for number, row in enumerate(frame.to_dict("records"), 2)]
     if all(row.about for row in rows):
         raise UserError(f"{path} has no moves")
+    _refuse_twice(path, rows)
     return list(_events(rows, rules))
+
+
+def _refuse_twice(path: Path, rows: Sequence[Row]) -> None:
+    """Errors: UserError on two rows of the same move or expectation."""
+    lines: dict[Row, int] = {}
+    for line, row in enumerate(rows, 2):
+        if (first := lines.setdefault(row._replace(value=None), line)) != line:
+            raise UserError(f"{path}, line {line}: {row.player} has the same row in line {first}: leave out one")
 
 
 class Row(NamedTuple):
@@ -76,7 +85,7 @@ def _read_row(path: Path, line: int, row: dict[Hashable, str], rules: Game) -> R
     if about not in ("", "self", "other"):
         raise UserError(f"{path}, line {line}: about must be empty, self or other, not {about!r}")
     try:
-        value = float(WORDS.get(text, text)) if text else None
+        value = float(WORDS.get(move, {}).get(text, text)) if text else None
     except ValueError:
         raise UserError(f"{path}, line {line}: {text!r} is no {move}") from None
     whole = move in ("choice", "offer", "response") and not about
@@ -90,7 +99,10 @@ def _read_row(path: Path, line: int, row: dict[Hashable, str], rules: Game) -> R
 
 
 def _events(rows: list[Row], rules: Game) -> Iterator[Event]:
-    """Yield the events of the people's games, room by room. Errors: UserError on a room with other players than the game has."""
+    """Yield the events of the people's games, room by room.
+
+    Errors: UserError on a room with other players than the game has, and on an expectation of someone who does not move.
+    """
     by_room: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_room[row.room].append(row)
@@ -102,12 +114,14 @@ def _events(rows: list[Row], rules: Game) -> Iterator[Event]:
             raise UserError(
                 f"room {name} has {len(players)} players who move, and the game has {rules.size}: set size, or leave it out"
             )
+        if unknown := [row.player for row in own if row.player not in players]:
+            raise UserError(f"room {name}: {unknown[0]} has an expectation but no move: correct the name")
         numbers = {player: first + place for place, player in enumerate(players)}
         first += len(players)
         for place, (player, number) in enumerate(numbers.items(), 1):
             yield Seated(number, name, TOPIC, GROUP, repetition, f"player {place}", GROUP, "", player)
         for row in own:
-            if row.about and row.player in numbers:
+            if row.about:
                 who = numbers[row.player]
                 yield Expected(name, 1, who, row.about, row.move, row.ahead, row.value, row.reason, asked=1)
         yield from _room_events(name, moving, numbers, rules)

@@ -1,7 +1,8 @@
 """Can a judge distinguish posts of people from those of the model? Pairs of one of each, in both orders; 50% is the ceiling.
 
-A share of 50% says that this judge cannot distinguish them. The null is pairs of two posts of people, of which one is called the
-tested one: its share is 50% whatever the judge can do. The unit is the pair; each post is in one pair of a kind at most.
+A share of 50% says that this judge cannot distinguish them; an interval around 50% says only that it is not shown to. The null is
+pairs of two posts of people, of which one is called the tested one: its share is 50% whatever the judge can do. The unit is the
+pair; each post is in one pair of a kind at most.
 """
 
 from __future__ import annotations

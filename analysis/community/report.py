@@ -246,7 +246,7 @@ def origin_line(row: Mapping[str, Any]) -> str:
     share = scaled(row, ("share", "low", "high"))
     words = {
         1: "it can distinguish them", -1: "it takes the model's posts for those of people",
-        0: "this judge cannot distinguish them",
+        0: "it is not shown that this judge can distinguish them",
     }  # fmt: skip
     side = int(row["low"] > EVEN) - int(row["high"] < EVEN)
     return (

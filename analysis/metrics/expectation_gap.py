@@ -123,6 +123,7 @@ def headline(found: pd.DataFrame) -> str:
             )
         else:
             sentences.append(
-                f"Players do on average what they said of {what}: {row['done']:.1f} and {row['expected']:.1f}."
+                f"It is not shown that players do other than they said of {what}: {row['done']:.1f}, and they said "
+                f"{row['expected']:.1f}."
             )
     return " ".join(sentences)

@@ -157,10 +157,10 @@ def _overconfidence_line(row: pd.Series) -> str:
             f"{start} have the same mean in all pairings, {row['bet']:.1f}; 50% of debaters win. There is no interval."
         )
     low, high = row["overconfidence_low"], row["overconfidence_high"]
-    word = "too high" if low > 0 else "too low" if high < 0 else "right on average"
+    word = "too high" if low > 0 else "too low" if high < 0 else "not clearly too high or too low"
     return (
-        f"{start} are {word}: their mean is {row['bet']:.1f}, {format_estimate(row['overconfidence'], low, high, 1)} points "
-        "above the 50% of debaters who win."
+        f"{start} are {word}: their mean is {row['bet']:.1f}, and 50% of debaters win, a difference of "
+        f"{format_estimate(row['overconfidence'], low, high, 1)} points."
     )
 
 

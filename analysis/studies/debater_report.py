@@ -78,7 +78,9 @@ def _why_unknown(row: pd.Series) -> str:
 def _share_line(row: pd.Series) -> str:
     if reason := _why_unknown(row):
         return f"Which speech readers prefer, the trained or the untrained one, is unknown: {reason}."
-    word = "more often" if row["low"] > EVEN else "less often" if row["high"] < EVEN else "about as often"
+    word = (
+        "more often" if row["low"] > EVEN else "less often" if row["high"] < EVEN else "not clearly more or less often"
+    )
     return f"The trained debater's speech is preferred {word} than the untrained one's: in {_percent(row)}% of comparisons."
 
 

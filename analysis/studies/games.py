@@ -215,7 +215,7 @@ def _gap_line(row: Mapping[Hashable, Any]) -> str:
     if np.isnan(row["low"]):
         return f"Whether players of `{row['condition']}` do what they said is unknown: {row['reason']}."
     if row["low"] <= 0 <= row["high"]:
-        return f"{players} do on average what they said (said minus done {size})."
+        return f"{players}: it is not shown that they do other than they said (said minus done {size})."
     return f"{players} do {'less' if row['low'] > 0 else 'more'} than they said (said minus done {size})."
 
 

@@ -123,9 +123,9 @@ def sentences(compared: pd.DataFrame) -> list[str]:
         who, planner = name.split(", ", 1)
         if planner == NONE:
             continue
-        measure, what = ("chose_a", "choices were A") if planner.endswith(FOR_A) else ("right", "choices were right")
+        measure, what = ("chose_a", "were A") if planner.endswith(FOR_A) else ("right", "were right")
         row = compared[(compared["measure"] == measure) & (compared["condition"] == name)].iloc[0]
-        people = "Bayesians" if who == BAYES else "the model's people"
+        people = "Bayesians" if who == BAYES else "people of the model"
         if not np.isfinite(row["difference_low"]):
             lines.append(f"{people[0].upper()}{people[1:]}, {planner}: whether it matters is unknown.")
             continue
@@ -137,9 +137,7 @@ def sentences(compared: pd.DataFrame) -> list[str]:
             else "not clearly more or fewer than without"
         )
         span = f"{points[1]:+.0f} to {points[2]:+.0f} points"
-        lines.append(
-            f"With a {planner}, {row['value']:.0%} of {people}' {what}, {size} ({span}).".replace("s'' ", "s' ")
-        )
+        lines.append(f"With a {planner}, {row['value']:.0%} of the choices of {people} {what}, {size} ({span}).")
     return lines
 
 

@@ -143,8 +143,8 @@ def verdict(row: Mapping[str, float], protocol: str) -> str:
     if np.isnan(row["low"]):
         return f"{start}: the shares do not vary."
     value = format_estimate(PERCENT * row["share"], PERCENT * row["low"], PERCENT * row["high"], 1)
-    word = "more often than" if row["low"] > 0.5 else "less often than" if row["high"] < 0.5 else "about as often as"
-    return f"{protocol}: the speech for one's own belief is preferred {word} the one against it: in {value}% of comparisons."
+    word = "more often" if row["low"] > 0.5 else "less often" if row["high"] < 0.5 else "not clearly more or less often"
+    return f"{protocol}: the speech for one's own belief is preferred {word} than the one against it: in {value}% of comparisons."
 
 
 def add_quality(

@@ -131,19 +131,20 @@ def auc_difference(values: Floats, predicted: Floats, other: Floats, mask: Mask)
 
 
 def shuffled_range(values: Floats, predicted: Floats, mask: Mask, seed: int) -> Ends:
-    """Return where 95% of AUCs are if the answers to each question are dealt to other people of the test set.
+    """Return where 95% of AUCs are if each person of the test set gets all answers of another one.
 
-    The shares of the questions stay, so the range is what the questions alone give. (nan, nan) without both answers.
+    The shares of the questions stay, and so do the ties between the answers of a person, so the range is what predictions give
+    that know nothing of the person. (nan, nan) without both answers.
     """
     known = mask & np.isfinite(predicted)
-    items = np.nonzero(known)[1]
-    answers, guesses, rng = values[known], predicted[known], np.random.default_rng(derive(seed, "shuffled answers"))
-    order = np.argsort(items, kind="stable")
-    ends = np.flatnonzero(np.diff(items[order])) + 1
-    results = []
+    people, guesses = np.flatnonzero(known.any(axis=1)), predicted[known]
+    rng, results = np.random.default_rng(derive(seed, "shuffled answers")), []
     for _ in range(SHUFFLES):
-        dealt = np.concatenate([rng.permutation(part) for part in np.split(answers[order], ends)])
-        results.append(_auc(dealt, guesses[order]))
+        order = np.arange(len(values))
+        order[people] = rng.permutation(people)
+        dealt = values[order][known]
+        there = np.isfinite(dealt)
+        results.append(_auc(dealt[there], guesses[there]))
     if not np.isfinite(results).all():
         return math.nan, math.nan
     low, high = np.quantile(results, [0.025, 0.975])

@@ -39,7 +39,8 @@ DIFFERENCES: Mapping[str, Column] = {
 }  # fmt: skip
 READING = (
     "AUC, r and Brier have 95% intervals over people, AUC within and rho over questions (none below five). `shuffled` is where "
-    "95% of AUCs are if the answers to each question are dealt to other people: what the questions alone give. Four test sets "
+    "95% of AUCs are if each person gets all answers of another: what predictions give that know nothing of the "
+    "person. Four test sets "
     "are compared, and nothing is corrected for that number."
 )
 

@@ -95,6 +95,10 @@ def test_a_negotiation_with_a_missing_last_move_has_no_known_ending(tmp_path: Pa
 
 WRONG = [
     ("room,round\na,1\n", "lacks the column player"),
+    (TRUST + "r1,1,ann,sent,9,,\n", "line 9: ann has the same row in line 3"),
+    (TRUST.replace("sent,4", "sent,A"), "line 3: 'A' is no sent"),
+    (TRUST.replace("sent,4", "sent,accept"), "line 3: 'accept' is no sent"),
+    (TRUST.replace("1,ann,sent,8", "1,anne,sent,8"), "room r1: anne has an expectation but no move: correct the name"),
     (TRUST.replace("sent,4", "sent,11"), "line 3: 11 is no sent"),
     (TRUST.replace("sent,4", "sent,nan"), "line 3: nan is no sent"),
     (TRUST.replace("sent,4", "gave,4"), "line 3: move must be sent or returned"),

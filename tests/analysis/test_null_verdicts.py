@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from data_checks import check_each
 from null_verdicts import HARDER, INTERVALS, KINDS, given_level, ratings
 from scipy.stats import binomtest
 
 from parley.analysis.bootstrap import FEWEST, nanmean
+from parley.analysis.community import report as community
+from parley.analysis.side_choice import effects as side_choice
+from parley.analysis.studies import bet_calibration, debater_report, games, speech_quality
 from parley.model.scenario import load_preset, preset_names
 
 SETS = 120
@@ -30,6 +34,27 @@ def test_false_claims_at_ten_rooms_are_about_one_in_twenty(name: str, kind: str)
     made = [claim for claim in (INTERVALS[name](rng, 10, kind) for _ in range(SETS)) if claim is not None]
     assert len(made) > SETS / 2
     assert binomtest(sum(made), len(made), 0.05).pvalue > 0.001
+
+
+def test_an_interval_around_nothing_is_not_told_as_nothing() -> None:
+    """Where an interval holds the null, every sentence says that no difference is clear, and none says that there is none."""
+    row = {"share": 0.6, "low": 0.4, "high": 0.8, "units": 9, "pairs": 9, "missing": 0, "kind": "real"}
+    gap = {"condition": "told", "value": 1.2, "low": -0.3, "high": 2.7, "rooms": 6, "reason": ""}
+    bet = {"when": "last", "bet": 58.0, "pairings": 6}
+    ends = {"overconfidence": 8.0, "overconfidence_low": -2.0, "overconfidence_high": 18.0}
+    side = pd.DataFrame([{"known": side_choice.BEYOND, "people": 8, "shift": 0.1, "low": -0.1, "high": 0.3}])
+    low = {"overconfidence": -10.0, "overconfidence_low": -18.0, "overconfidence_high": -2.0}
+    told = {
+        "it is not shown that this judge can distinguish them": community.origin_line(row),
+        "it is not shown that they do other than they said": games._gap_line(gap),
+        "are not clearly too high or too low": bet_calibration._overconfidence_line(pd.Series(bet | ends)),
+        "not clearly more than a detail does": side_choice.verdict(side, side),
+        "is preferred not clearly more or less often than the untrained": debater_report._share_line(pd.Series(row)),
+        "is preferred not clearly more or less often than the one": speech_quality.verdict(row, "sequential"),
+        "and 50% of debaters win, a difference of -10.0": bet_calibration._overconfidence_line(pd.Series(bet | low)),
+    }
+    for words, line in told.items():
+        assert words in line, line
 
 
 def test_every_preset_has_enough_rooms_for_a_verdict() -> None:

@@ -101,6 +101,24 @@ def test_the_shuffled_range_is_what_questions_alone_give() -> None:
     assert math.isnan(shuffled_range(np.ones((5, 2)), np.ones((5, 2)), np.ones((5, 2), bool), 0)[0])
 
 
+def test_predictions_that_know_nothing_of_people_are_in_the_shuffled_range() -> None:
+    """People answer alike throughout, and guesses differ between people throughout, but not with the answers: at most 2 of 20
+    AUCs lie above the range (0.5 expected; 4 if each question is dealt by itself). Guesses that know the people are above it.
+    """
+    above = [0, 0]
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        person, guess = rng.normal(size=(2, 24, 1))
+        noise, mask = rng.normal(size=(2, 24, 5)) / 4, np.ones((24, 5), bool)
+        values = (person + noise[0] > 0).astype(float)
+        for place, known in enumerate((guess, person)[: 2 if seed < 4 else 1]):
+            people = np.repeat(np.arange(24), 5)
+            auc = clustered_auc(values.ravel(), (known + noise[1]).ravel(), people, 24).value
+            above[place] += auc > shuffled_range(values, known + noise[1], mask, seed)[1]
+    assert above[0] <= 2
+    assert above[1] == 4
+
+
 def test_test_sets_share_what_they_say_and_nothing_else() -> None:
     """No hidden answer is known; unasked questions and new people have no training answer; each hidden answer is in one set."""
     survey = invent_survey("planted", 40)
