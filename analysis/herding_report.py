@@ -53,7 +53,7 @@ def write_herding_report(tables: Tables, run: Path, summary: Path, prices: Price
     for name, frame in results.items():
         add_metric(report, tables, measured[name], frame)
     missing(report, tables)
-    report.add(_silent_planners(tables))
+    report.add(silent_planners(tables))
     run_on(report, tables, prices)
     again(report, tables)
     (run / "transcript.md").write_text("\n".join(_transcript(tables)), encoding="utf-8")
@@ -79,7 +79,8 @@ def _setting(tables: Tables) -> str:
     return f"A is right with probability {own.prior:g}, and a private signal with {own.precision:g}. {planner}{wants}"
 
 
-def _silent_planners(tables: Tables) -> str:
+def silent_planners(tables: Tables) -> str:
+    """Return how often the planner of a run could not be read, and why; "" where it always could."""
     unread = tables.decisions["planner_reason"].dropna()
     if unread.empty:
         return ""

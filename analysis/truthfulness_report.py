@@ -22,7 +22,7 @@ from parley.analysis.formatting import (
 )
 from parley.analysis.report import Report
 from parley.analysis.statistics.gate import gate_sentence
-from parley.analysis.studies.truthfulness import TruthfulnessStudy, correlations, cube_of, measure
+from parley.analysis.studies.truthfulness import FEWEST_STATEMENTS, TruthfulnessStudy, correlations, cube_of, measure
 from parley.llm.seeding import derive
 
 ROWS: Mapping[str, Column] = {
@@ -34,7 +34,8 @@ READING = (
     "`alpha` is Krippendorff's alpha of the crowd (1: agreement, 0: chance). `experts` is Spearman's rho with labels. "
     "`beyond overall` is the share of what the crowd agrees on in a dimension that is not in its overall ratings (0: nothing). "
     "`shuffled`: each person's ratings are dealt anew among statements; 95% of the values are smaller in size. "
-    f"Brackets hold 95% intervals over statements, which are not corrected for the number of rows; below {FEWEST} there are none."
+    f"Brackets hold 95% intervals over statements, which are not corrected for the number of rows; below {FEWEST} there are "
+    f"none, and of alpha none below {FEWEST_STATEMENTS}."
 )
 
 
@@ -73,10 +74,11 @@ def findings(measured: pd.DataFrame, labels: np.ndarray, people: int) -> list[st
     overall, dimensions = measured.iloc[0], measured.iloc[1:]
     alone = "one person is no crowd" if people < 2 else ""
     few = too_few("statement") if len(labels) < FEWEST else ""
+    few_for_alpha = f"fewer than {FEWEST_STATEMENTS} statements" if len(labels) < FEWEST_STATEMENTS else ""
     labelled = int(np.isfinite(labels).sum())
     reason = f"{labelled} statements with a label, fewer than {FEWEST}" if labelled else "the file has no labels"
     lines = [
-        _line("Agreement of the crowd on truthfulness overall (alpha)", overall, "alpha", alone or few),
+        _line("Agreement of the crowd on truthfulness overall (alpha)", overall, "alpha", alone or few_for_alpha),
         _line(
             "Agreement of mean ratings of truthfulness overall with the experts (rho)",
             overall,

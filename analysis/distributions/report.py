@@ -209,10 +209,11 @@ def _naming_line(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
         format_estimate(row["value"], row["value_low"], row["value_high"], 3),
         count_phrase(row["questions"], "question"),
     )
-    if row["value"] == 0 and pd.isna(row["value_low"]) and row["questions"] >= 5:
+    if row["value"] == 0 and pd.isna(row["value_low"]) and row["questions"] >= FEWEST:
         return f"{unchanged} ({over})."
     if pd.isna(row["value_low"]):
-        return f"{_subject(str(row['measure']))} is unknown: {too_few('question')}; the difference is {shown} ({over})."
+        reason = too_few("question") if row["questions"] < FEWEST else NO_VARIATION
+        return f"{_subject(str(row['measure']))} is unknown: {reason}; the difference is {shown} ({over})."
     verdict = nearer if row["value_low"] > 0 else farther if row["value_high"] < 0 else unclear
     return f"{verdict}: {'' if verdict == unclear else 'by '}{shown} of total variation ({over})."
 

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
-from parley.analysis.formatting import format_estimate, format_number
-from parley.analysis.herding_report import by_position
+from parley.analysis.formatting import count_table, format_estimate, format_number
+from parley.analysis.herding_report import by_position, silent_planners
 from parley.analysis.metrics._periods import periods, rules
 from parley.analysis.metrics.herding_time import herding_time
 from parley.analysis.metrics.wrong_cascades import end_of
@@ -36,6 +36,8 @@ PLANNERS: Mapping[str, Mapping[str, Any]] = {
 }
 BAYES, MODEL = "Bayesians", "model"
 MEASURES = ("right", "chose_a", "wrong", "time", "precision", "cost")
+SHARES = frozenset({"right", "chose_a", "wrong"})
+"""Measures whose intervals end at 0 and 1, and those of their differences at -1 and 1."""
 CAPTION = (
     "Right is the share of right choices, chose A the share of choices of A, wrong cascades the share of periods that end so, "
     "herding time the place of the first person from whom on all choose alike. Precision and cost are means per person. "
@@ -86,6 +88,7 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     ).reset_index(level=0)
     header = list(runs.values())[-1].header
     report = conditions_report(folder, "herding", "Steering the herd", CAPTION, header, herding=compared)
+    _add_missing(report, runs)
     report.figure(_figure(runs, disclaimers.model_label(header)), "herding", "Right choices by place in the order")
     report.section("In short", "\n".join(f"- {line}" for line in sentences(compared)))
     report.section("Conditions")
@@ -111,7 +114,22 @@ def _within_speakers(by_room: Mapping[str, pd.DataFrame], measure: str) -> pd.Da
     for who in (BAYES, MODEL):
         if own := {name: frame for name, frame in by_room.items() if name.startswith(who)}:
             parts.append(compare_conditions(own, measure))
-    return pd.concat(parts, ignore_index=True)
+    compared = pd.concat(parts, ignore_index=True)
+    if measure in SHARES:
+        compared[["low", "high"]] = compared[["low", "high"]].clip(0, 1)
+        ends = ["difference_low", "difference_high"]
+        compared[ends] = compared[ends].clip(-1, 1)
+    return compared
+
+
+def _add_missing(report: Report, runs: Mapping[str, Tables]) -> None:
+    """Add how many choices are missing, and in which conditions the planner could not be read."""
+    due = pd.concat([tables.decisions[["act", "reason"]] for tables in runs.values()])
+    lost = due["reason"][due["act"].isna()]
+    report.missing(len(lost), len(due), "choices are missing", count_table(lost))
+    for name, tables in runs.items():
+        if silent := silent_planners(tables):
+            report.add(f"{name}: {silent}")
 
 
 def sentences(compared: pd.DataFrame) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import NO_VARIATION
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number
 from parley.analysis.report import Report
@@ -77,7 +77,8 @@ def _party_line(row: Mapping[Any, Any]) -> str:
         return f"{subject}: no party has two people."
     between = f"between people of one party ({row['partners']:.0%})"
     if not np.isfinite(row["beyond_low"]):
-        return f"{subject}: {NO_VARIATION}."
+        few = f"fewer than {FEWEST} people with a party"
+        return f"{subject}: {few if row['party_people'] < FEWEST else NO_VARIATION}."
     return f"That is {'more than' if row['beyond_low'] > 0 else 'not clearly more than'} {between}."
 
 

@@ -48,8 +48,8 @@ def stability(table: pd.DataFrame) -> dict[str, Any]:
     """Return the stability of a panel, given its answers (columns as in `read_panel`).
 
     people, compared (pairs of answers), missing (pairs in which one is missing), same with its interval, strangers, excess (same
-    minus strangers) with its interval, partners, beyond (same minus partners) with its interval, r with its interval, and reason
-    (why there is no interval). NaN: unknown.
+    minus strangers) with its interval, party_people (those with a party), partners, beyond (same minus partners, of people with a
+    party) with its interval, r with its interval, and reason (why there is no interval). NaN: unknown.
     """
     packed, missing = _packed(table)
     hits, sizes = _own(packed)
@@ -61,7 +61,9 @@ def stability(table: pd.DataFrame) -> dict[str, Any]:
         def statistic(part: Floats, party: bool = party) -> float:
             return _same(part) - _chance(part, party)
 
-        row |= {name: _chance(packed, party), **_estimate(packed, statistic, gap)}
+        people = packed[np.isfinite(packed[:, 0])] if party else packed
+        row |= {name: _chance(people, party), **_estimate(people, statistic, gap)}
+    row["party_people"] = int((np.isfinite(packed[:, 0]) & (sizes > 0)).sum())
     row |= _correlation(packed) if _is_numeric(table) else dict.fromkeys(("r", "r_low", "r_high"), np.nan)
     few = FEW if row["people"] < FEWEST else ""
     return row | {"reason": few if row["compared"] else "no question has answers in two neighbouring waves"}
@@ -74,7 +76,7 @@ def _packed(table: pd.DataFrame) -> tuple[Floats, int]:
     """
     codes = table["answer"] if _is_numeric(table) else table["answer"].astype("category").cat.codes.replace(-1, np.nan)
     wide = table.assign(code=codes.astype(float)).pivot(index="person", columns=["question", "wave"], values="code")
-    waves, party = sorted(table["wave"].unique()), table.drop_duplicates("person").set_index("person")["party"]
+    waves, party = _waves(table), table.drop_duplicates("person").set_index("person")["party"]
     pairs = [
         ((question, one), (question, other))
         for question in dict.fromkeys(table["question"])
@@ -87,6 +89,12 @@ def _packed(table: pd.DataFrame) -> tuple[Floats, int]:
     known = party.reindex(wide.index).replace("", np.nan).astype("category").cat.codes
     own = known.replace(-1, np.nan).to_numpy(dtype=float)
     return np.column_stack([own, first, second]), int(lost.sum())
+
+
+def _waves(table: pd.DataFrame) -> list[Any]:
+    """Return the waves in their order: numbers by size, words as they first come in the table."""
+    waves = list(table["wave"].unique())
+    return sorted(waves) if table["wave"].dtype.kind in "fi" else waves
 
 
 def _is_numeric(table: pd.DataFrame) -> bool:
@@ -112,8 +120,6 @@ def _same(packed: Floats) -> float:
 def _chance(packed: Floats, party: bool) -> float:
     """Return the share of equal answers between a person and every other one, of all or of its party; NaN without others."""
     equal, people = 0.0, 0.0
-    if party and np.isnan(packed[:, 0]).any():
-        return np.nan
     for first, second in zip(*(side.T for side in _sides(packed)), strict=True):
         known = np.isfinite(first)
         groups = packed[known, 0] if party else np.zeros(int(known.sum()))

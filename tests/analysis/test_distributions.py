@@ -33,7 +33,7 @@ from parley.analysis.distributions.measures import (
     score_groups,
 )
 from parley.analysis.distributions.planted import planted_survey
-from parley.analysis.distributions.report import findings, write_distributions
+from parley.analysis.distributions.report import NAMING, _naming_line, findings, write_distributions
 from parley.analysis.distributions.survey_table import SurveyRow, SurveyTable
 from parley.analysis.journaled_calls import CallDesk
 from parley.llm.backends import open_spec
@@ -138,6 +138,15 @@ def test_a_model_that_ignores_groups_has_no_steerability(tmp_path: Path) -> None
     lines = findings(score_conditions(rows), compare_naming(rows), rows)
     assert "does not change the distance" in lines[2]
     assert "exactly as well" in lines[3]
+
+
+def test_a_difference_that_does_not_vary_is_not_called_few_questions() -> None:
+    """Eight questions that all differ by the same have no interval because nothing varies; three because they are few."""
+    row = {"measure": next(iter(NAMING)), "value": 0.1, "value_low": np.nan, "value_high": np.nan}
+    for questions, reason in ((8, "no variation"), (3, "fewer than 5 questions")):
+        assert f"is unknown: {reason}; the difference is 0.100" in _naming_line(
+            row | {"questions": questions}, pd.DataFrame()
+        )
 
 
 def test_even_shares_score_zero(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 import parley
 from parley.__main__ import main
 from parley.analysis.metrics import herding_time, signal_weights, welfare, wrong_cascades
+from parley.analysis.studies.herding import PLANNERS, _within_speakers, sentences, write
+from parley.analysis.tables import load
 from parley.llm.backends.oracle.social_learning import ALONE, BAYESIAN, Person, choice_probability, outcomes, updated
 from parley.llm.backends.oracle.steering import Aim, best_precision, fixed_value, planned_value
 
@@ -193,8 +195,34 @@ def test_the_study_finds_both_planners(tmp_path: Path) -> None:
 
 
 def test_below_five_rooms_the_study_has_no_verdict(tmp_path: Path) -> None:
-    assert main(["herding", "--llm", "oracle", "--repetitions", "3", "--out", str(tmp_path)]) == 0
-    assert "is unknown" in (tmp_path / "herding.md").read_text(encoding="utf-8")
+    """It also counts choices and replies of a planner that could not be read, over all conditions, with the reasons."""
+    assert main(["herding", "--llm", "oracle", "--repetitions", "3", "--set", "rounds=1", "--out", str(tmp_path)]) == 0
+    page = (tmp_path / "herding.md").read_text(encoding="utf-8")
+    assert "is unknown" in page
+    assert "0 of 90 choices are missing." in page
+    runs = {f"Bayesians, {name}": load(tmp_path / f"Bayesians_{name.replace(' ', '_')}") for name in PLANNERS}
+    lost = runs["Bayesians, no planner"].decisions
+    lost.loc[lost.index[:2], ["act", "reason"]] = [None, "refusal"]
+    runs["Bayesians, planner for A"].decisions.loc[:3, "planner_reason"] = "no number"
+    page = write(runs, tmp_path).read_text(encoding="utf-8")
+    assert "2 of 90 choices are missing (refusal 2)." in page
+    assert "Bayesians, planner for A: The planner could not be read 4 times of 30 (no number 4)" in page
+
+
+def test_intervals_of_shares_end_where_shares_end() -> None:
+    """Rooms in which nearly all choices are right, and the other way round: no interval reaches beyond 0, 1 or -1."""
+    rooms = pd.DataFrame(
+        {"topic": "t", "repetition": range(6), "right": [0.7, 1, 1, 1, 1, 1], "time": [0, 1, 1, 1, 1, 9]}
+    )
+    turned = rooms.assign(right=1 - rooms["right"])
+    found = _within_speakers({"Bayesians, no planner": rooms, "Bayesians, planner for A": turned}, "right")
+    assert found["high"].tolist() == [1, pytest.approx(0.05 + 0.1285, abs=1e-3)]
+    assert found["low"].tolist() == [pytest.approx(0.95 - 0.1285, abs=1e-3), 0]
+    assert found["difference_low"].iloc[1] == -1
+    own = _within_speakers({"model, no planner": rooms, "model, planner for the right option": turned}, "right")
+    assert "5% of the choices of people of the model were right" in sentences(own.assign(measure="right"))[0]
+    times = _within_speakers({"Bayesians, no planner": rooms}, "time")
+    assert times["high"].iloc[0] > 1
 
 
 @pytest.mark.thorough

@@ -13,7 +13,7 @@ import pytest
 import run
 from parley.agents.society import load_society
 from parley.analysis.studies.panel import FORGETS, REMEMBERS, Panel, ask_panel
-from parley.analysis.studies.panel_report import sentences
+from parley.analysis.studies.panel_report import _party_line, sentences
 from parley.analysis.studies.questionnaire import questionnaire
 from parley.analysis.studies.stability import difference, read_panel, stability
 from parley.llm.backends.fake import Fake
@@ -93,6 +93,34 @@ def test_people_who_only_answer_as_their_party_are_no_individuals() -> None:
     found = stability(table)
     assert (found["same"], found["partners"], found["beyond"]) == (1, 1, 0)
     assert found["strangers"] == pytest.approx(5 / 11)
+
+
+def test_a_person_without_a_party_is_left_out_of_what_parties_share() -> None:
+    """Two parties that each give one answer, and one person of none who changes: beyond is 0 over the others. With too few people
+    in parties the line says so."""
+    rows = [(f"{party}{place}", wave, float(party == "a")) for party in "ab" for place in range(6) for wave in (1, 2)]
+    table = panel([*rows, ("c0", 1, 0.0), ("c0", 2, 1.0)]).assign(
+        party=lambda one: one["person"].str[0].replace("c", "")
+    )
+    found = stability(table)
+    assert (found["people"], found["party_people"]) == (13, 12)
+    assert (found["partners"], found["beyond"]) == (1, 0)
+    few = stability(table.assign(party=table["party"].where(table["person"].isin(["a0", "a1", "a2"]), "")))
+    assert _party_line(few).endswith("is unknown: fewer than 5 people with a party.")
+    alone = stability(table.assign(party=""))
+    assert _party_line(alone).endswith("is unknown: no party has two people.")
+
+
+def test_waves_in_words_are_in_the_order_of_the_file(tmp_path: Path) -> None:
+    """Spring, summer, autumn: everyone changes between the first two waves only. By the alphabet autumn would be the first."""
+    path, answers = tmp_path / "own.csv", {"spring": "no", "summer": "yes", "autumn": "yes"}
+    lines = [f"p{person},{wave},q,{answer}" for person in range(6) for wave, answer in answers.items()]
+    path.write_text("\n".join(["person,wave,question,answer", *lines]) + "\n", encoding="utf-8")
+    assert stability(read_panel(path))["same"] == 0.5
+    path.write_text(path.read_text().replace("spring", "1").replace("summer", "10").replace("autumn", "2"))
+    assert stability(read_panel(path))["same"] == 0.5
+    numbers = pd.read_csv(path)
+    assert stability(numbers.assign(party="", answer=(numbers["wave"] == 10).astype(float)))["same"] == 0.5
 
 
 def test_the_own_history_is_in_the_prompt_of_one_condition(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

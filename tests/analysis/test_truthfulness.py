@@ -57,6 +57,14 @@ def test_alpha_and_rho_by_hand() -> None:
     assert np.isnan(low)
 
 
+def test_few_statements_are_named_as_the_reason() -> None:
+    """Alpha needs ten statements: over eight the sentence says that they are too few, not that nothing varies."""
+    rng = np.random.default_rng(0)
+    cube = rng.integers(1, 8, size=(len(ASPECTS), 8, 6)).astype(float)
+    lines = findings(measure(cube, np.full(8, NAN), rng), np.full(8, NAN), 6)
+    assert "is unknown: fewer than 10 statements; it is" in lines[0]
+
+
 def test_a_planted_crowd_is_found(tmp_path: Path) -> None:
     """Half of the variance of ratings is shared, and .4 of a dimension is its own: they are found; experts agree."""
     found = measured(tmp_path / "a", "oracle,distinct=0.4")
