@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain, zip_longest
+from pathlib import Path
 
 from parley.agents.persona import Persona, all_personas, parties, persona_set, set_name
 from parley.llm.errors import UserError
@@ -12,15 +13,14 @@ from parley.llm.seeding import stream
 
 
 def draw_people(personas: str, count: int, seed: int, study: str, option: str) -> tuple[Persona, ...]:
-    """Return `count` personas of a set (0: all), of each party in turn, in an order drawn with the seed, without variants.
+    """Return `count` respondents of a set (0: all), of each party in turn, in an order drawn with the seed.
 
-    Personas with the same text, such as those of the Default, are one respondent: a model cannot tell them apart.
     study: names the random stream. option: that which sets the count. Errors: UserError if the set has too
     few, and as `check_names`.
     """
     folder, groups = persona_set(personas), []
     for party in parties(folder):
-        own = list({one.backstory: one for one in all_personas(party, folder) if not one.variant}.values())
+        own = respondents(party, folder)
         groups.append(stream(seed, study, party).sample(own, len(own)))
     mixed = [one for one in chain.from_iterable(zip_longest(*groups)) if one is not None]
     if count > len(mixed):
@@ -30,6 +30,14 @@ def draw_people(personas: str, count: int, seed: int, study: str, option: str) -
         )
     check_names(mixed)
     return tuple(mixed[: count or len(mixed)])
+
+
+def respondents(party: str, folder: Path) -> list[Persona]:
+    """Return the personas of a party without variants.
+
+    Those with the same text, such as the personas of the Default, are one respondent: a model cannot tell them apart.
+    """
+    return list({one.backstory: one for one in all_personas(party, folder) if not one.variant}.values())
 
 
 def check_names(people: Iterable[Persona]) -> None:

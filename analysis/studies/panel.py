@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from parley.agents.persona import Persona, all_personas, parties, persona_set
+from parley.agents.persona import Persona, parties, persona_set
 from parley.analysis.journaled_calls import check_manifest, run_journaled
+from parley.analysis.respondents import respondents
 from parley.analysis.studies.questionnaire import Answer, Item, ask_item
 from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
@@ -39,11 +40,11 @@ class Panel:
             raise UserError("a panel needs --waves 2 or more")
 
     def members(self) -> list[Persona]:
-        """Return the people: personas of the set without variants, the same number of each party if `people` says so."""
+        """Return the people: respondents of the set, the same number of each party if `people` says so."""
         folder = persona_set(self.personas)
         members: list[Persona] = []
         for party in parties(folder):
-            own = [person for person in all_personas(party, folder) if not person.variant]
+            own = respondents(party, folder)
             members += own[: self.people or len(own)]
         return members
 

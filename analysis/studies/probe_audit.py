@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.agent import SURVEY_TOKENS
-from parley.agents.persona import Persona, all_personas, parties, persona_set
+from parley.agents.persona import Persona, parties, persona_set
 from parley.agents.probe import Probe, answer_order
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
@@ -24,6 +24,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate
 from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.report import Report
+from parley.analysis.respondents import respondents
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
@@ -57,10 +58,9 @@ class ProbeAudit:
         return load_topic(self.topic).probe(self.probe)
 
     def people(self) -> list[Persona]:
-        """Return all personas of the set, without the variants by gender and age."""
+        """Return all respondents of the set."""
         folder = persona_set(self.personas)
-        people = chain.from_iterable(all_personas(party, folder) for party in parties(folder))
-        return [person for person in people if not person.variant]
+        return list(chain.from_iterable(respondents(party, folder) for party in parties(folder)))
 
 
 def audit_probe(audit: ProbeAudit, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:

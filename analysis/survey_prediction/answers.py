@@ -29,7 +29,8 @@ class Survey:
     """Answers of people to questions.
 
     values: (people, questions), 1 for the first answer of the question, 0 for the second, NaN for none. facts: what else is known
-    of each person, by name. weights: of each person. truth: the probability of 1 that was planted, where it is known.
+    of each person, by name. weights: of each person. truth: the probability of 1 that was planted, where it is known. absent:
+    names of questions that the table of answers lacks.
     """
 
     name: str
@@ -40,12 +41,18 @@ class Survey:
     weights: Floats
     language: Language = ENGLISH
     truth: Floats | None = None
+    absent: tuple[str, ...] = ()
 
     @cached_property
     def digest(self) -> str:
         """Identifies people, questions, answers, facts and weights."""
         parts = (self.people, self.items, self.facts, self.values.tobytes(), self.weights.tobytes(), self.language.code)
         return digest(*map(repr, parts)).hex()
+
+    @property
+    def absent_line(self) -> str:
+        """Say which questions the table of answers lacks; "" if it has all."""
+        return f"The table of answers lacks: {', '.join(self.absent)}." if self.absent else ""
 
     def answered(self, person: int) -> list[int]:
         """Return the numbers of the questions that a person answered."""
@@ -71,14 +78,17 @@ class Survey:
 def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) -> Survey:
     """Read a survey from a table of answers (wide or long) and a table of questions.
 
-    Errors: UserError for a file or column that is missing, a person or question that is there twice, an answer that is neither
-    of the two of its question, and a weight that is no positive number.
+    Errors: UserError for a file or column that is missing, a person or question that is there twice, an answer to a question
+    that is not in the table of questions, an answer that is neither of the two of its question, and a weight that is no
+    positive number.
     """
     items = read_items(questions)
     table = _read(answers, (PERSON,))
     facts = table
     if {QUESTION, ANSWER} <= set(table.columns):
         facts, table = _spread(table, answers)
+        if unknown := [name for name in table.columns if name not in {PERSON, *(item.name for item in items)}]:
+            raise UserError(f"{answers}: {questions} has no question {unknown[0]}: add it, or leave its rows out")
     if (table[PERSON] == "").any():
         raise UserError(f"{answers}: a row has no person: give each person a name or number")
     if twice := list(table[PERSON][table[PERSON].duplicated()]):
@@ -98,8 +108,10 @@ def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) ->
     about = tuple(
         tuple((name, cell) for name, cell in zip(known, row, strict=True) if cell) for row in rows[known].to_numpy()
     )
-    weights = [_weight(cell, answers) for cell in rows[WEIGHT]] if WEIGHT in rows else [1.0] * len(table)
-    return Survey(answers.name, tuple(table[PERSON]), tuple(shown), values, about, np.array(weights), language)
+    weights = np.array([_weight(cell, answers) for cell in rows[WEIGHT]] if WEIGHT in rows else [1.0] * len(table))
+    absent = tuple(item.name for item in items if item not in shown)
+    people = tuple(table[PERSON])
+    return Survey(answers.name, people, tuple(shown), values, about, weights, language, absent=absent)
 
 
 def read_items(path: Path) -> tuple[SurveyItem, ...]:

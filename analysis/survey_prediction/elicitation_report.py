@@ -47,6 +47,7 @@ def write_elicitation(study: ElicitationStudy, rows: pd.DataFrame, interviewer: 
         f"after 0 to {study.steps} questions{_left_out(len(study.survey.people) - people)}.",
         "\n".join(f"- **{name}**: {meaning}" for name, meaning in ORDERS.items()),
     )
+    report.plain(study.survey.absent_line)
     report.disclaim_models(study.llm)
     reasons = interviewer.reasons()
     listed = ", ".join(f"{name} {count}" for name, count in sorted(reasons.items()))

@@ -61,6 +61,7 @@ def write_predictions(
         f"{study.llm} predicted hidden answers of {len(survey.people)} people to {len(survey.items)} questions ({survey.name}).",
         "\n".join(f"- **{name}**: {meaning}" for name, meaning in SETS.items()),
     )
+    report.plain(survey.absent_line)
     report.disclaim_models(study.llm)
     for interviewer in interviewers:
         reasons = interviewer.reasons()

@@ -247,3 +247,8 @@ def test_preferences_by_hand_and_what_is_missing() -> None:
 def test_a_panel_and_a_training_are_not_mixed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["correct", "en", "--llm", "pocket", "--judge", "oracle", "--train", "--panel", "3"]) == 2
     assert "leave out --panel or --train" in capsys.readouterr().err
+
+
+def test_personas_without_a_panel_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["correct", "en", "--llm", "oracle", "--judge", "oracle", "--personas", "nosuch", "--dry-run"]) == 2
+    assert "add --panel N, or leave out --personas" in capsys.readouterr().err

@@ -98,7 +98,7 @@ WRONG = [
     (TRUST + "r1,1,ann,sent,9,,\n", "line 9: ann has the same row in line 3"),
     (TRUST.replace("sent,4", "sent,A"), "line 3: 'A' is no sent"),
     (TRUST.replace("sent,4", "sent,accept"), "line 3: 'accept' is no sent"),
-    (TRUST.replace("1,ann,sent,8", "1,anne,sent,8"), "room r1: anne has an expectation but no move: correct the name"),
+    (TRUST.replace("r1,,ann", "r1,,anne"), "room r1: anne has an expectation but no move: correct the name"),
     (TRUST.replace("sent,4", "sent,11"), "line 3: 11 is no sent"),
     (TRUST.replace("sent,4", "sent,nan"), "line 3: nan is no sent"),
     (TRUST.replace("sent,4", "gave,4"), "line 3: move must be sent or returned"),

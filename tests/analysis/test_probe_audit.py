@@ -12,6 +12,7 @@ import pytest
 
 import run
 from parley.agents.topic import load_topic
+from parley.analysis.studies.panel import Panel
 from parley.analysis.studies.probe_audit import ProbeAudit, answer_order, audit_probe, order_effects, spread
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
@@ -50,6 +51,13 @@ def test_effects_of_the_order_by_hand() -> None:
     assert found.loc["reversed", ["people", "effect", "moved"]].tolist() == [2, -0.5, 1.5]
     assert found.loc["shuffled", "people"] == 0
     assert math.isnan(found.loc["shuffled", "effect"])
+
+
+def test_personas_with_the_same_text_are_one_respondent() -> None:
+    """The six personas of the Default say the same, so an audit and a panel ask one of them."""
+    for people in (HALF.people(), Panel([]).members()):
+        assert len({(one.party, one.backstory) for one in people}) == len(people)
+        assert [one.party for one in people].count("default") == 1
 
 
 def test_only_the_list_of_answers_is_turned_round() -> None:

@@ -313,6 +313,9 @@ def test_files_wide_and_long_are_the_same_survey(tmp_path: Path) -> None:
     assert np.array_equal(first.values, [[1.0, 0.0], [0.0, np.nan]], equal_nan=True)
     assert first.facts == second.facts == ((("year", "1996"),), (("year", "2000"),))
     assert first.weights.tolist() == [2, 1]
+    assert first.absent_line == ""
+    long.write_text("person,question,answer\na,parks,1\n")
+    assert read_survey(long, questions).absent_line == "The table of answers lacks: roads."
     assert first.digest == second.digest
 
 
@@ -328,6 +331,11 @@ def test_wrong_files_are_one_line(tmp_path: Path) -> None:
         (ITEMS, "person,trams\na,1\n", "no column named like a question"),
         (ITEMS, "person,weight,parks\na,0,1\n", "weight '0' is no positive number"),
         (ITEMS, "person,question,answer\na,parks,1\na,parks,0\n", "person a answers parks twice"),
+        (
+            ITEMS,
+            "person,question,answer\na,parks,1\na,trams,0\n",
+            "has no question trams: add it, or leave its rows out",
+        ),
         ("question,text\nparks,More?\n", "person,parks\na,1\n", "no column yes"),
         ("question,text,yes,no\nparks,More?,yes,Yes\n", "person,parks\na,1\n", "two different answers"),
         (ITEMS + "parks,Again?,yes,no\n", "person,parks\na,1\n", "a name of its own"),

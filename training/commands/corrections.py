@@ -59,7 +59,7 @@ def correct_parser() -> Parser:
     )
     about = "number of personas that compare the replies in pairs: which is more persuasive? (default: none)"
     add_option(parser, "--panel N", about, positive)
-    add_option(parser, "--personas SET", "with --panel: name of the set of personas", default="voters")
+    add_option(parser, "--personas SET", "with --panel: name of the set of personas (default: voters)")
     add_option(
         parser, "--train", "train by DPO on the rated replies; takes pocket or hf:MODEL as --llm", action="store_true"
     )
@@ -123,7 +123,9 @@ def planned_calls(study: CorrectionStudy, shuffles: int, panel: int = 0) -> str:
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    """Errors: UserError for a setting of the training without --train, and for a panel with it."""
+    """Errors: UserError for a setting of the training without --train, for a panel with it, and for personas without a panel."""
+    if options.personas and not options.panel:
+        raise UserError("--personas names who compares the replies: add --panel N, or leave out --personas")
     if options.panel and options.train:
         raise UserError("--panel compares replies without a training: leave out --panel or --train")
     check_train_only(options, (*NUMBERS, "shuffles", "held_out"), "--train")
@@ -133,7 +135,7 @@ def _panel(options: argparse.Namespace, study: CorrectionStudy) -> Sequence[Read
     """Return the readers of --panel, none without it. Errors: UserError if the set of personas has fewer people."""
     from parley.analysis.studies.correction_panel import draw_panel
 
-    return draw_panel(study, options.personas, options.panel) if options.panel else ()
+    return draw_panel(study, options.personas or "voters", options.panel) if options.panel else ()
 
 
 def _measure(study: CorrectionStudy, out: Path, desk: CallDesk, panel: Sequence[Reader]) -> int:
