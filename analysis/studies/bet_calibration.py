@@ -1,7 +1,7 @@
 """Private bets scored against a judge's verdict: how much too high, how far off, and whether they know who wins.
 
 A debate is zero-sum: one of two debaters wins, so the mean of both bets is 50 if they are right, whoever wins. The unit is the
-pairing of people (topic and repetition) with all its debates: in a tournament the same people debate with changed models.
+pairing of people (the repetition) with all its debates: the same people debate every topic, in a tournament with changed models.
 Source: "When Two LLMs Debate, Both Think They'll Win" (2025).
 
     overconfidence   bet - verdict (1 won, 0.5 tie, 0 lost), in points of 100
@@ -25,7 +25,7 @@ from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
 
 DEBATE = ["condition", "topic", "repetition", "room"]
-PAIRING = ["topic", "repetition"]
+PAIRING = "repetition"
 MEASURES = ("overconfidence", "brier", "even")
 EVERYONE = "all"
 BINS = (0, 20, 40, 60, 80, 100)
@@ -99,17 +99,16 @@ def _scores(part: pd.DataFrame) -> dict[str, Floats]:
 def shuffled_brier(part: pd.DataFrame, seed: int) -> dict[str, float]:
     """Return shuffled (the mean Brier score of bets dealt anew among pairings, each with all its bets) and p.
 
-    p: of a Brier score as low as that of the bets themselves. Only pairings count in which all conditions are known. NaN below
-    FEWEST of them.
+    p: of a Brier score as low as that of the bets themselves. A dealt bet counts where a debate of that topic and condition is
+    known. NaN below FEWEST pairings.
     """
-    wide = part.pivot_table(index=PAIRING, columns=["condition", "seat"], values=["bet", "won"]) if len(part) else part
-    wide = wide.dropna()
-    if len(wide) < FEWEST:
+    if part[PAIRING].nunique() < FEWEST:
         return {"shuffled": np.nan, "p": np.nan}
+    wide = part.pivot_table(index=PAIRING, columns=["topic", "condition", "seat"], values=["bet", "won"])
     bets, won = wide["bet"].to_numpy(dtype=float) / PERCENT, wide["won"].to_numpy(dtype=float)
     order = np.random.default_rng(seed).permuted(np.tile(np.arange(len(wide)), (SHUFFLES, 1)), axis=1)
-    null = ((bets[order] - won) ** 2).mean(axis=(1, 2))
-    lower = (null <= ((bets - won) ** 2).mean() + ROUNDING).sum()
+    null = np.nanmean((bets[order] - won) ** 2, axis=(1, 2))
+    lower = (null <= np.nanmean((bets - won) ** 2) + ROUNDING).sum()
     return {"shuffled": float(null.mean()), "p": float((1 + lower) / (1 + SHUFFLES))}
 
 

@@ -32,7 +32,7 @@ WINNING = "winning"
 READING = (
     "After each debate the judge says who made the better case, with the debaters named in both orders. A debater wins if both "
     "orders name it; else the debate is a tie, which counts half. Brackets are 95% intervals over pairings of people "
-    "(topic and repetition), with all their debates."
+    "(repetitions), with all their debates on all topics."
 )
 ABOUT = (
     "Overconfidence: the bet minus the percentage of debates won, in points. One of two debaters wins, so right bets are 50 on "
@@ -108,12 +108,12 @@ def _percent(values: np.ndarray) -> str:
 def _add_strengths(
     report: Report, verdicts: pd.DataFrame, models: Mapping[str, tuple[str, str]], named: Sequence[str]
 ) -> None:
-    """Add Bradley-Terry strengths of models. The unit is the pairing of people: topic and repetition, over all conditions."""
+    """Add Bradley-Terry strengths of models. The unit is the pairing of people: the repetition, over topics and conditions."""
     pairs = model_pairs(verdicts, models, named)
     strengths = bradley_terry.score_messages(pairs, named)
     about = (
         "Bradley-Terry strengths in logits around 0: of two models 1 apart, the stronger one wins 73%. Intervals leave out one "
-        "pairing of people (topic and repetition) at a time, with all its debates."
+        "pairing of people (repetition) at a time, with all its debates."
     )
     report.section("Strength of the models", about)
     report.data(strengths=strengths.rename(columns={"message": "model"}))
@@ -123,14 +123,14 @@ def _add_strengths(
 
 
 def model_pairs(verdicts: pd.DataFrame, models: Mapping[str, tuple[str, str]], named: Sequence[str]) -> pd.DataFrame:
-    """Return one row per debate: member (topic and repetition), a, b (models in the order of `named`), value (1: a wins)."""
+    """Return one row per debate: member (the repetition), a, b (models in the order of `named`), value (1: a wins)."""
     rows = []
     for row in verdicts.to_dict("records"):
         first, second = models[str(row["condition"])]
         ahead = named.index(first) < named.index(second)
         value = row["won"] if ahead else 1 - row["won"]
         a, b = (first, second) if ahead else (second, first)
-        rows.append((f"{row['topic']} {row['repetition']}", a, b, value))
+        rows.append((row["repetition"], a, b, value))
     return pd.DataFrame(rows, columns=["member", "a", "b", "value"])
 
 

@@ -67,6 +67,14 @@ def test_calibrated_overconfident_and_ignorant_bets_are_told_apart() -> None:
     assert ((points["low"] <= points["bet"] / 100) & (points["bet"] / 100 <= points["high"])).all()
 
 
+def test_debates_of_the_same_people_on_several_topics_are_one_unit() -> None:
+    """Four topics on which the same people bet and win alike tell no more than one: the same intervals, and the same p."""
+    one = bets(20, np.random.default_rng(3))
+    four = pd.concat([one.assign(topic=topic, room=one["room"] + topic) for topic in "abcd"], ignore_index=True)
+    columns = ["pairings", "overconfidence", "overconfidence_low", "overconfidence_high", "ahead_low", "shuffled", "p"]
+    assert last(four)[columns].tolist() == pytest.approx(last(one)[columns].tolist())
+
+
 def test_few_debates_missing_bets_and_missing_verdicts_give_no_verdict() -> None:
     """A debate counts with both bets and a verdict; below five pairings the answer is unknown with its reason."""
     table = bets(8, np.random.default_rng(0))
