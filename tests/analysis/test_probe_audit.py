@@ -86,7 +86,7 @@ def test_a_planted_order_effect_is_found(
     monkeypatch.setattr("parley.analysis.journaled_calls.open_spec", lambda spec: Fake(speak))
     found = audit_probe(HALF, "fake", tmp_path, quiet)
     told = order_effects(found).set_index("order").loc["reversed"]
-    assert (told["effect"], told["people"]) == (effect, 86)
+    assert (told["effect"], told["people"]) == (effect, 81)
     given = spread(found).set_index("order").loc["given"]
     assert given[["share", "fixed", "between", "within"]].tolist() == [1, 1, 0, 0]
 
