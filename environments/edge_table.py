@@ -31,6 +31,7 @@ SOURCE, TARGET = "source", "target"
 COLUMNS = (SOURCE, TARGET, WEIGHT, SIGN, START, END)
 UNPACK = {".gz": gzip.decompress, ".bz2": bz2.decompress}
 WHOLE = (SIGN, START, END)
+LINE_END = re.compile(rb"[\r\n]")
 Floats = NDArray[np.float64]
 
 
@@ -111,10 +112,11 @@ def read_lines(content: bytes, directed: bool) -> EdgeTable:
 
     A first line `source target ...` names other columns.
     """
+    content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if b"#" in content:
         content = re.sub(rb"#[^\n]*", b"", content)
-    if any(mark in content for mark in (b"\t", b"\r", b"  ", b" \n", b"\n ")) or content[:1] == b" ":
-        content = re.sub(rb"^ | $", b"", re.sub(rb"[ \t\r]+", b" ", content), flags=re.M)
+    if any(mark in content for mark in (b"\t", b"  ", b" \n", b"\n ")) or content[:1] == b" ":
+        content = re.sub(rb"^ | $", b"", re.sub(rb"[ \t]+", b" ", content), flags=re.M)
     content = content.lstrip(b"\n")
     first = content[: content.find(b"\n") + 1 or None].decode().split()
     if first[:2] == [SOURCE, TARGET]:
@@ -136,10 +138,13 @@ def read_csv(content: bytes, directed: bool, tabs: bool = False) -> EdgeTable:
 
 
 def split_header(content: bytes, tabs: bool) -> tuple[list[str], str]:
-    """Return the names of the columns in the first line of a table, and the mark between columns."""
-    head = content.split(b"\n", 1)[0].decode()
+    """Return the names of the columns in the first line of a table, and the mark between columns. Errors: ValueError."""
+    head = LINE_END.split(content, maxsplit=1)[0].decode()
     mark = "\t" if tabs else ";" if ";" in head and "," not in head else ","
-    return [name.strip() for name in next(csv.reader([head], delimiter=mark), [])], mark
+    try:
+        return [name.strip() for name in next(csv.reader([head], delimiter=mark), [])], mark
+    except csv.Error as error:
+        raise ValueError(f"its first line must name the columns, but cannot be read: {error}") from error
 
 
 def _read_columns(content: bytes, names: list[str], mark: str, directed: bool, header: bool) -> EdgeTable:
@@ -168,9 +173,9 @@ def _check_names(names: list[str]) -> None:
 
 
 def read_texts(content: bytes, names: list[str], mark: str, header: bool, wanted: Sequence[str] = ()) -> pa.Table:
-    """Return the columns as texts; an empty text is missing. wanted: the columns to return (default: all).
+    """Return the columns as texts without spaces around them; an empty text is missing.
 
-    Errors: ValueError of one line.
+    wanted: the columns to return (default: all). Errors: ValueError of one line.
     """
     reading = arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header))
     parsing = arrow_csv.ParseOptions(
@@ -183,11 +188,17 @@ def read_texts(content: bytes, names: list[str], mark: str, header: bool, wanted
         include_columns=list(wanted),
     )
     try:
-        return arrow_csv.read_csv(io.BytesIO(content), reading, parsing, texts)
+        table = arrow_csv.read_csv(io.BytesIO(content), reading, parsing, texts)
+        return pa.table({name: _trimmed(table[name]) for name in table.column_names})
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return pa.table({name: pa.array([], pa.string()) for name in names})
         raise ValueError(str(error).splitlines()[0].removeprefix("CSV parse error: ")) from error
+
+
+def _trimmed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    plain = pc.utf8_trim_whitespace(texts)
+    return pc.if_else(pc.equal(plain, ""), pa.scalar(None, pa.string()), plain)
 
 
 def as_numbers(texts: pa.ChunkedArray, name: str) -> Floats:

@@ -14,7 +14,6 @@ attributes to the nodes of any of these. All errors are ValueErrors of one line,
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections import Counter
@@ -25,7 +24,15 @@ from xml.etree import ElementTree
 
 import networkx as nx
 
-from parley.environments.edge_table import EdgeTable, read_csv, read_lines, read_npz, unpacked
+from parley.environments.edge_table import (
+    EdgeTable,
+    read_csv,
+    read_lines,
+    read_npz,
+    read_texts,
+    split_header,
+    unpacked,
+)
 from parley.environments.gexf import read_gexf, write_gexf
 from parley.environments.link_attributes import simple_graph
 
@@ -33,6 +40,8 @@ PLAIN = ("", ".txt", ".edgelist", ".edges")
 TABLES = (".csv", ".tsv", ".npz", *PLAIN)
 ENDINGS = (".graphml", ".gexf", ".adjlist", *TABLES)
 NODE, ATTITUDE = "node", "attitude"
+KNOWN = (NODE, ATTITUDE, "party", "persona", "history")
+"""Columns of a table of nodes that Parley uses, also if they begin with a capital."""
 AXIS = (0.0, 10.0)
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 
@@ -111,20 +120,30 @@ def read_nodes(path: str) -> dict[str, dict[str, Any]]:
     Errors: OSError, ValueError.
     """
     content, ending = unpacked(path)
-    text = content.decode("utf-8-sig")
-    head = text.split("\n", 1)[0]
-    mark = "\t" if ending == ".tsv" else ";" if ";" in head and "," not in head else ","
-    rows = csv.DictReader(io.StringIO(text), delimiter=mark)
-    if NODE not in (rows.fieldnames or ()):
-        raise ValueError(f"{path} has no column node: its first line must name the columns, such as node,party")
-    listed = list(rows)
-    if not all(row[NODE] for row in listed):
-        raise ValueError(f"{path} has a line without a node: name it or remove the line")
-    _refuse_duplicates(row[NODE] for row in listed)
+    try:
+        rows = _node_rows(content.removeprefix(b"\xef\xbb\xbf"), tabs=ending == ".tsv")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
     return {
-        row[NODE]: {key: number(row[key]) for key in rows.fieldnames or () if key != NODE and row[key]}
-        for row in listed
+        row[NODE]: {key: number(text) for key, text in row.items() if key != NODE and text is not None} for row in rows
     }
+
+
+def _node_rows(content: bytes, tabs: bool) -> list[dict[str, Any]]:
+    """Return the cells of each line of a table of nodes by column; an empty cell is None. Errors: ValueError."""
+    header, mark = split_header(content, tabs)
+    names = [name.lower() if name.lower() in KNOWN else name for name in header]
+    if NODE not in names:
+        raise ValueError("it has no column node: its first line must name the columns, such as node,party")
+    if not all(names):
+        raise ValueError("it has a column without a name: name it or remove it")
+    if len(set(names)) < len(names):
+        raise ValueError("a column is named twice: remove one")
+    rows: list[dict[str, Any]] = read_texts(content, names, mark, header=True, wanted=names).to_pylist()
+    if not all(row[NODE] for row in rows):
+        raise ValueError("it has a line without a node: name it or remove the line")
+    _refuse_duplicates(row[NODE] for row in rows)
+    return rows
 
 
 def number(text: str) -> float | int | str:

@@ -12,7 +12,7 @@ import pytest
 from data_checks import check_each
 from scipy import sparse
 
-from parley.environments.graph_files import ENDINGS, read_graph, read_table
+from parley.environments.graph_files import ENDINGS, read_graph, read_nodes, read_table
 from parley.environments.graphs import GRAPHS, File
 from parley.environments.sparse_graphs import from_networkx
 
@@ -80,6 +80,28 @@ def test_links_keep_weight_sign_and_rounds(
     assert graph.edges["cem", "dora"].items() >= {"weight": 1.0, "sign": 1}.items()
 
 
+def test_spaces_around_a_name_are_not_part_of_it(tmp_path: Path) -> None:
+    """A triangle written with a space after each comma was six people in three pairs; empty cells stay missing."""
+    path = tmp_path / "net.csv"
+    path.write_text("source, target , weight\na, b , 2\nb, c, \nc,\ta,1\n")
+    graph = read_graph(str(path))
+    assert sorted(graph.edges(data="weight")) == [("a", "b", 2.0), ("a", "c", 1.0), ("b", "c", None)]
+    path.write_text("source, target\na, b\nb,  \n")
+    with pytest.raises(ValueError, match="a line has no target"):
+        read_graph(str(path))
+
+
+@check_each("end", ["\r", "\r\n"])
+def test_every_line_end_parts_lines(tmp_path: Path, end: str) -> None:
+    """Old spreadsheets end lines with a carriage return alone, which stopped Parley with a traceback."""
+    for name, lines in (("net.csv", ["source,target", "a,b", "b,c"]), ("net.txt", ["a b", "b c"])):
+        (tmp_path / name).write_bytes((end.join(lines) + end).encode())
+        (tmp_path / "people.csv").write_bytes(end.join(["node,party", "a,cdu", "b,spd", "c,spd"]).encode())
+        graph = read_graph(str(tmp_path / name), node_file=str(tmp_path / "people.csv"))
+        assert list(graph.edges) == [("a", "b"), ("b", "c")]
+        assert list(graph.nodes(data="party")) == [("a", "cdu"), ("b", "spd"), ("c", "spd")]
+
+
 def test_a_packed_table_is_unpacked(tmp_path: Path) -> None:
     (tmp_path / "net.csv.gz").write_bytes(gzip.compress(b"source,target\na,b\n"))
     assert list(read_graph(str(tmp_path / "net.csv.gz")).edges) == [("a", "b")]
@@ -129,6 +151,22 @@ def test_a_table_of_nodes_gives_attributes(tmp_path: Path) -> None:
     assert (table.names, table.nodes["b"]["attitude"]) == (["a", "b", "c"], 2.5)
 
 
+def test_columns_of_people_are_known_with_spaces_and_capitals(tmp_path: Path) -> None:
+    """` Party` was an attribute that nobody read, so the people of the network got other parties than their own."""
+    (tmp_path / "net.csv").write_text("source,target\na,b\n")
+    (tmp_path / "people.csv").write_text("Node, Party , Town\na , cdu, Ulm\nb, spd,\n")
+    graph = File(str(tmp_path / "net.csv"), node_file=str(tmp_path / "people.csv"))
+    assert graph.people == (("cdu", ""), ("spd", ""))
+    assert list(graph.read().nodes(data=True)) == [("a", {"party": "cdu", "Town": "Ulm"}), ("b", {"party": "spd"})]
+
+
+def test_a_long_text_of_a_person_is_read_whole(tmp_path: Path) -> None:
+    """What a person wrote before may be longer than the limit of Python's csv module, and may have lines and commas."""
+    history = "I wrote, once,\nthis. " * 10_000
+    (tmp_path / "people.csv").write_text(f'node,history\na,"{history}"\n')
+    assert read_nodes(str(tmp_path / "people.csv")) == {"a": {"history": history.strip()}}
+
+
 TWICE = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id="a"/><node id="a"/></graph></graphml>'
 
 
@@ -149,6 +187,7 @@ TWICE = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id=
         ("net.csv", "source,target\na,b\nb,b\n", "b is linked with itself: remove this link"),
         ("net.csv", "source,source,target\na,a,b\n", "a column is named twice"),
         ("net.csv", "", "must name the columns"),
+        ("net.csv", "x" * 200_000, "its first line must name the columns, but cannot be read: field larger than"),
         ("net.txt", "a\n", "is not two names with a space between them"),
         ("net.txt", "a b 1 2\n", "more than two names and a weight: write a first line such as"),
         ("net.adjlist", "a b\na c\n", "two nodes are called 'a'"),
@@ -170,8 +209,13 @@ def test_a_fault_is_one_line_that_names_the_file(tmp_path: Path, name: str, text
 @check_each(
     ("people", "words"),
     [
-        ("name,party\na,cdu\n", "people.csv has no column node"),
+        ("name,party\na,cdu\n", "people.csv: it has no column node"),
         ("node,party\na,cdu\na,spd\n", "two nodes are called 'a'"),
+        ("node,party\na,cdu\na ,spd\n", "two nodes are called 'a'"),
+        ("node,party,Party\na,cdu,spd\n", "people.csv: a column is named twice: remove one"),
+        ("node,party,\na,cdu,spd\n", "people.csv: it has a column without a name: name it or remove it"),
+        ("node,party\na,cdu,spd\n", "Expected 2 columns, got 3"),
+        ("node,party\n,cdu\n", "people.csv: it has a line without a node: name it or remove the line"),
         ("node,attitude\na,3\n", "node b has no attitude; give all nodes the attribute attitude, or none"),
         ("node,attitude\na,3\nb,11\n", "node b has the attitude 11, which is not a number from 0 to 10"),
         ("node,attitude\na,3\nb,low\n", "node b has the attitude 'low'"),

@@ -49,6 +49,15 @@ def test_answers_are_mapped_to_the_axis_by_hand(folder: Path) -> None:
     assert not found.kinds
 
 
+def test_a_survey_of_an_old_spreadsheet_is_read(folder: Path) -> None:
+    """Lines that end with a carriage return alone stopped Parley with a traceback."""
+    (folder / "old.csv").write_bytes(PEOPLE.replace("\n", "\r").encode())
+    assert read("party=pid", "old.csv").kinds == ("republican", "democrat", "strong_democrat")
+    (folder / "none.csv").write_text("x" * 200_000)
+    with pytest.raises(UserError, match=r"survey none\.csv: its first line must name the columns, but cannot be read"):
+        read("party=pid", "none.csv")
+
+
 def test_parties_are_named_as_in_the_file_or_as_told(folder: Path) -> None:
     """Small letters and _, or a name of one's own, under which two values may be one party; a variant follows a colon."""
     assert read("party=pid").kinds == ("republican", "democrat", "strong_democrat")
