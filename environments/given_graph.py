@@ -14,6 +14,7 @@ from typing import Any
 
 import networkx as nx
 
+from parley.environments.graph_files import write_graphml
 from parley.environments.graphs import File
 
 GIVEN = "given"
@@ -51,7 +52,7 @@ class Given(File):
         plain = self.graph.__class__()
         plain.add_nodes_from((str(node), _plain(attributes)) for node, attributes in self.graph.nodes(data=True))
         plain.add_edges_from((str(a), str(b), _plain(attributes)) for a, b, attributes in self.graph.edges(data=True))
-        return "\n".join(nx.generate_graphml(plain)) + "\n"
+        return write_graphml(plain)
 
     def __str__(self) -> str:
         """Return its name in a header: `given,digest=0123456789abcdef`."""

@@ -44,6 +44,8 @@ KNOWN = (NODE, ATTITUDE, "party", "persona", "history")
 """Columns of a table of nodes that Parley uses, also if they begin with a capital."""
 AXIS = (0.0, 10.0)
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
+UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that XML cannot hold."""
 
 
 def read_graph(path: str, directed: bool = False, node_file: str = "") -> nx.Graph:
@@ -57,11 +59,9 @@ def read_graph(path: str, directed: bool = False, node_file: str = "") -> nx.Gra
         graph = _table(content, ending, directed).graph()
     else:
         graph = simple_graph(_with_attributes(content, ending, directed))
-    if loops := list(nx.selfloop_edges(graph)):
-        raise ValueError(f"{loops[0][0]} is linked with itself: remove this link")
     if node_file:
         graph.add_nodes_from(read_nodes(node_file).items())
-    check_attitudes(graph)
+    check_graph(graph)
     graph.graph.clear()  # defaults of the format
     return graph
 
@@ -69,7 +69,11 @@ def read_graph(path: str, directed: bool = False, node_file: str = "") -> nx.Gra
 def read_table(path: str, directed: bool = False) -> EdgeTable | None:
     """Return the links of an edge list or a matrix as columns; None for other formats. Errors: as `read_graph`."""
     content, ending = unpacked(path)
-    return _table(content, ending, directed) if ending in TABLES and not _has_dicts(content, ending) else None
+    if ending not in TABLES or _has_dicts(content, ending):
+        return None
+    table = _table(content, ending, directed)
+    check_texts(table.names)
+    return table
 
 
 def _table(content: bytes, ending: str, directed: bool) -> EdgeTable:
@@ -143,6 +147,7 @@ def _node_rows(content: bytes, tabs: bool) -> list[dict[str, Any]]:
     if not all(row[NODE] for row in rows):
         raise ValueError("it has a line without a node: name it or remove the line")
     _refuse_duplicates(row[NODE] for row in rows)
+    check_texts(text for row in rows for text in row.values())
     return rows
 
 
@@ -157,7 +162,26 @@ def number(text: str) -> float | int | str:
     return float(text) if "." in text else int(text)
 
 
-def check_attitudes(graph: nx.Graph) -> None:
+def check_graph(graph: nx.Graph) -> None:
+    """Errors: ValueError on a graph that cannot be a network of people, or that no graph file can hold."""
+    if not len(graph):
+        raise ValueError("it has no nodes: give a graph with a node for each person")
+    if loops := list(nx.selfloop_edges(graph)):
+        raise ValueError(f"{loops[0][0]} is linked with itself: remove this link")
+    attributes = [data for *_, data in (*graph.nodes(data=True), *graph.edges(data=True))]
+    check_texts(graph)
+    check_texts(text for data in attributes for pair in data.items() for text in pair)
+    _check_attitudes(graph)
+
+
+def check_texts(values: Iterable[Any]) -> None:
+    """Errors: ValueError on a text with a character that no graph file can hold."""
+    for text in values:
+        if isinstance(text, str) and (found := UNWRITABLE.search(text)):
+            raise ValueError(f"{text[:40]!r} has the character {found[0]!r}, which no graph file can hold: remove it")
+
+
+def _check_attitudes(graph: nx.Graph) -> None:
     """Errors: ValueError if only some nodes have an attitude, or if an attitude is not a number from 0 to 10."""
     attitudes: dict[Any, Any] = {node: data.get(ATTITUDE) for node, data in graph.nodes(data=True)}
     missing = [node for node, value in attitudes.items() if value is None]
@@ -172,5 +196,11 @@ def check_attitudes(graph: nx.Graph) -> None:
 
 def write_graph(graph: nx.Graph, path: Path) -> None:
     """Write a graph as GEXF if the name ends in .gexf, else as GraphML. The same graph gives the same bytes. Errors: OSError."""
-    text = write_gexf(graph) if path.suffix == ".gexf" else "\n".join(nx.generate_graphml(graph)) + "\n"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(write_gexf(graph) if path.suffix == ".gexf" else write_graphml(graph), encoding="utf-8")
+
+
+def write_graphml(graph: nx.Graph) -> str:
+    """Return a graph as GraphML, in which texts keep their line ends."""
+    writer = nx.GraphMLWriter(prettyprint=True)
+    writer.add_graph_element(graph)
+    return str(writer).replace("\r", "&#13;")

@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from parley.environments._linked_people import LinkedPeople
 from parley.environments.given_graph import GIVEN, Given
-from parley.environments.graph_files import check_attitudes
+from parley.environments.graph_files import check_graph
 from parley.environments.link_attributes import SIGN, WEIGHT, simple_graph
 from parley.llm.errors import UserError
 from parley.model.agent_factory import AgentClass, agent_classes
@@ -72,7 +72,7 @@ def _on_topology(scenario: Scenario, size: int, topology: Topology) -> Scenario:
 
 
 def _as_networkx(topology: Any) -> nx.Graph:
-    """A graph of networkx with one link of each pair of nodes, without links from a node to itself. Errors: UserError."""
+    """A graph of networkx with one link of each pair of nodes. Errors: UserError."""
     if issparse(topology):
         topology = nx.from_scipy_sparse_array(topology, create_using=nx.DiGraph)
         for *_, data in topology.edges(data=True):
@@ -82,10 +82,9 @@ def _as_networkx(topology: Any) -> nx.Graph:
         raise UserError(f"the topology function must return {GRAPHS}, not a {type(topology).__name__}")
     try:
         graph = simple_graph(topology)
-        check_attitudes(graph)
+        check_graph(graph)
     except ValueError as error:
         raise UserError(f"topology: {error}") from error
-    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
     return graph
 
 

@@ -21,6 +21,7 @@ from parley.agents.laws import LAWS, Codes, Floats, Law
 from parley.agents.laws.base import AXIS
 from parley.environments import sparse_graphs
 from parley.environments.edge_table import EdgeTable, table_of_array
+from parley.environments.graph_files import check_graph
 from parley.environments.graphs import GRAPHS, PARTY, File, Graph
 from parley.llm.errors import UserError
 from parley.llm.spec import parse_spec
@@ -174,6 +175,10 @@ def choose_graph(graph: str | nx.Graph | Any, agents: int) -> ChosenGraph:
     """Return the graph of a spec, NAME[,option=value...], of networkx or of a sparse array. Errors: UserError, also for another
     number of nodes."""
     if isinstance(graph, nx.Graph):
+        try:
+            check_graph(graph)
+        except ValueError as error:
+            raise UserError(f"graph of networkx: {error}") from error
         chosen = ChosenGraph("of networkx", own=graph)
     elif issparse(graph):
         try:
@@ -189,6 +194,8 @@ def choose_graph(graph: str | nx.Graph | Any, agents: int) -> ChosenGraph:
         chosen = ChosenGraph(parse_spec(graph).name, options, own)
     if chosen.own is not None and len(chosen.own) != agents:
         size = len(chosen.own)
+        if not size:
+            raise UserError(f"graph {chosen.name}: it has no nodes: give a graph with a node for each person")
         raise UserError(
             f"graph {chosen.name}: it has {size:,} nodes, but {agents:,} agents were requested: set --agents {size}"
         )

@@ -45,17 +45,18 @@ def barbell(people: int) -> nx.Graph:
         nx.DiGraph([(0, 1), (1, 2)]),
         nx.grid_2d_graph(2, 3),
         nx.from_scipy_sparse_array(csr_array([[0, 2], [0, 0]]), create_using=nx.DiGraph),
-        nx.Graph([("a", "b", {"since": 1999, "how": ["x"], "no": None})]),
+        nx.Graph([("a", "b", {"since": 1999, "how": ["x"], "no": None, "note": "one\r\ntwo\rthree\u2028"})]),
     ],
 )
 def test_a_kept_graph_is_read_back_as_the_same_graph(graph: nx.Graph, tmp_path: Path) -> None:
-    """Otherwise nobody could resume with the file in the folder. Names become text; order, links and weights stay."""
+    """Otherwise nobody could resume with the file in the folder. Names become text; order, links, weights and texts stay."""
     given = Given(graph)
     (tmp_path / FILE).write_text(given.graphml, encoding="utf-8")
     again = nx.read_graphml(tmp_path / FILE)
     assert str(Given(again)) == str(given)
     assert [str(node) for node in graph] == list(again)
     assert [(str(one), str(other)) for one, other in graph.edges] == list(again.edges)
+    assert [note for *_, note in graph.edges.data("note")] == [note for *_, note in again.edges.data("note")]
 
 
 def test_graphs_have_one_digest_if_and_only_if_they_are_alike() -> None:

@@ -127,6 +127,10 @@ def test_people_stay_on_the_nodes_where_they_were_put() -> None:
         ("network", lambda people: "ring", "the topology function must return a graph of networkx or a sparse array"),
         ("network", "ring", "topology must be a graph of networkx or a sparse array, or a function .*, not a str"),
         ("network", nx.path_graph(1), "size must be at least 2"),
+        ("network", nx.Graph(), "topology: it has no nodes: give a graph with a node for each person"),
+        ("network", nx.Graph([(0, 1), (1, 1)]), "topology: 1 is linked with itself: remove this link"),
+        ("network", nx.Graph([("a", "b\x00")]), "topology: .* which no graph file can hold: remove it"),
+        ("network", nx.Graph([("a", "b", {"note": "\ud800"})]), "which no graph file can hold: remove it"),
     ],
 )
 def test_what_is_no_topology_is_told(preset: str, topology: object, says: str) -> None:

@@ -70,6 +70,10 @@ def test_a_table_of_nodes_gives_parties_and_attitudes(tmp_path: Path) -> None:
         (sparse.csr_array([[0, -1], [0, 0]]), "hostile links .sign -1., which law"),
         (nx.Graph([("a", "b", {"start": 2})]), "populations do not follow rounds"),
         (nx.Graph([("a", "b", {"sign": -1})]), "hostile links .sign -1., which law"),
+        (nx.Graph([("a", "a")]), "graph of networkx: a is linked with itself: remove this link"),
+        (nx.Graph([("a", "b\x07")]), "has the character"),
+        (nx.Graph(), "graph of networkx: it has no nodes: give a graph with a node for each person"),
+        (sparse.csr_array((0, 0)), "graph of scipy: it has no nodes: give a graph with a node for each person"),
         (sparse.csr_array((3, 3)), "it has 3 nodes, but 2 agents were requested: set --agents 3"),
     ],
 )
