@@ -103,7 +103,7 @@ def _opinions(
 
 
 def _links(changes: pd.DataFrame) -> dict[tuple[int, int], dict[str, Any]]:
-    """Return every link that existed in a room, with its attributes."""
+    """Return every link that existed in some round of a room, with its attributes."""
     links: dict[tuple[int, int], dict[str, Any]] = {}
     spells: dict[tuple[int, int], list[Spell]] = {}
     for row in changes.to_dict("records"):
@@ -115,10 +115,10 @@ def _links(changes: pd.DataFrame) -> dict[tuple[int, int], dict[str, Any]]:
             data.update({SIGN: int(row[SIGN])} if row[SIGN] == row[SIGN] else {})
         else:
             spells[pair].append(spells[pair].pop()._replace(end=row["round"] - 1))
+    lived = {pair: tuple([one for one in of if one.bounds[0] <= one.bounds[1]]) for pair, of in spells.items()}
     for pair, data in links.items():
-        lived = tuple([spell for spell in spells[pair] if spell.bounds[0] <= spell.bounds[1]])
-        write_spells(data, lived)
-    return links
+        write_spells(data, lived[pair])
+    return {pair: data for pair, data in links.items() if lived[pair]}
 
 
 def _link(weight: float, weighted: bool) -> dict[str, float]:

@@ -65,6 +65,11 @@ class Game:
         """Whether all players of a round move at the same time."""
         return len(KINDS[self.game]) == 1
 
+    @property
+    def may_end_early(self) -> bool:
+        """Whether moves may fall away: no one returns points where none were sent, and an agreement ends a negotiation."""
+        return not self.together
+
     def groups(self) -> tuple[Group, ...]:
         seats = (self.parties * (self.size // len(self.parties) + 1))[: self.size]
         counts = {party: seats.count(party) for party in dict.fromkeys(seats)}

@@ -99,7 +99,7 @@ class RunPlan:
 def plan_run(scenario: Scenario, known: Path | None = None) -> RunPlan:
     """Return the plan of a scenario, counted by a dry run of one repetition and multiplied.
 
-    If the number of speakers is random, SAMPLE repetitions are run. If an intervention names rooms, if some people have a model
+    If the number of speakers is random, SAMPLE repetitions are run. If interventions differ by room, if some people have a model
     that others of their party do not have, or with a journal of `known` replies, all are.
     """
     return _dry_run(scenario, False, known)
@@ -108,8 +108,8 @@ def plan_run(scenario: Scenario, known: Path | None = None) -> RunPlan:
 def rehearse_run(scenario: Scenario) -> list[Event]:
     """Return the events of one repetition of a scenario, with stand-ins for all replies: which kinds of events a run has."""
     recorder, answer = MemoryRecorder(), Fake(_Counter(scenario, False).answer)
-    named = any(one.rooms for one in scenario.interventions)
-    shortened = scenario.replace(repetitions=scenario.repetitions if named else 1, archetypes=0, adapters=())
+    repetitions = scenario.repetitions if _differs_by_room(scenario) else 1
+    shortened = scenario.replace(repetitions=repetitions, archetypes=0, adapters=())
     DebateModel(shortened, backend=answer, recorder=recorder, keep_going=True).run()
     return recorder.events
 
@@ -117,7 +117,7 @@ def rehearse_run(scenario: Scenario) -> list[Event]:
 def _dry_run(scenario: Scenario, full: bool, known: Path | None = None) -> RunPlan:
     """The plan with replies of the length that agents are asked for, or (`full`) of max_tokens."""
     repetitions = 1
-    if known or has_models_by_person(scenario) or any(one.rooms for one in scenario.interventions):
+    if known or has_models_by_person(scenario) or _differs_by_room(scenario):
         repetitions = scenario.repetitions
     elif _is_random(scenario):
         repetitions = min(scenario.repetitions, SAMPLE)
@@ -166,6 +166,16 @@ class KnownReplies(Replay):
 def _is_random(scenario: Scenario) -> bool:
     """Whether the number of speakers of a round is random."""
     return bool(getattr(scenario.environment, "varies", False))
+
+
+def _may_end_early(scenario: Scenario) -> bool:
+    """Whether moves of a game may fall away, which a dry run counts."""
+    return bool(getattr(scenario.environment, "may_end_early", False))
+
+
+def _differs_by_room(scenario: Scenario) -> bool:
+    """Whether an intervention names rooms, or reaches a share of people that is drawn in every room."""
+    return any(one.rooms or one.share < 1 for one in scenario.interventions)
 
 
 class _Counter:
@@ -228,7 +238,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     seated, names = attendance.planned_attendance(scenario), PartyNames.from_header(header_parties(scenario))
     yield f"  {attendance.attendance_lines(seated, attendance.cast_name(scenario), names)}"
     more = f", and {plan.others:,} of other kinds ({', '.join(plan.other_purposes)})" if plan.others > 0 else ""
-    about = "about " if _is_random(scenario) else ""
+    about = "about " if _is_random(scenario) else "at most " if _may_end_early(scenario) else ""
     more += f", and {plan.acts:,} choices of acts and posts" if plan.acts else ""
     more += f", and {plan.notes:,} notes to themselves" if plan.notes else ""
     again = f"up to {plan.ratings * (asks - 1):,} more if ratings have to be asked again"

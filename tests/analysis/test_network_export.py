@@ -15,7 +15,7 @@ from data_checks import check_each
 import run
 from parley.analysis.formatting import seat_title
 from parley.analysis.metrics._network import populations
-from parley.analysis.network_export import _opinions, network_of, room_graph
+from parley.analysis.network_export import _links, _opinions, network_of, room_graph
 from parley.analysis.runs import run as run_scenario
 from parley.analysis.tables import Tables, load
 from parley.environments.graph_files import read_graph, write_graph
@@ -119,6 +119,13 @@ def test_rewired_links_have_the_rounds_in_which_they_existed(tmp_path: Path) -> 
     added = changes_of(tables, 2, "added")
     assert {pair for *pair, start in graph.edges(data="start") if start == 2 for pair in [tuple(pair)]} <= added
     assert len(added) > 0
+
+
+def test_a_link_that_lived_for_no_round_is_not_written() -> None:
+    """A link that an intervention added and rewiring removed before the same round was written as one that always existed."""
+    rows = [("added", 0, 1, 2), ("added", 3, 2, 1), ("removed", 3, 2, 1), ("removed", 3, 1, 2)]
+    changes = pd.DataFrame(rows, columns=["change", "round", "source", "target"]).assign(weight=np.nan, sign=np.nan)
+    assert _links(changes) == {(1, 2): {"end": 2}}
 
 
 def changes_of(tables: Tables, round_: int, change: str) -> set[tuple[str, str]]:

@@ -18,9 +18,10 @@ from parley.model.cost_estimate import (
     estimate_time,
     measured_rate,
     plan_run,
+    rehearse_run,
 )
 from parley.model.debate import DebateModel
-from parley.model.events import Acted, Called, Decided, Moved, Rated, Utterance
+from parley.model.events import Acted, Called, Decided, Intervened, Moved, Rated, Utterance
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset, preset_names
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -84,6 +85,23 @@ def test_the_plan_of_a_game_has_every_move_that_can_be(small: Callable[..., Scen
         DebateModel(small(name), backend=answer, recorder=recorder).run()
         calls.append(sum(isinstance(event, Called) for event in recorder.events))
     assert calls[0] == plan_run(small(name)).calls > calls[1]
+    assert f"  at most {calls[0]} calls to oracle: at most " in "\n".join(estimate_lines(small(name), {}))
+    together = "\n".join(estimate_lines(small("public_goods"), {}))
+    assert "at most" not in together.partition(" calls to ")[0]
+
+
+def test_the_plan_of_an_intervention_for_a_share_has_every_room(small: Callable[..., Scenario]) -> None:
+    """Who leaves is drawn in each room: the plan multiplied what happened in the first one, and the cost bound with it."""
+    scenario = small(repetitions=8, rounds=1, interventions=("leave round=1 share=0.3",))
+    recorder = MemoryRecorder()
+    DebateModel(scenario, backend=Fake(opinionated), recorder=recorder).run()
+    assert plan_run(scenario).calls == sum(isinstance(event, Called) for event in recorder.events)
+    run, rehearsed = (
+        [event for event in events if isinstance(event, Intervened)]
+        for events in (recorder.events, rehearse_run(scenario))
+    )
+    assert run == rehearsed
+    assert run
 
 
 def test_the_plan_of_an_excited_medium_is_not_too_low(small: Callable[..., Scenario]) -> None:
