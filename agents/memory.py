@@ -26,6 +26,8 @@ from parley.llm.request import Message
 DECAY = 0.995
 LEAST, MOST = 1.0, 10.0
 """Ends of the scale of importance."""
+DIGITS = 6
+"""The most digits of a number of lines to remember."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
@@ -398,10 +400,10 @@ def make_memory(
     name, _, size = kind.partition(":")
     if kind == "whole":
         return Memory(opening)
-    if name not in ("last", "summary", "retrieve") or not size.isdecimal() or not int(size):
+    if name not in ("last", "summary", "retrieve") or not size.isdecimal() or len(size) > DIGITS or not int(size):
         raise UserError(
             f"unknown memory {kind!r}: write whole, last:K, summary:K or retrieve:K, where K is a "
-            "number of lines, such as last:12"
+            f"number of lines of at most {DIGITS} digits, such as last:12"
         )
     if name == "retrieve":
         return Retrieval(opening, int(size), language, importance, reflect)

@@ -21,7 +21,7 @@ from parley.model.agent_factory import AgentClass
 from parley.model.custom import Topology, check_importable, scenario_on
 from parley.model.events import Header
 from parley.model.recorder import read_lines
-from parley.model.scenario import Scenario
+from parley.model.scenario import Scenario, read_preset
 from parley.model.scenario_run import RECORD
 from parley.model.sweep.design import sweep_cells
 
@@ -224,9 +224,9 @@ def sweep(
     varied = {name: tuple([as_option(value) for value in values]) for name, values in (vary or {}).items()}
     numbers = tuple(seeds)
     _check(varied, numbers, fields, workers)
-    base = scenario_on(scenario, fields, topology)
-    check_importable(agent_class, base)
+    base = _base(scenario, fields, topology)
     cells = sweep_cells(base, varied, numbers, agent_class)
+    check_importable(agent_class, cells[0].combined)
     check_cells(cells)
     options = sweep_parser().parse_args([])
     limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "price": price}
@@ -237,6 +237,13 @@ def sweep(
     words = [f"{key}={value!r}" for key, value in settings.items() if value is not None]
     call = f"parley.sweep({', '.join([repr(base.name), *words])})"
     return Sweep(make_sweep(cells, given, options, call, str))
+
+
+def _base(scenario: str | Scenario, fields: Mapping[str, Any], topology: Topology | None) -> Scenario:
+    """Return the fields of all cells; those of a preset need not fit together before the varied ones are set."""
+    if isinstance(scenario, str) and topology is None:
+        return read_preset(scenario, fields)
+    return scenario_on(scenario, fields, topology)
 
 
 def _check(

@@ -42,18 +42,13 @@ def fields_from_args(options: argparse.Namespace, models: Sequence[str] | None =
     return settings | given
 
 
-def scenario_from_args(
-    options: argparse.Namespace, preset: str = "", models: Sequence[str] | None = None
-) -> tuple[Scenario, tuple[str, ...]]:
-    """Return the scenario of `preset` (default: that of --scenario), and the names of the fields that the command line sets.
-
-    models: as for `fields_from_args`.
-    """
+def scenario_from_args(options: argparse.Namespace, preset: str = "") -> tuple[Scenario, tuple[str, ...]]:
+    """Return the scenario of `preset` (default: that of --scenario), and the names of the fields that the command line sets."""
     from parley.llm.backends import check_spec
     from parley.model.scenario import load_preset
     from parley.model.validation import check_topics, topics_to_know
 
-    given = fields_from_args(options, models)
+    given = fields_from_args(options)
     scenario = load_preset(preset or options.scenario, given)
     for spec in _voices(scenario).values():
         check_spec(spec)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from parley.analysis.commands.runs import results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, prices_from_args, scenario_from_args, with_base_url
+from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, with_base_url
 from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import meter
 
@@ -106,16 +106,17 @@ def _without_where(words: Sequence[str]) -> list[str]:
 
 def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...]]:
     """Return the cells, and the names of the fields that were given. Errors: UserError."""
+    from parley.model.scenario import read_preset
     from parley.model.sweep.design import parse_seeds, parse_vary, sweep_cells
 
     seeds = parse_seeds(options.seeds or ("0:10" if options.seed is None else str(options.seed)))
     (varied, models), options.seed = _with_addresses(parse_vary(options.vary), options), None
-    base, given = scenario_from_args(options, models=models)
+    given = fields_from_args(options, models)
     if "seed" in {*varied, *given}:
         raise UserError("seeds cannot be varied with --vary or --set: give them with --seeds, such as --seeds 0:20")
     if taken := sorted(set(varied) & set(given)):
         raise UserError(f"--vary {taken[0]}: this field is also set by another option: leave out one of the two")
-    cells = sweep_cells(base, varied, seeds)
+    cells = sweep_cells(read_preset(options.scenario, given), varied, seeds)
     check_cells(cells)
     return cells, (*given, *varied, "seed")
 

@@ -21,6 +21,7 @@ from parley.model.custom import AGENT_CLASS, class_names
 from parley.model.files import UNWRITTEN, write_whole
 from parley.model.run_folder import LOCK, scenario_fields
 from parley.model.scenario import Scenario, field_name
+from parley.model.validation import check_scenario
 
 LABEL, CELLS = "sweep.json", "cells"
 LONGEST = 80
@@ -105,7 +106,10 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 def sweep_cells(
     base: Scenario, varied: Varied, seeds: Sequence[int], agent_class: AgentClass = None
 ) -> list[SweepCell]:
-    """Return every combination with every seed. Seeds vary fastest, then the last field. Errors: UserError on a wrong value."""
+    """Return every combination with every seed. Seeds vary fastest, then the last field. Errors: UserError on a wrong value.
+
+    base: the fields of all cells, which need not fit together before the varied ones are set.
+    """
     if (count := math.prod(map(len, varied.values())) * len(seeds)) > MOST:
         raise UserError(
             f"a sweep of {count:,} cells is too large (maximum {MOST:,}): give fewer values with --vary, or fewer seeds"
@@ -131,6 +135,8 @@ def _combine(base: Scenario, chosen: Mapping[str, str]) -> tuple[tuple[tuple[str
     settings: dict[str, Any] = dict(chosen)
     if "llms" in chosen:  # one PARTY=SPEC, whose options may have commas
         settings["llms"] = (chosen["llms"],) if chosen["llms"] else ()
+    if not chosen:
+        check_scenario(base)
     try:
         scenario = base.with_settings(settings)
         for spec in (scenario.models.llm, *scenario.llm_by_party.values()):

@@ -339,4 +339,8 @@ def test_a_dry_run_counts_and_touches_nothing(
     assert run.main([*SWEEP, "--vary", "rounds=1,2", "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert [line.split()[-2 - (place < 2)] for place, line in enumerate(shown.splitlines()[:3])] == ["14", "22", "72"]
+    few = ["--scenario", "network", "--llm", "oracle", "--set", "size=8", "--repetitions", "1", "--seeds", "1"]
+    assert run.main(["sweep", *few, "--vary", "graph=ring,complete", "--dry-run"]) == 0, (
+        "no cell has the preset's graph"
+    )
     assert list(tmp_path.iterdir()) == []

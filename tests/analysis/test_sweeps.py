@@ -77,6 +77,16 @@ def test_a_sweep_on_a_graph(tmp_path: Path) -> None:
     assert nx.is_isomorphic(graph, nx.path_graph(4))
 
 
+def test_a_sweep_over_graphs_need_not_fit_the_graph_of_the_preset(tmp_path: Path) -> None:
+    """8 people are too few for the block model of the preset, which no cell has. The header names what was given alone."""
+    small = {"seeds": [1], "workers": 1, "rounds": 0, "size": 8, **SMALL}
+    found = parley.sweep("network", vary={"graph": ["ring", "complete"]}, out=tmp_path / "g", **small)
+    assert sorted(found.cells["graph"].unique()) == ["complete", "ring"]
+    header = parley.load(found.folder / found.cells["folder"][0]).tables.header
+    assert {"graph", "size"} <= set(header.given)
+    assert "rule" not in header.given
+
+
 AGENTS = """import parley
 
 class Contrarian(parley.Agent):

@@ -17,7 +17,7 @@ from measuring import deadly, record
 
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.model.scenario import Scenario, load_preset
+from parley.model.scenario import Scenario, load_preset, read_preset
 from parley.model.scenario_run import JOURNAL, RunSpec, run_scenario
 from parley.model.sweep.cell_runner import CellResult, CellTask, SweepJob, run_cell
 from parley.model.sweep.design import SweepCell, check_sweep_manifest, parse_seeds, parse_vary, sweep_cells
@@ -117,6 +117,17 @@ def test_cells_that_cannot_be(varied: dict[str, tuple[str, ...]], words: str) ->
     """Said before anything is run, with the combination."""
     with pytest.raises(UserError, match=words):
         sweep_cells(BASE, varied, (0,))
+
+
+def test_the_base_is_checked_with_the_values_that_are_varied() -> None:
+    """That 8 people are too few for the block model of the preset is no fault of a sweep which varies the graph."""
+    base = read_preset("network", {"size": "8", "llm": "oracle"})
+    made = sweep_cells(base, {"graph": ("ring", "complete")}, (0,))
+    assert [str(cell.scenario.environment_spec.options["graph"]) for cell in made] == ["ring", "complete"]
+    with pytest.raises(UserError, match=r"^--vary rounds=1: .* cannot have a degree of 6"):
+        sweep_cells(base, {"rounds": ("1", "2")}, (0,))
+    with pytest.raises(UserError, match=r"^(?!--vary).* cannot have a degree of 6"):
+        sweep_cells(base, {}, (0,))
 
 
 def test_a_party_s_own_model_is_varied_by_its_options() -> None:
