@@ -22,6 +22,7 @@ DRAWS = 999
 CLEAR = 4.0
 """People's groups must differ by this many times what sampling alone gives (sums of squares), or the slope is unknown."""
 NO_DIFFERENCE = "people's groups do not differ clearly"
+ONE_GROUP = "all answers are of one group"
 NO_MATCH = "no person of the survey has the name and group of a persona"
 
 
@@ -86,6 +87,8 @@ def group_share(answers: pd.DataFrame, name: str, seed: int = 0) -> Measured:
     groups do not differ, 1 where all of a group answer alike. Null: groups permuted. Source: Kelley 1935, PNAS 21(9).
     """
     (sample,) = samples(answers)
+    if not sample.group.any():
+        return Measured(name, people=len(answers), reason=ONE_GROUP)
     rng = np.random.default_rng(derive(seed, "groups", name))
     shuffled = [_share([sample._replace(group=rng.permutation(sample.group))]) for _ in range(DRAWS)]
     return estimate_measure(name, [sample], _share, null=float(np.mean(shuffled)), draws=shuffled)
@@ -96,7 +99,7 @@ def slope(personas: pd.DataFrame, people: pd.DataFrame) -> Measured:
     without any difference. Means are centred per question; the people's sampling error is taken out of the denominator.
     """
     both = samples(*common(personas, people))
-    centred, error = _between(both[1])
+    centred, error = _between(_matched(both)[1])
     if not centred > CLEAR * error:
         return Measured("slope on groups (people: 1)", people=len(personas), null=1.0, reason=NO_DIFFERENCE)
     return estimate_measure("slope on groups (people: 1)", both, _slope, null=1.0)
@@ -208,22 +211,30 @@ def _share(parts: Sequence[Sample]) -> float:
 def _between(people: Sample) -> tuple[float, float]:
     """Return the sum of squares between people's groups, and what sampling alone gives."""
     means, (variance, count) = people.means(), people.variances()
+    groups = np.isfinite(means).sum(axis=0)
     centred = float(np.nansum((means - nanmean(means)) ** 2))
-    return centred, float(np.nansum(variance / np.maximum(count, 1))) * (1 - 1 / len(means))
+    return centred, float(np.nansum(variance / np.maximum(count, 1) * (1 - 1 / np.maximum(groups, 1))))
+
+
+def _matched(parts: Sequence[Sample]) -> list[Sample]:
+    """Return the answers to questions that the group answered in all parts; the others become missing."""
+    shared = np.logical_and.reduce([np.isfinite(part.means()) for part in parts])
+    return [part._replace(values=np.where(shared[part.group.astype(int)], part.values, np.nan)) for part in parts]
 
 
 def _slope(parts: Sequence[Sample]) -> float:
-    left, right = (part.means() for part in parts)
-    known = np.isfinite(left) & np.isfinite(right)
-    left, right = (np.where(known, one, np.nan) for one in (left, right))
+    matched = _matched(parts)
+    left, right = (part.means() for part in matched)
     product = float(np.nansum((left - nanmean(left)) * (right - nanmean(right))))
-    centred, error = _between(parts[1])
+    centred, error = _between(matched[1])
     return product / (centred - error) if centred > error else math.nan
 
 
 def _spread(parts: Sequence[Sample]) -> float:
-    own, others = (float(np.nanmean(part.variances()[0])) for part in parts)
-    return math.sqrt(own / others) if others > ALIKE else math.nan
+    own, others = (part.variances()[0] for part in parts)
+    known = np.isfinite(own) & np.isfinite(others)
+    squares = float(others[known].sum())
+    return math.sqrt(float(own[known].sum()) / squares) if squares > ALIKE else math.nan
 
 
 def _likeness(parts: Sequence[Sample]) -> float:

@@ -1,9 +1,9 @@
 """What members of a group think that people of their own and of another group would answer, against what these do answer.
 
 The gap of a perceiver is the mean over questions of `perceived - actual`, in points away from the other groups: positive where a
-group is seen as more extreme than it is. Out-group minus own-group gap is taken within each perceiver, so that errors of the
-actual averages, which both sides share, cancel between groups. The unit is the perceiver; below FEWEST of a group there is
-no interval.
+group is seen as more extreme than it is. Out-group minus own-group gap is taken within each perceiver and question, so that
+errors of the actual averages, which both sides share, cancel between groups; a question with one of the two guesses is left
+out. The unit is the perceiver; below FEWEST of a group there is no interval.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from parley.analysis.bootstrap import ALIKE, FEWEST, NO_VARIATION, Floats, is_ev
 from parley.llm.seeding import derive
 
 OWN, OUT, DIFFERENCE = "own group", "out-group", "out-group minus own group"
+NO_GUESS = "no guess about a group was read"
 
 
 def wide(answers: pd.DataFrame, about: str = "") -> pd.DataFrame:
@@ -33,24 +34,32 @@ def perception_gaps(answers: pd.DataFrame, actual: pd.DataFrame) -> list[Measure
 
     answers: long, with about. actual: wide, the answers of the people of each group.
     """
-    seen = {str(group): wide(answers, str(group)) for group in _targets(answers, actual)}
-    shifts = {group: _shift(frame, actual, group) for group, frame in seen.items()}
-    rows = pd.DataFrame(shifts)  # a row per perceiver, a column per target
-    own = pd.Series([row.get(index[0], np.nan) for index, row in rows.iterrows()], rows.index, dtype=float)
-    others = [[value for name, value in row.items() if name != index[0]] for index, row in rows.iterrows()]
-    out = pd.Series([float(np.mean(values)) if values else np.nan for values in others], rows.index, dtype=float)
-    return [_mean(name, values) for name, values in ((OWN, own), (OUT, out), (DIFFERENCE, out - own))]
+    shifts = {target: _shift(wide(answers, target), actual, target) for target in _targets(answers, actual)}
+    if not shifts:
+        return [Measured(name, null=0.0, reason=NO_GUESS) for name in (OWN, OUT, DIFFERENCE)]
+    table = pd.concat(shifts, names=["target"]).reorder_levels(["group", "person", "target"])
+    mine = table.index.get_level_values("group") == table.index.get_level_values("target")
+    people = table.index.droplevel("target").unique()
+    own, out = table[mine].droplevel("target").reindex(people), _mean_of_targets(table[~mine]).reindex(people)
+    return [_mean(name, values.mean(axis=1)) for name, values in ((OWN, own), (OUT, out), (DIFFERENCE, out - own))]
+
+
+def count_unpaired(answers: pd.DataFrame) -> tuple[int, int]:
+    """Return on how many questions a person guessed about some groups but not about all of them, and on how many about any."""
+    guesses = answers[(answers["about"] != "") & answers["answer"].notna()]
+    groups = guesses.groupby(["group", "person", "question"])["about"].nunique()
+    return int((groups < guesses["about"].nunique()).sum()), len(groups)
 
 
 def perception_distances(answers: pd.DataFrame, actual: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """Return a row per target and side (own group, out-group): Cohen's d with its interval, and Wasserstein's distance in points.
 
-    d: positive where the target is seen as more extreme. null_w: the distance of as many people drawn from the target itself;
-    p: the share of such draws that is at least as far. Both are means over questions.
+    d: positive where the target is seen as more extreme. null_w: the mean distance when guesses and answers are dealt anew among
+    perceivers and members of the target; p: the share of such deals that is at least as far. Both are means over questions.
     """
     rows = []
     for target in _targets(answers, actual):
-        frame = wide(answers, target)[actual.columns]
+        frame = wide(answers, target).reindex(columns=actual.columns)
         inside = frame.index.get_level_values(0) == target
         truth, signs = actual.loc[[target]].to_numpy(dtype=float), _signs(actual, target)
         for side, part in ((OWN, frame[inside]), (OUT, frame[~inside])):
@@ -70,17 +79,23 @@ def _signs(actual: pd.DataFrame, target: str) -> Floats:
     return signs
 
 
-def _shift(frame: pd.DataFrame, actual: pd.DataFrame, target: str) -> pd.Series:
-    """Return the gap of each perceiver; NaN without an answer."""
+def _shift(frame: pd.DataFrame, actual: pd.DataFrame, target: str) -> pd.DataFrame:
+    """Return the gap of each perceiver and question; NaN without a guess."""
     truth = actual.groupby(level=0).mean().loc[target]
-    return pd.Series(((frame[actual.columns] - truth) * _signs(actual, target)).mean(axis=1), frame.index)
+    return (frame.reindex(columns=actual.columns) - truth) * _signs(actual, target)
+
+
+def _mean_of_targets(shifts: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean gap over targets by perceiver and question; NaN if the guess about one of them is missing."""
+    targets = shifts.groupby(level=["group", "person"])
+    return targets.mean().where(targets.count().eq(targets.size(), axis=0))
 
 
 def _mean(name: str, values: pd.Series) -> Measured:
     groups = [part.dropna().to_numpy(dtype=float) for _, part in values.groupby(level=0)]
     size = sum(map(len, groups))
     if not size or not all(map(len, groups)):
-        return Measured(name, people=size, null=0.0, reason=too_few("person") if size else "no perceptions")
+        return Measured(name, people=size, null=0.0, reason=too_few("person") if size else NO_GUESS)
     value = float(np.mean([part.mean() for part in groups]))
     if min(map(len, groups)) < FEWEST or all(map(is_even, groups)):
         reason = too_few("person") if min(map(len, groups)) < FEWEST else NO_VARIATION
@@ -93,11 +108,11 @@ def _distances(part: pd.DataFrame, truth: Floats, signs: Floats, seed: int, key:
     parts = [seen, Sample(truth, np.zeros(len(truth)))]
     effect = estimate_measure("d", parts, lambda both: _cohen(both, signs), 0.0)
     found = {"people": len(part), "d": effect.value, "low": effect.low, "high": effect.high, "reason": effect.reason}
-    if not len(part):
+    value = _wasserstein(seen.values, truth)
+    if np.isnan(value):
         return {**found, "w": math.nan, "null_w": math.nan, "p": math.nan}
     rng = np.random.default_rng(derive(seed, "perception", *key))
-    drawn = [_wasserstein(truth[rng.integers(len(truth), size=len(part))], truth) for _ in range(DRAWS)]
-    value = _wasserstein(seen.values, truth)
+    drawn = [_wasserstein(*_dealt(seen.values, truth, rng)) for _ in range(DRAWS)]
     p = (1 + sum(draw >= value for draw in drawn)) / (1 + DRAWS)
     return {**found, "w": value, "null_w": float(np.mean(drawn)), "p": p}
 
@@ -109,6 +124,21 @@ def _cohen(both: Sequence[Sample], signs: Floats) -> float:
     known = pooled > ALIKE
     shift = signs * (nanmean(both[0].values) - nanmean(both[1].values))
     return float(np.mean(shift[known] / pooled[known])) if known.any() else math.nan
+
+
+def _dealt(part: Floats, truth: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return both samples with their rows dealt anew.
+
+    Each place keeps its gaps; a gap dealt to another place is filled with a known answer to the question.
+    """
+    both = np.vstack([part, truth])
+    dealt = rng.permutation(both)
+    for old, new in zip(both.T, dealt.T, strict=True):
+        known = np.isfinite(old)
+        lacks = known & np.isnan(new)
+        new[lacks] = rng.choice(old[known], lacks.sum(), replace=False)
+        new[~known] = np.nan
+    return dealt[: len(part)], dealt[len(part) :]
 
 
 def _wasserstein(left: Floats, right: Floats) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.alignment.individuation import Measured, individuation, spread_change
-from parley.analysis.alignment.perception import perception_distances, perception_gaps, wide
+from parley.analysis.alignment.perception import count_unpaired, perception_distances, perception_gaps, wide
 from parley.analysis.disclaimers import spec_label
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
@@ -32,8 +32,8 @@ PLAIN, INTERVIEW, PEOPLE = "personas", "personas after an interview", "people"
 CAPTION = (
     "The unit is the person. Brackets are 95% intervals over people. `null` is the value without an effect; p is by permutation: "
     "of groups for shares of groups, of personas within their group for individuation. Gaps are points (0-10) by which a group "
-    "is seen as more extreme than it answers. A group's answers are those of the people's file, if one is given, or of the "
-    "personas."
+    "is seen as more extreme than it answers; the difference is over the questions on which a person guessed about all groups. "
+    "A group's answers are those of the people's file, if one is given, or of the personas."
 )
 MEASURES: Mapping[str, Column] = {
     "answers of": "source", "measure": "measure", "people": "people", "value": estimate("value"), "null": number("null"),
@@ -71,7 +71,9 @@ def read_answers(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
     about = table["about"].fillna("") if "about" in table.columns else ""
     if not (about == "" if isinstance(about, str) else (about == "").any()):
         raise UserError(f"{path} has only guesses: add the own answers of people, in rows with an empty about")
-    answers = table.assign(about=about, answer=10 * (given - low) / (high - low), reason="")
+    answers = table.assign(
+        about=about, answer=10 * (given - low) / (high - low), reason=given.isna().map({True: "empty", False: ""})
+    )
     if (twice := answers.duplicated(["person", "group", "question", "about"])).any():
         row = int(np.flatnonzero(twice)[0])
         raise UserError(f"{path}: row {row + 1} repeats a person and a question: leave out the row")
@@ -87,6 +89,16 @@ def check_common(personas: pd.DataFrame, people: pd.DataFrame, path: Path) -> No
                 f"{path} and the personas share fewer than {fewest} of column {column}: the file has "
                 f"{', '.join(theirs[:5])}, the personas {', '.join(own[:5])}"
             )
+
+
+def check_guesses(guesses: pd.DataFrame, answers: pd.DataFrame, path: Path) -> None:
+    """Check that all guesses are about groups with answers of their own. Errors: UserError."""
+    known = set(answers.loc[answers["about"] == "", "group"])
+    if unknown := sorted(set(guesses["about"]) - known - {""}):
+        raise UserError(
+            f"{path} has guesses about {unknown[0]}, a group without answers (there are {', '.join(sorted(known)[:5])}): "
+            "correct the column about, or add answers of that group"
+        )
 
 
 def measure_all(answers: Mapping[str, pd.DataFrame], people: pd.DataFrame | None, seed: int) -> pd.DataFrame:
@@ -141,6 +153,10 @@ def write(
         report.missing(
             int(lost.sum()), len(table), f"answers of {source} are missing", count_table(table.loc[lost, "reason"])
         )
+        unpaired, guessed = count_unpaired(table)
+        if unpaired:
+            lacking = f"questions on which {source} guessed lack a guess about a group: the difference leaves them out"
+            report.missing(unpaired, guessed, lacking, "")
     report.data(measures=measures, **({"distances": distances} if parts else {}))
     report.section("In short")
     report.lines(f"- {line}" for line in findings(measures))
@@ -180,9 +196,9 @@ VERDICTS: Mapping[str, tuple[str, str, str]] = {
         "personas do not clearly answer like their own person",
     ),
     "gap: out-group minus own group": (
-        "the other group is exaggerated",
-        "the own group is exaggerated",
-        "neither group is clearly exaggerated",
+        "the other group is seen as more extreme than the own one, against what they answer",
+        "the other group is seen as less extreme than the own one, against what they answer",
+        "neither group is clearly seen as more extreme than the other, against what they answer",
     ),
 }
 """What is said of a measure above its null, below it, and not clearly apart from it."""

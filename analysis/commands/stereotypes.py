@@ -59,11 +59,15 @@ def stereotypes(words: Sequence[str]) -> int:
 
     ends = _range(options.people_range)
     people = report.read_answers(options.people, ends) if options.people else None
+    if people is not None:
+        report.check_guesses(people, people, options.people)
     society = society_from_args(options)
     if options.answers:
         if options.llm or options.interview:
             raise UserError("--answers reads finished answers: leave out --llm and --interview")
-        answers, spec, title = {report.PLAIN: report.read_answers(options.answers, ends)}, "", options.answers.stem
+        given = report.read_answers(options.answers, ends)
+        report.check_guesses(given, given if people is None else people, options.answers)
+        answers, spec, title = {report.PLAIN: given}, "", options.answers.stem
         folder = results_folder(options, "stereotypes")
     else:
         spec, title = model_from_args(options, "oracle"), options.personas

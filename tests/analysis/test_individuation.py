@@ -7,7 +7,15 @@ import pandas as pd
 import pytest
 
 from parley.analysis.alignment import individuation as measures
-from parley.analysis.alignment.individuation import NO_MATCH, group_share, individuation, likeness, slope, spread
+from parley.analysis.alignment.individuation import (
+    NO_MATCH,
+    ONE_GROUP,
+    group_share,
+    individuation,
+    likeness,
+    slope,
+    spread,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +87,24 @@ def test_missing_and_few() -> None:
     strangers = people(rng, 20, 1.0).rename(index=lambda name: f"{name}x" if name.startswith("p") else name)
     assert likeness(people(rng, 20, 1.0), strangers).reason == NO_MATCH
     assert slope(people(rng, 20, 1.0), people(rng, 20, 0.0)).reason.startswith("people's groups")
+    assert group_share(people(rng, 20, 1.0).loc[["a"]], "x").reason == ONE_GROUP
     full, holes = people(rng, 20, 1.0), people(rng, 20, 1.0)
     holes.iloc[0, 0] = np.nan
     assert np.isfinite([one.value for one in individuation(holes, full)]).all()
+
+
+def test_refused_questions_are_not_compared() -> None:
+    """Personas like people who all refuse half of the questions, or one group of whom does, have a slope and a spread of 1."""
+    covered = dict.fromkeys(("slope, both", "spread, both", "slope, one", "spread, one"), 0)
+    for seed in range(12):
+        rng = np.random.default_rng(2000 + seed)
+        own = np.array([1.0] * 3 + [2.0] * 3)
+        humans = people(rng, 20, 2.0, own * rng.normal(0, 1, (40, 6)))
+        personas = people(rng, 20, 2.0, own * rng.normal(0, 1, (40, 6)))
+        for name, refuses in (("both", slice(None)), ("one", "a")):
+            holes = personas.copy()
+            holes.loc[refuses, QUESTIONS[3:]] = np.nan
+            for measure in (slope, spread):
+                found = measure(holes, humans)
+                covered[f"{measure.__name__}, {name}"] += found.low <= 1 <= found.high
+    assert min(covered.values()) >= 10, covered

@@ -17,9 +17,16 @@ from parley.agents.life_interview import ATTEMPTS, answer_problem, interview_lif
 from parley.agents.persona import load_personas
 from parley.analysis.alignment import individuation as measures
 from parley.analysis.alignment.individuation import NO_MATCH, Measured
-from parley.analysis.alignment.perception import DIFFERENCE, OUT, perception_distances, perception_gaps, wide
+from parley.analysis.alignment.perception import (
+    DIFFERENCE,
+    OUT,
+    count_unpaired,
+    perception_distances,
+    perception_gaps,
+    wide,
+)
 from parley.analysis.alignment.persona_survey import PersonaSurvey, run_survey
-from parley.analysis.alignment.stereotypes import PLAIN, findings, measure_all, read_answers, write
+from parley.analysis.alignment.stereotypes import PLAIN, check_guesses, findings, measure_all, read_answers, write
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
@@ -76,6 +83,59 @@ def test_gap_by_hand() -> None:
     assert unknown.reason == "fewer than 5 persons"
 
 
+def views(people: int, questions: int, seed: int) -> pd.DataFrame:
+    """Return answers of groups a (about 3) and b (about 7), and guesses about both that are drawn like the answers."""
+    rng, numbers = np.random.default_rng(seed), range(people)
+    rows = [
+        (group, f"{group}{person}", f"q{question}", about, 5 + 2 * side + rng.normal(0, 1), "")
+        for group in "ab" for person in numbers for question in range(questions)
+        for about, side in (("", -1 if group == "a" else 1), ("a", -1), ("b", 1))
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["group", "person", "question", "about", "answer", "reason"])
+
+
+def test_the_groups_are_compared_on_the_same_questions() -> None:
+    """Where everyone sees both groups 2 points too far on one question alone, guesses refused on others make no difference."""
+    table = views(20, 3, 1)
+    about, other = table["about"] != "", table["question"] != "q0"
+    table.loc[about & ~other, "answer"] += np.where(table["about"] == "a", -2, 2)[about & ~other]
+    table.loc[about & other & (table["about"] != table["group"]), "answer"] = np.nan
+    difference = perception_gaps(table, wide(table))[2]
+    assert difference.low < 0 < difference.high
+
+
+@pytest.mark.parametrize("kept", [("q0",), ()])
+def test_guesses_need_not_cover_every_question(kept: tuple[str, ...]) -> None:
+    """Guesses on one of two questions are measured on that one; without a guess that was read nothing is, not even a p."""
+    table = views(6, 2, 1)
+    actual = wide(table)
+    table = table[(table["about"] == "") | (table["question"] == "q0")]
+    table.loc[(table["about"] != "") & ~table["question"].isin(kept), "answer"] = np.nan
+    found, distances = perception_gaps(table, actual), perception_distances(table, actual)
+    assert count_unpaired(table[(table["about"] != "b") | (table["group"] == "a")]) == (
+        6 if kept else 0,
+        12 if kept else 0,
+    )
+    assert all(np.isfinite(one.value) == bool(kept) for one in found)
+    assert (distances[["w", "p"]].notna() == bool(kept)).all(axis=None)
+
+
+@pytest.mark.parametrize("refused", [0, 0.6])
+def test_distance_of_guesses_that_are_drawn_like_answers_is_by_chance(
+    refused: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few guesses, or many that are missing, are no farther from the answers than by chance in about 19 of 20 sets."""
+    monkeypatch.setattr("parley.analysis.alignment.perception.DRAWS", 39)
+    false = 0
+    for seed in range(12):
+        table = views(15, 2, seed)
+        lost = (table["about"] != "") & (np.random.default_rng(seed).random(len(table)) < refused)
+        table.loc[lost, "answer"] = np.nan
+        found = perception_distances(table, wide(table), seed)
+        false += int((found["p"] < 0.05).sum())
+    assert false <= 6  # of 48
+
+
 def test_interview_turn_by_turn() -> None:
     """Each question is asked after all answers before it; a contradiction is asked again, and ends the interview if it stays."""
     person, language = load_personas("republican")[0], load_language("en")
@@ -108,6 +168,7 @@ def test_sentences_have_the_verdict_of_each_measure() -> None:
     """Above the null, below it, inside the interval, a p above .05, and unknown with its reason."""
     rows = [
         Measured("gap: out-group minus own group", 1.0, 0.5, 1.5, 80, 0.0),
+        Measured("gap: out-group minus own group", -0.5, -0.7, -0.3, 80, 0.0),
         Measured("slope on groups (people: 1)", 0.5, 0.3, 0.7, 80, 1.0),
         Measured("spread within groups (people: 1)", 1.1, 0.9, 1.3, 80, 1.0),
         Measured("share of groups, personas", 0.1, 0.01, 0.19, 80, 0.0, 0.2),
@@ -115,7 +176,8 @@ def test_sentences_have_the_verdict_of_each_measure() -> None:
     ]
     table = pd.DataFrame([{"source": "personas", **one._asdict()} for one in rows])
     assert [line.partition("; ")[0] for line in findings(table)] == [
-        "Personas: the other group is exaggerated",
+        "Personas: the other group is seen as more extreme than the own one, against what they answer",
+        "Personas: the other group is seen as less extreme than the own one, against what they answer",
         "Personas: groups of personas are less far apart than groups of people",
         "Personas: personas of a group do not clearly differ more or less than people of a group",
         "Personas: groups do not clearly differ",
@@ -162,12 +224,16 @@ def test_command_with_people(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
-    """A file that does not fit is refused in one line; an empty answer is missing, not zero."""
+    """A file that does not fit, or guesses about a group that never answers, is refused ; an empty answer is missing."""
     (tmp_path / "people.csv").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=message):
         read_answers(tmp_path / "people.csv")
     (tmp_path / "holes.csv").write_text("person,group,question,answer\na,b,c,\na,b,d,7\n", encoding="utf-8")
-    assert read_answers(tmp_path / "holes.csv", (1, 7))["answer"].isna().tolist() == [True, False]
+    assert read_answers(tmp_path / "holes.csv", (1, 7))["reason"].tolist() == ["empty", ""]
+    table = views(1, 1, 0)
+    check_guesses(table, table, tmp_path / "views.csv")
+    with pytest.raises(UserError, match="guesses about c, a group without answers"):
+        check_guesses(table.replace({"about": {"b": "c"}}), table, tmp_path / "views.csv")
 
 
 @pytest.mark.parametrize(("people", "lost"), [(1, ""), (8, "a"), (8, "b"), (8, "ab")])
