@@ -53,12 +53,18 @@ class Cell:
     def rounds(self) -> Floats:
         return np.asarray(self.attitudes.columns, dtype=float)
 
-    def complete(self) -> tuple[pd.DataFrame, int]:
-        """Return room means (a row per room, a column per round) over the agents rated first and last, and the number
-        of other agents. A gap in between stays NaN unless another agent of the room was rated then.
+    def rated(self, *also: float) -> pd.DataFrame:
+        """Return the attitudes of the agents rated first, last and after the rounds `also`."""
+        first, last = self.attitudes.columns[[0, -1]]
+        return self.attitudes.dropna(subset=[first, *also, last])
+
+    def complete(self, *also: float) -> tuple[pd.DataFrame, int]:
+        """Return room means (a row per room, a column per round) over the agents `rated`, and the number of other agents.
+
+        A gap between those rounds stays NaN unless another agent of the room was rated then.
         """
-        rated = self.attitudes.iloc[:, [0, -1]].notna().all(axis=1)
-        return self.attitudes[rated].groupby(level="room", sort=False).mean(), int((~rated).sum())
+        rated = self.rated(*also)
+        return rated.groupby(level="room", sort=False).mean(), len(self.attitudes) - len(rated)
 
 
 def cells(tables: Tables) -> Iterator[Cell]:

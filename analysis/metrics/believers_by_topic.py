@@ -23,10 +23,11 @@ from parley.analysis.tables import Tables
 ORDER = 9.5
 TITLE = "Believers by topic"
 NOTE = (
-    "Believers are the share of rated agents that believe the news (above 5 of 10) at the last survey; gain is the change "
-    "of this share since the first survey. Difference is the gain minus the mean gain of all items in the same repetition, "
-    "with the same people. It is more or less than on average (verdict) only if p, corrected by Holm for the number of items "
-    "or subjects, is below 0.05. The mean over the items of a subject is taken first. The unit is the repetition."
+    "Believers are the share of agents that believe the news (above 5 of 10) at the last survey, of those rated at the first "
+    "and the last one; gain is the change of this share since the first survey. Difference is the gain minus the mean gain of "
+    "all items in the same repetition, with the same people. It is more or less than on average (verdict) only if p, corrected "
+    "by Holm for the number of items or subjects, is below 0.05. The mean over the items of a subject is taken first. The unit "
+    "is the repetition."
 )
 LABELS = {
     "what": "item or subject", "rooms": "repetitions", "believers": "believers", "gain": "gain", "difference": "difference",
@@ -62,11 +63,11 @@ def _shares(tables: Tables) -> pd.DataFrame:
     topics, rows = set(tables.compared_beliefs["topic"]), []
     for room in rooms(tables):
         if room.topic in topics and room.attitudes.shape[1] > 1:
-            ends = [room.rated(room.attitudes.columns[place]) for place in (0, -1)]
-            first, last = [float((end > MIDDLE).mean()) if len(end) else np.nan for end in ends]
+            ends = room.attitudes.iloc[:, [0, -1]]
+            first, last = (ends.dropna() > MIDDLE).mean()
             item = load_topic(room.topic).news
             keys = (room.group, room.topic, item.subject if item else "", repetition[room.name])
-            rows.append((*keys, last, last - first, int(room.attitudes.iloc[:, [0, -1]].isna().to_numpy().sum())))
+            rows.append((*keys, last, last - first, int(ends.isna().to_numpy().sum())))
     columns = ["group", ITEM, SUBJECT, "repetition", "believers", "gain", "missing"]
     return pd.DataFrame(rows, columns=columns)
 

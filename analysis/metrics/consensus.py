@@ -16,10 +16,10 @@ from parley.analysis.tables import Tables
 ORDER = 13
 TITLE = "Consensus"
 NOTE = (
-    "A room agrees from the first survey on after which the standard deviation of its attitudes stays at or below "
-    "half a point. Round is the median over all rooms, where rooms that never agree come last; it is empty where "
-    "half or more never agree. A room that agrees at its last survey only has not been seen to stay there. Brackets "
-    "hold Wilson intervals."
+    "A room agrees from the first survey on after which the standard deviation of its attitudes stays at or below half a "
+    "point. Round is the median over all rooms, where rooms that never agree come last; it is empty where half or more never "
+    "agree. A room that agrees at its last survey only has not been seen to stay there. Surveys with fewer than two ratings "
+    "are left out, and so are rooms whose last survey is one of them. Brackets hold Wilson intervals."
 )
 LABELS = {"rooms": "rooms", "share": "rooms that agree", "round": "from round", "reason": "reason if missing"}
 NEEDS = "links"
@@ -27,7 +27,7 @@ BOUND = 0.5
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return a row per topic and group: rooms, missing (ratings), agreed (rooms), share, round, reason."""
+    """Return a row per topic and group: rooms (whose last survey was read), missing (ratings), agreed (rooms), share, round, reason."""
     found = pd.DataFrame(
         [_room_row(population.room) for population in populations(tables)], columns=[*KEYS, "when", "missing"]
     )
@@ -43,23 +43,24 @@ def _room_row(room: Room) -> dict[str, Any]:
 
 def agrees_from(attitudes: pd.DataFrame) -> float:
     """Return the first round from which on all surveys (columns) have a standard deviation of at most `BOUND`, else
-    infinity.
-
-    A survey with fewer than two ratings shows no agreement.
+    infinity; NaN where the last survey has fewer than two ratings. Other such surveys are left out.
     """
-    ratings = [attitudes[round_].dropna().to_numpy(dtype=float) for round_ in attitudes]
-    differ = [len(values) < 2 or values.std(ddof=1) > BOUND for values in ratings]
-    if not differ or differ[-1]:
-        return np.inf
-    since = len(differ) - differ[::-1].index(True) if True in differ else 0
-    return float(attitudes.columns[since])
+    spreads = attitudes.std(ddof=1)
+    if spreads.empty or np.isnan(spreads.iloc[-1]):
+        return np.nan
+    spreads = spreads.dropna()
+    differ = np.flatnonzero(spreads > BOUND)
+    since = differ[-1] + 1 if len(differ) else 0
+    return float(spreads.index[since]) if since < len(spreads) else np.inf
 
 
 def _row(part: pd.DataFrame) -> dict[str, Any]:
-    when, rooms = part["when"].to_numpy(dtype=float), len(part)
-    agreed, median = int(np.isfinite(when).sum()), float(np.median(when))
+    when = part["when"].dropna().to_numpy(dtype=float)
+    rooms, unread = len(when), len(part) - len(when)
+    agreed, median = int(np.isfinite(when).sum()), float(np.median(when)) if rooms else np.nan
     never = "never" if not agreed else None if np.isfinite(median) else "half of the rooms or more never agree"
-    reasons = [reason for reason in (too_few() if rooms < FEWEST else None, never) if reason]
+    lost = f"last survey not read ({unread} of {len(part)} rooms)" if unread else None
+    reasons = [reason for reason in (too_few() if rooms < FEWEST else None, lost, never if rooms else None) if reason]
     row: dict[str, Any] = {"rooms": rooms, "missing": int(part["missing"].sum()), "agreed": agreed}
     row |= {"round": median if np.isfinite(median) else np.nan, "reason": "; ".join(reasons) or None}
     return row | share_columns("share", agreed, rooms)

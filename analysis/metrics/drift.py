@@ -21,7 +21,7 @@ NOTE = (
     "do not debate. The error of this level is not in the intervals. Drift does not prove that the model pulls "
     "opinions: agents who influence each other also meet near this level. Share of gap closed is drift divided by "
     "the gap at the start, from 0 to 1. It is left empty where the gap is below 1 point, where a party moves away, "
-    "and where it ends beyond the level. Per round is the least-squares slope."
+    "and where it ends beyond the level. Per round is the mean of the agents' least-squares slopes."
 )
 LABELS = {
     "rooms": "rooms", "default": "Default", "start": "start", "end": "end", "drift": "drift",
@@ -53,8 +53,15 @@ def line(cell: Cell) -> dict[str, Any]:
     if side is None or cell.default is None:
         return row
     moved, gaps = side * (means[:, -1] - means[:, 0]), side * (cell.default - means[:, 0])
-    row |= mean_columns("drift", moved) | mean_columns("rate", side * slope(means, cell.rounds))
+    row |= mean_columns("drift", moved) | mean_columns("rate", side * room_slopes(cell))
     return row | _closed_columns(moved, gaps)
+
+
+def room_slopes(cell: Cell) -> Floats:
+    """Return the mean slope of the agents of each room, in points per round, over the agents rated first and last."""
+    rated = cell.rated()
+    slopes = pd.Series(slope(rated.to_numpy(dtype=float), cell.rounds), rated.index)
+    return slopes.groupby(level="room", sort=False).mean().to_numpy(dtype=float)
 
 
 def _closed_columns(moved: Floats, gaps: Floats) -> dict[str, Any]:

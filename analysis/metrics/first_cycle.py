@@ -6,19 +6,22 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, interval, mean_interval, too_few
-from parley.analysis.metrics._cells import CELL_COLUMNS, NO_AGENT, Cell, bounded, cell_columns, cells, frame, spans
+from parley.analysis.bootstrap import FEWEST, interval, too_few
+from parley.analysis.metrics._cells import CELL_COLUMNS, Cell, bounded, cell_columns, cells, direction, frame, spans
 from parley.analysis.metrics.drift import ratio
 from parley.analysis.tables import Tables
 
 ORDER = 3
 TITLE = "Share of the movement in the first round"
 NOTE = (
-    "The share is the mean change in round 1 divided by the mean change in all rounds, from 0 to 1. If opinions "
-    "moved evenly, round 1 of 5 would hold 20% of the change. The share is left empty where the whole change is not "
-    "distinguishable from zero, and where round 1 brought more than all rounds together or went the other way."
+    "The share is the mean change in round 1 divided by the mean change in all rounds, from 0 to 1. If opinions moved evenly, "
+    "round 1 of 5 would hold 20% of the change. Only agents rated before it, after it and last count. The share is left empty "
+    "where the whole change is not distinguishable from zero, and where round 1 brought more than all rounds together or went "
+    "the other way."
 )
 LABELS = {"rooms": "rooms", "first": "round 1", "total": "all rounds", "share": "share", "reason": "reason if missing"}
+NO_AGENT = "no agent rated before round 1, after it and last"
+NO_MOVEMENT = "no movement to share"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -29,8 +32,10 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 def headline(shares: pd.DataFrame) -> str:
     known = shares["share"].dropna()
-    if known.empty:
+    if known.empty and (shares["reason"] == NO_MOVEMENT).all():
         return "No party changed by more than chance, so the share of change in the first round is not known."
+    if known.empty:
+        return f"The share of change in the first round is unknown: {'; '.join(shares['reason'].unique())}."
     parties = "the one party" if len(known) == 1 else f"median of the {len(known)} parties"
     return (
         f"The first round accounts for {known.median():.0%} of the change of opinion ({parties} that changed "
@@ -40,19 +45,17 @@ def headline(shares: pd.DataFrame) -> str:
 
 def line(cell: Cell) -> dict[str, Any]:
     """Return the row of one topic, group and party."""
-    means, missing = cell.complete()
-    row = cell_columns(cell, means, missing)
-    if list(means.columns[:2]) != [0, 1] or len(means.columns) < 3:
-        return row | {"reason": "needs surveys before round 1, after it and later"}
-    values = means[means[1].notna()].to_numpy(dtype=float)
+    if list(cell.rounds[:2]) != [0, 1] or len(cell.rounds) < 3:
+        return cell_columns(cell, *cell.complete()) | {"reason": "needs surveys before round 1, after it and later"}
+    means, missing = cell.complete(1)
+    row, values = cell_columns(cell, means, missing), means.to_numpy(dtype=float)
     if not len(values):
-        return row | {"rooms": 0, "reason": NO_AGENT}
+        return row | {"reason": NO_AGENT}
     changes = values[:, [1, -1]] - values[:, [0]]
     first, total = changes.mean(axis=0)
-    row |= {"rooms": len(values), "first": first, "total": total}
-    low, high = mean_interval(changes[:, 1])
-    if not (low > 0 or high < 0):
-        return row | {"reason": too_few() if len(values) < FEWEST else "no movement to share"}
+    row |= {"first": first, "total": total}
+    if not direction(changes[:, 1]):
+        return row | {"reason": too_few() if len(values) < FEWEST else NO_MOVEMENT}
     share = float(first / total)
     outside = "round 1 brought more than all rounds together" if share > 1 else "round 1 went the other way"
     return row | bounded("share", share, interval(changes, ratio), outside)

@@ -119,8 +119,8 @@ def esteban_ray(values: Floats) -> RoomMeasurement:
     >>> esteban_ray(np.array([0.0, 10.0])).value, round(esteban_ray(np.array([0.0, 5.0])).value, 3)
     (1.0, 0.5)
     """
-    if not len(values):
-        return RoomMeasurement(None, "no agent rated")
+    if len(values) < 2:
+        return RoomMeasurement(None, FEW)
     points, counts = np.unique(np.round(values), return_counts=True)
     shares = counts / counts.sum()
     apart = np.abs(points[:, None] - points)

@@ -170,6 +170,18 @@ def test_a_gap_in_the_middle_costs_no_agent(held: Callable) -> None:
     assert found[["rooms", "missing", "drift", "rate"]].to_list() == [5, 0, 2, 1]
 
 
+def test_a_gap_in_the_middle_is_no_movement(held: Callable) -> None:
+    """Two people stand still, and one has no rating after round 1 in five of ten rooms: no slope, and no change in round 1."""
+    still, gap = (
+        {"republican 1": [2, 2, 2], "republican 2": [8, 8, 8]},
+        {"republican 1": [2, 2, 2], "republican 2": [8, None, 8]},
+    )
+    unequal = held(*[{"republican 1": [2, 2, 2, 3], "republican 2": [8, None, 8, 9]}] * 5, reference=9)
+    assert row(drift.compute(unequal))["rate"] == pytest.approx((0.3 + 2 / 7) / 2, abs=0.02)
+    found = row(first_cycle.compute(held(*[still] * 5, *[gap] * 5)))
+    assert found[["rooms", "missing", "first", "total"]].to_list() == [10, 5, 0, 0]
+
+
 def test_nobody_rated_twice_is_a_row_with_a_reason(held: Callable) -> None:
     """An unreadable party is shown as such beside one that can be read."""
     rooms = [{"republican": [None, 3], "democrat": [9, 8]}] * 2
@@ -232,6 +244,7 @@ def test_first_cycle_by_hand(held: Callable) -> None:
         ([[5, 5, 5]] * 5, "no movement to share"),
         ([[5, 6, 6], [5, 4, 4], [5, 6, 4], [5, 5, 6], [5, 5, 5]], "no movement to share"),
         ([[5, 6, 7]], "fewer than 5 rooms"),
+        ([[5, 6, 5.5]] * 5, "round 1 brought more than all rounds together"),
         ([[5, None, 7], [5, None, 7]], "needs surveys before round 1, after it and later"),
     ],
 )
@@ -240,6 +253,8 @@ def test_first_cycle_without_a_share_says_why(rooms: list, reason: str, held: Ca
     found = row(first_cycle.compute(held(*[{"republican": ratings} for ratings in rooms])))
     assert np.isnan(found["share"])
     assert found["reason"] == reason
+    nothing = "No party changed by more than chance" if reason == "no movement to share" else f"is unknown: {reason}."
+    assert nothing in first_cycle.headline(first_cycle.compute(held(*[{"republican": ratings} for ratings in rooms])))
 
 
 def test_rooms_without_a_first_round_are_not_counted(held: Callable) -> None:

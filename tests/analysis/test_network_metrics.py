@@ -169,13 +169,17 @@ def test_the_null_is_the_same_for_the_same_record(networked: Build) -> None:
         ([[5, 5], [0, 9], [5, 5], [5, 5]], 2),
         ([[5, 5], [5, 5]], 0),
         ([[5, 5], [5, 6]], np.inf),
-        ([[5, 5], [5, None]], np.inf),
-        ([], np.inf),
+        ([[0, 9], [5, 5], [5, None], [5, 5]], 1),
+        ([[5, 5], [0, 9], [5, None], [5, 5]], 3),
+        ([[5, 5], [5, None]], np.nan),
+        ([], np.nan),
     ],
 )
 def test_consensus_is_the_first_round_of_lasting_agreement(surveys: list, when: float) -> None:
-    """4 and 5 differ by a standard deviation of .71; an agreement that is lost again, or not seen, does not count."""
-    assert agrees_from(pd.DataFrame(dict(enumerate(surveys)), dtype=float)) == when
+    """4 and 5 differ by a standard deviation of .71; an agreement that is lost again does not count. A survey that was not read says
+    nothing.
+    """
+    assert agrees_from(pd.DataFrame(dict(enumerate(surveys)), dtype=float)) == pytest.approx(when, nan_ok=True)
 
 
 def test_the_median_of_two_rooms_lies_between_them(networked: Build) -> None:
@@ -195,6 +199,17 @@ def test_consensus_counts_the_rooms_that_never_agree(networked: Build) -> None:
     assert np.isnan(none["round"])
     assert none["reason"] == "fewer than 5 rooms; half of the rooms or more never agree"
     assert measured("consensus", networked(rooms[-1], links=[(0, 1)]))["reason"].iloc[0] == "fewer than 5 rooms; never"
+
+
+def test_rooms_whose_last_survey_was_not_read_are_left_out_of_consensus(networked: Build) -> None:
+    """Five rooms agree and one is not read: it is no room that disagrees. Where none is read, there is no share."""
+    agree, unread = people([0, 5], [9, 5]), people([0, None], [9, 5])
+    found = measured("consensus", networked(*[agree] * 5, unread, links=[(0, 1)])).iloc[0]
+    assert (found["rooms"], found["agreed"], found["share"]) == (5, 5, 1)
+    assert found["reason"] == "last survey not read (1 of 6 rooms)"
+    none = measured("consensus", networked(unread, links=[(0, 1)])).iloc[0]
+    assert none[["share", "round"]].isna().all()
+    assert none["reason"] == "fewer than 5 rooms; last survey not read (1 of 1 rooms)"
 
 
 FOUR = people([5], [5], [5], [5])

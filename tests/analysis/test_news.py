@@ -122,6 +122,15 @@ def test_believers_by_topic_by_hand(held: Callable[..., Tables]) -> None:
     assert "council (+45%)" in told
 
 
+def test_who_refuses_at_the_end_changes_no_share_of_believers(held: Callable[..., Tables]) -> None:
+    """Nobody changes, and those who do not believe one of the items refuse at the end: belief grows on neither item."""
+    still, refusing = [[[9, 9], [1, 1]]] * 5, [[[9, 9], [1, None]]] * 5
+    found = believers_by_topic.compute(on_items(held, {"council": refusing, "comet": still})).set_index("what")
+    assert found["gain"].tolist() == [0, 0]
+    assert found["missing"].tolist() == [5, 0]
+    assert found.loc["council", "believers"] == 1
+
+
 def test_topics_alike_have_no_verdict(held: Callable[..., Tables]) -> None:
     """The same ratings on two items of a subject and one of another: no difference, and no subject stands out."""
     ends = repeated([[9, 1], [9, 9], [1, 1], [9, 1], [1, 9]])

@@ -17,7 +17,7 @@ from parley.analysis.metrics.polarisation import bimodality, esteban_ray, varian
 from parley.analysis.metrics.text_diversity import distinct
 from parley.analysis.tables import load
 
-ATTITUDES = st.lists(st.integers(0, 10), min_size=1, max_size=12).map(lambda values: np.array(values, dtype=float))
+ATTITUDES = st.lists(st.integers(0, 10), min_size=2, max_size=12).map(lambda values: np.array(values, dtype=float))
 
 
 def four(*rounds: list[float | None]) -> dict[str, list[float | None]]:
@@ -66,7 +66,7 @@ def test_means_are_over_rooms_and_every_gap_has_a_reason(held: Callable) -> None
     assert row["bimodality"] == pytest.approx(2 / 15)
     told = "variance: fewer than 2 rated (3 of 9 rooms); bimodality: all agents alike (3 of 9 rooms); bimodality: fewer than 4"
     assert row["reason"].startswith(told)
-    assert row["esteban_ray"] == pytest.approx(1 / 3)
+    assert row["esteban_ray"] == pytest.approx(1 / 2)
     assert row["variance_low"] < row["variance"] < row["variance_high"]
 
 
@@ -90,11 +90,11 @@ def test_esteban_ray_lies_between_agreement_and_two_camps(values: np.ndarray) ->
 
 
 def test_what_cannot_be_measured_is_none_with_a_reason() -> None:
-    """One rating has no variance, three no two peaks, nobody no camps: never a zero."""
+    """One rating has no variance and no camps, three no two peaks: never a zero."""
     assert variance(np.array([3.0])) == (None, "fewer than 2 rated")
     assert bimodality(np.array([1.0, 2.0, 3.0])) == (None, "fewer than 4 rated")
     assert bimodality(np.full(9, 4.0)) == (None, "all agents alike")
-    assert esteban_ray(np.array([])) == (None, "no agent rated")
+    assert esteban_ray(np.array([3.0])) == (None, "fewer than 2 rated")
 
 
 def test_other_probes_are_left_aside(held: Callable) -> None:
