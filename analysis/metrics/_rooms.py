@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -120,6 +120,27 @@ def _missing_reasons(results: Sequence[RoomMeasurement]) -> Iterator[str]:
     missing = [result.reason for result in results if result.value is None and result.reason is not None]
     for reason, count in Counter(missing).items():
         yield reason if count == len(results) else f"{reason} ({count} of {len(results)} rooms)"
+
+
+def each_row(found: pd.DataFrame, sentence: Callable[[Mapping[Any, Any]], str]) -> str:
+    """Return a sentence for each row of a metric; the topic and the group lead it where there are several."""
+    keys = [key for key in KEYS if found[key].nunique() > 1]
+    told = []
+    for row in found.to_dict("records"):
+        lead = ", ".join(str(row[key]).replace("_", " ") for key in keys)
+        told.append(f"{lead}: {sentence(row)}" if lead else sentence(row))
+    return " ".join(told)
+
+
+def why_unknown(row: Mapping[Any, Any], measure: str) -> str:
+    """Return what the reason of a row says about one of its measures.
+
+    >>> why_unknown({"reason": "fewer than 5 rooms; variance: no variation"}, "change")
+    'fewer than 5 rooms'
+    """
+    parts = str(row["reason"] or "").split("; ")
+    own = [part.removeprefix(f"{measure}: ") for part in parts if part.startswith(f"{measure}: ") or ": " not in part]
+    return "; ".join(filter(None, own)) or "no interval"
 
 
 def seat_means(ratings: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:

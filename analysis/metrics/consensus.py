@@ -27,7 +27,7 @@ BOUND = 0.5
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return a row per topic and group: rooms (whose last survey was read), missing (ratings), agreed (rooms), share, round, reason."""
+    """Return a row per topic and group: rooms (last survey read), missing (ratings), agreed (rooms), share, round, reason."""
     found = pd.DataFrame(
         [_room_row(population.room) for population in populations(tables)], columns=[*KEYS, "when", "missing"]
     )

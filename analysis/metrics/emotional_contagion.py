@@ -80,10 +80,11 @@ def _sentence(row: dict[str, Any]) -> str:
         return f"It is not known whether {name} spread: {str(row['reason']).removeprefix('observed: ')}."
     if low <= 0 <= high or not row["p"] < ALPHA:
         return f"{name.capitalize()} did not spread more than with shuffled ties."
-    way = "toward" if row["contagion"] > 0 else "away from"
+    spread, away = f"{name.capitalize()} spread", f"People moved away from the {name} of others"
+    found, way = (spread, "toward") if low > 0 else (away, "away from")
     ends = f"{min(abs(low), abs(high)):.2f} to {max(abs(low), abs(high)):.2f}"
     return (
-        f"{name.capitalize()} spread: for each point that those whose lines a person was shown felt above their own average, "
+        f"{found}: for each point that those whose lines a person was shown felt above their own average, "
         f"the person moved {abs(row['contagion']):.2f} points {way} it ({ends})."
     )
 

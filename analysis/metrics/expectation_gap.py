@@ -122,8 +122,6 @@ def headline(found: pd.DataFrame) -> str:
                 f"Players do {way} than they said of {what}: {row['done']:.1f}, and they said {row['expected']:.1f}."
             )
         else:
-            sentences.append(
-                f"It is not shown that players do other than they said of {what}: {row['done']:.1f}, and they said "
-                f"{row['expected']:.1f}."
-            )
+            size = f"{row['done']:.1f}, and they said {row['expected']:.1f}"
+            sentences.append(f"Whether players do what they said of {what} is uncertain: {size}.")
     return " ".join(sentences)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 from parley.agents.game_rules import most_points, selfish_points
 from parley.analysis.bootstrap import FEWEST, NO_VARIATION
 from parley.analysis.metrics._games import ROOM, rules
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.metrics._rooms import RoomMeasurement, each_row, room_means
 from parley.analysis.tables import Tables
 
 ORDER = 41
@@ -60,7 +61,10 @@ def by_room(tables: Tables) -> list[dict[str, Any]]:
 
 
 def headline(found: pd.DataFrame) -> str:
-    row = found.iloc[0]
+    return each_row(found, _sentence)
+
+
+def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["share_low"]) and row["rooms"] >= FEWEST and f"share: {NO_VARIATION}" in str(row["reason"]):
         return f"In every room people get {row['share']:.0%} of the possible points; selfish players get {row['selfish']:.0%}."
     if np.isnan(row["share_low"]):

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis.metrics._posts import Medium, media
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.metrics._rooms import RoomMeasurement, room_means, why_unknown
 from parley.analysis.tables import Tables
 
 ORDER = 21
@@ -41,8 +41,9 @@ def headline(found: pd.DataFrame) -> str:
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    if pd.isna(row["up_low"]) or pd.isna(row["down_low"]):
-        return "There are too few rooms to say whether votes from outside changed the scores of posts."
+    unknown = [name for name in ("up", "down") if pd.isna(row[f"{name}_low"])]
+    if unknown:
+        return f"Whether votes from outside changed the scores of posts is unknown: {why_unknown(row, unknown[0])}."
     return " ".join(_effect(row, name, vote) for name, vote in (("up", "for"), ("down", "against")))
 
 

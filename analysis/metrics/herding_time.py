@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from parley.analysis.metrics._periods import FEW_ACTS, Period, periods
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.metrics._rooms import RoomMeasurement, each_row, room_means
 from parley.analysis.tables import Tables
 
 ORDER = 30
@@ -37,7 +37,10 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(found: pd.DataFrame) -> str:
-    row = found.iloc[0]
+    return each_row(found, _sentence)
+
+
+def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["time"]) or np.isnan(row["earlier_low"]):
         return "Whether people herd is unknown: these rooms give no interval."
     alike, chance = f"all choose alike from person {row['time']:.1f} on", f"{row['chance']:.1f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._games import endings
+from parley.analysis.metrics._rooms import each_row
 from parley.analysis.tables import Tables
 
 ORDER = 43
@@ -62,8 +64,11 @@ def entropy(counts: Floats) -> float:
 
 
 def headline(found: pd.DataFrame) -> str:
-    row = found.iloc[0] if len(found) else None
-    if row is None or not row["rooms"]:
+    return each_row(found, _sentence)
+
+
+def _sentence(row: Mapping[Any, Any]) -> str:
+    if not row["rooms"]:
         return "How the games end is unknown: no room has a known ending."
     often = f"{row['distinct']} different endings in {row['rooms']} rooms; most often {row['most']} ({row['most_share']:.0%})"
     return f"Games end in {often}."

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import kurtosis, skew
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.bootstrap import NO_VARIATION, Floats
 from parley.analysis.metrics._cells import count_signs
-from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms
+from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
 
@@ -46,8 +47,9 @@ def headline(found: pd.DataFrame) -> str:
     if last["change"].isna().all():
         return "Whether opinions within rooms came closer together is unknown: no room has two agents rated at both surveys."
     rose, fell, uncertain = count_signs(last, "change")
-    if last["change_low"].isna().all() and last["change"].abs().max() > 0:
-        return "Whether opinions within rooms came closer together is unknown: there are too few rooms."
+    reasons = [why_unknown(row, "change") for row in last.to_dict("records") if not _is_still(row)]
+    if last["change_low"].isna().all() and reasons:
+        return f"Whether opinions within rooms came closer together is unknown: {reasons[0]}."
     if not rose + fell:
         return "Opinions within rooms did not detectably spread or come closer together."
     if len(last) == 1:
@@ -58,6 +60,11 @@ def headline(found: pd.DataFrame) -> str:
         f"Opinions within rooms came closer together in {fell} of {len(last)} {of} and spread in {rose}{rest} "
         "(by the variance)."
     )
+
+
+def _is_still(row: Mapping[Any, Any]) -> bool:
+    """Return whether the variance changed in no room, and there are enough of them."""
+    return bool(row["change"] == 0) and why_unknown(row, "change").startswith(NO_VARIATION)
 
 
 def _row(room: Room, round_: int) -> dict[str, Any]:

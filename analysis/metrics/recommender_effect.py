@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms
+from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.metrics.polarisation import spreading
 from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
@@ -42,7 +42,10 @@ def headline(found: pd.DataFrame) -> str:
 def _sentence(row: dict[str, Any]) -> str:
     name, low, high = row["group"].partition(UNDER)[2].replace("_", " "), row["variance_low"], row["variance_high"]
     if pd.isna(low):
-        return f"There are too few pairs of rooms to compare the recommender {name} with the control."
+        why = why_unknown(row, "variance")
+        return (
+            f"Whether opinions end further apart under the recommender {name} than under the control is unknown: {why}."
+        )
     if low <= 0 <= high:
         return (
             f"Under the recommender {name}, the variance of opinions differed from the control by no more than chance."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.special import stdtrit
 from parley.analysis.bootstrap import FEWEST, LEVEL, Floats, clustered_share_interval, too_few
 from parley.analysis.metrics._cells import spans, with_interval
 from parley.analysis.metrics._periods import periods
+from parley.analysis.metrics._rooms import each_row
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.social_learning import TIE, A, log_odds
 
@@ -51,7 +53,10 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(found: pd.DataFrame) -> str:
-    row = found.iloc[0]
+    return each_row(found, _sentence)
+
+
+def _sentence(row: Mapping[Any, Any]) -> str:
     if row["reason"] == EXACT:
         weights = f"its own signal by {row['own']:.2f} and the choices of others by {row['others']:.2f}"
         return f"The model weighs {weights}, without error."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST
 from parley.analysis.metrics._periods import Period, periods, rules, theory
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.metrics._rooms import RoomMeasurement, each_row, room_means
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.social_learning import BAYESIAN
 from parley.llm.backends.oracle.steering import aimed_at
@@ -42,11 +42,14 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(found: pd.DataFrame) -> str:
-    row = found.iloc[0]
+    return each_row(found, _sentence)
+
+
+def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["right"]):
         return "No choice could be read."
     said = f"{row['right']:.0%} of choices were right, and {row['alone']:.0%} of private signals"
-    if row["rooms"] >= FEWEST and row["gain"] == 0:
+    if row["rooms"] >= FEWEST and row["gain"] == 0 and np.isnan(row["gain_low"]):
         return f"People gain nothing from each other: {said}."
     if np.isnan(row["gain_low"]):
         return f"{said}; whether people gain from each other is unknown."

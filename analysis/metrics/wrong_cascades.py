@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from parley.analysis.bootstrap import FEWEST, clustered_share_interval, too_few
 from parley.analysis.metrics._cells import spans, with_interval
 from parley.analysis.metrics._periods import VARIES, Period, cascade_start, periods, theory
+from parley.analysis.metrics._rooms import each_row
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.social_learning import ALONE, BAYESIAN
 
@@ -50,7 +52,10 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(found: pd.DataFrame) -> str:
-    row = found.iloc[0]
+    return each_row(found, _sentence)
+
+
+def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["wrong_low"]):
         return "How often people end in a wrong cascade is unknown: these rooms give no interval."
     bayes = "" if np.isnan(row["wrong_bayes"]) else f"; of Bayesians {row['wrong_bayes']:.0%} would"

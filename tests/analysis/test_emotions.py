@@ -99,6 +99,16 @@ def test_contagion_planted_in_the_oracle_is_found_in_its_record() -> None:
     assert "Valence spread: " in emotional_contagion.headline(frame)
 
 
+def test_a_reverse_contagion_is_not_called_spread() -> None:
+    """People who move away from what others feel do not catch it."""
+    frame = pd.DataFrame(
+        [{"emotion": "valence", "contagion": -0.2, "contagion_low": -0.3, "contagion_high": -0.1, "p": 0.01}]
+    )
+    told = emotional_contagion.headline(frame)
+    assert told.startswith("People moved away from the valence of others: for each point")
+    assert told.endswith("moved 0.20 points away from it (0.10 to 0.30).")
+
+
 def test_where_nothing_moves_nothing_is_said() -> None:
     """The oracle without contagion and volatility always feels the same: there is a reason in place of a number."""
     frame = emotional_contagion.compute(ran("oracle", "network", **TALK | {"repetitions": "5", "rounds": "3"}))

@@ -248,6 +248,19 @@ def test_without_variation_the_sentence_has_the_number_and_no_unknown() -> None:
     assert "In every room people get 100% of the possible points" in game_points.headline(game_points.compute(run))
 
 
+def test_headlines_tell_of_every_topic_and_call_no_null_a_finding() -> None:
+    """Of two topics each has its sentence; where the gap is not clear of 0, whether people do as they said is uncertain."""
+    run = played("public_goods", repetitions=6, rounds=2, beliefs="elicited")
+    for metric in (game_points, outcome_diversity):
+        found = metric.compute(run)
+        both = pd.concat([found.assign(topic="one"), found.assign(topic="an_other")], ignore_index=True)
+        assert metric.headline(both) == f"one: {metric.headline(found)} an other: {metric.headline(found)}"
+    gaps = expectation_gap.compute(run).assign(gap=0.1, gap_low=-0.5, gap_high=0.7)
+    assert "Whether players do what they said of what is put in in round 1 is uncertain" in expectation_gap.headline(
+        gaps
+    )
+
+
 def test_a_law_out_of_range_is_refused_before_a_folder_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["games", "trust_game", "--llm", "oracle,level=99"]) == 2
     assert capsys.readouterr().out == ""

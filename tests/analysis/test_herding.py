@@ -118,6 +118,22 @@ def test_who_follows_own_signals_gains_nothing_and_herds_no_earlier_than_by_chan
     assert "gain nothing" in welfare.headline(welfare.compute(found[0]))
 
 
+@check_each("metric", [herding_time, welfare, wrong_cascades, signal_weights])
+def test_headlines_tell_of_every_group(metric: Any) -> None:
+    """People who follow others herd and those of a second group do not: the first row does not speak for the second."""
+    first, second = (
+        metric.compute(simulated(person, 3, rooms=40)) for person in (Person(noise=1, public=2), Person(noise=1))
+    )
+    both = pd.concat([first.assign(group="a"), second.assign(group="b")], ignore_index=True)
+    assert metric.headline(both) == f"a: {metric.headline(first)} b: {metric.headline(second)}"
+
+
+def test_gains_and_losses_that_cancel_are_not_nothing() -> None:
+    """In half of the rooms people gain a third and in half they lose one: whether they gain is uncertain."""
+    run = by_hand(*[("A", "AAA", "AAB"), ("A", "AAB", "AAA")] * 3, size=3)
+    assert welfare.headline(welfare.compute(run)).startswith("Whether people gain from each other is uncertain")
+
+
 def test_bayesians_herd_earlier_than_by_chance() -> None:
     found = [herding_time.compute(simulated(BAYESIAN, seed, rooms=40)) for seed in range(10)]
     assert sum(row["earlier_low"].iloc[0] > 0 for row in found) >= 8

@@ -171,15 +171,15 @@ def test_a_gap_in_the_middle_costs_no_agent(held: Callable) -> None:
 
 
 def test_a_gap_in_the_middle_is_no_movement(held: Callable) -> None:
-    """Two people stand still, and one has no rating after round 1 in five of ten rooms: no slope, and no change in round 1."""
-    still, gap = (
-        {"republican 1": [2, 2, 2], "republican 2": [8, 8, 8]},
-        {"republican 1": [2, 2, 2], "republican 2": [8, None, 8]},
-    )
-    unequal = held(*[{"republican 1": [2, 2, 2, 3], "republican 2": [8, None, 8, 9]}] * 5, reference=9)
-    assert row(drift.compute(unequal))["rate"] == pytest.approx((0.3 + 2 / 7) / 2, abs=0.02)
+    """Two people stand still, and one has no rating after round 1 in five of ten rooms: no change in round 1.
+
+    The slope is that of people: 0.3 of one, and 2/7 of the other, who has such a gap.
+    """
+    still, gap = ({"republican 1": [2, 2, 2], "republican 2": [8, middle, 8]} for middle in (8, None))
     found = row(first_cycle.compute(held(*[still] * 5, *[gap] * 5)))
     assert found[["rooms", "missing", "first", "total"]].to_list() == [10, 5, 0, 0]
+    rising = held(*[{"republican 1": [2, 2, 2, 3], "republican 2": [8, None, 8, 9]}] * 5, reference=9)
+    assert row(drift.compute(rising))["rate"] == pytest.approx((0.3 + 2 / 7) / 2)
 
 
 def test_nobody_rated_twice_is_a_row_with_a_reason(held: Callable) -> None:

@@ -176,8 +176,9 @@ def test_the_null_is_the_same_for_the_same_record(networked: Build) -> None:
     ],
 )
 def test_consensus_is_the_first_round_of_lasting_agreement(surveys: list, when: float) -> None:
-    """4 and 5 differ by a standard deviation of .71; an agreement that is lost again does not count. A survey that was not read says
-    nothing.
+    """4 and 5 differ by a standard deviation of .71; an agreement that is lost again does not count.
+
+    A survey that was not read says nothing.
     """
     assert agrees_from(pd.DataFrame(dict(enumerate(surveys)), dtype=float)) == pytest.approx(when, nan_ok=True)
 

@@ -269,7 +269,7 @@ def test_recommenders_are_compared_with_the_same_people_under_random() -> None:
     row = found.loc[f"{GROUP} under homophilous"]
     assert (row["variance"], row["distance"], row["rooms"]) == pytest.approx((32 / 3, 4, 1))
     assert row["reason"].startswith("fewer than 5 rooms")
-    assert "too few pairs" in parted(found.reset_index())
+    assert "is unknown: fewer than 5 rooms" in parted(found.reset_index())
     missing = found.loc[f"{GROUP} under hot"]
     assert missing["missing"] == 1
     assert missing["variance"] == pytest.approx((4 / 3 - 12) - (4 / 3 - 12), abs=2)
@@ -312,6 +312,23 @@ def test_a_planted_herd_is_found() -> None:
     assert "Posts with a vote for them from outside ended" in headline(found)
     assert "above posts without" in headline(found)
     assert "below posts without" in headline(found)
+
+
+@pytest.mark.parametrize(("rooms", "reason"), [(8, "no variation"), (3, "fewer than 5 rooms")])
+def test_what_is_unknown_has_its_reason(rooms: int, reason: str) -> None:
+    """Eight rooms in which nothing differs are not too few of them."""
+    why = reason if rooms < 5 else f"up: {reason}; variance: {reason}"
+    row = {
+        "group": "a under hot",
+        "up_low": np.nan,
+        "down_low": 0.1,
+        "variance_low": np.nan,
+        "variance_high": np.nan,
+        "reason": why,
+    }
+    frame = pd.DataFrame([row])
+    assert headline(frame) == f"Whether votes from outside changed the scores of posts is unknown: {reason}."
+    assert parted(frame).endswith(f"than under the control is unknown: {reason}.")
 
 
 @pytest.mark.thorough

@@ -52,6 +52,10 @@ def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None
     unequal = polarisation.compute(held(*[four([2, 2, 6, 6], [2, None, 6, None])] * 5))
     assert unequal["change"].to_list()[1] == pytest.approx(8 - 8)
     assert "did not detectably spread" in polarisation.headline(unequal)
+    alike = polarisation.compute(held(*[four([2, 2, 6, 6], [4, 4, 4, 4])] * 5))
+    assert polarisation.headline(alike).endswith("is unknown: no variation.")
+    few = polarisation.compute(held(*[four([2, 2, 6, 6], [2, 2, 6, 6])] * 4))
+    assert polarisation.headline(few).endswith("is unknown: fewer than 5 rooms.")
     unread = unequal.assign(change=np.nan, change_low=np.nan, change_high=np.nan)
     assert "is unknown: no room has two agents rated" in polarisation.headline(unread)
 
