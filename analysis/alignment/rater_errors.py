@@ -19,9 +19,9 @@ from parley.analysis.statistics.latent_class import (
 
 ABOUT = (
     "Dawid and Skene's model: each answer has one true verdict, and each rater errs independently of the others. The corrected "
-    "share is that of the true verdicts. `gave`: the share of a rater's verdicts. `wrong`: how often a rater gives "
-    "another verdict than the true one. Only the random tenth is used, because it represents all answers. If raters share a "
-    "mistake, the model takes it for the truth. Brackets are 95% intervals."
+    "share is that of the true verdicts. `gave`: the share of a rater's verdicts. `wrong`: how often a rater gives another "
+    "verdict than the true one; it is empty for a rater of few answers. Only the random tenth is used, because it represents "
+    "all answers. If raters share a mistake, the model takes it for the truth. Brackets are 95% intervals."
 )
 COLUMNS: Mapping[str, Column] = {
     "rater": "rater",
@@ -35,6 +35,7 @@ def rater_errors(ratings: pd.DataFrame, verdict: str) -> tuple[pd.DataFrame, str
     """Return one row per rater (rater, items, gave, wrong with its interval), and a sentence on the corrected share of a verdict.
 
     ratings: a column of verdicts per rater (empty: not rated). Without enough of them the sentence says why it is unknown.
+    A rater of fewer than FEWEST_ITEMS answers has no error.
     """
     rated = ratings[(ratings != "").sum(axis=1) > 1]
     rows = pd.DataFrame({
@@ -52,6 +53,7 @@ def rater_errors(ratings: pd.DataFrame, verdict: str) -> tuple[pd.DataFrame, str
 
     ends, values = class_intervals(counts, fit, both), both(fit)
     rows[["wrong", "wrong_low", "wrong_high"]] = np.column_stack([values, np.array(ends)])[:-1]
+    rows.loc[rows["items"] < FEWEST_ITEMS, ["wrong", "wrong_low", "wrong_high"]] = np.nan
     low, high = ends[-1]
     shown = f"{values[-1]:.0%} of the answers are {verdict} ({low:.0%} to {high:.0%})"
     return rows, f"Corrected for the errors of all raters, {shown}."

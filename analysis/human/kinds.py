@@ -22,6 +22,7 @@ from parley.analysis.human.measures import average
 from parley.analysis.human.readers import TRACES, Source, find, parse_turns, table
 from parley.analysis.human.trajectories import Trajectories, shuffle_steps, trajectories
 from parley.analysis.statistics.results import Result
+from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 
 GRID = np.linspace(0, 1, 21)
@@ -124,8 +125,12 @@ def compare_published(summary: Path, traces: Path) -> pd.DataFrame:
     """Return a row per kind: published and recomputed n, first step and change at the last turn, and the change right after the
     talk; least movers first. Empty if the traces hold none of the talks. Errors: UserError.
     """
-    people = published_talks(traces)
     known = table(summary, [], {"n": (0, 1e6), "mean_first_delta": (-1, 1), "mean_end_delta": (-1, 1)})
+    if known["n"].isna().any():
+        raise UserError(
+            f"{summary}: row {int(known['n'].isna().argmax()) + 1} has no n: enter the number of talks of the kind"
+        )
+    people = published_talks(traces)
     known, ways = known.sort_values("mean_end_delta"), trajectories(people)
     kinds = find_kinds(ways) if len(people) else None
     if kinds is None or len(ways.groups) != len(people):

@@ -193,15 +193,18 @@ def people_groups(people: pd.DataFrame) -> list[Floats]:
     return [rows[places] for places in known.groupby("group", sort=False).indices.values()]
 
 
-def compare_parts(run: Source, people: Sequence[Source], order: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per condition of people and part (COLUMNS). order: the parts of `compare_sequences`, which are added."""
+def compare_parts(run: Source, people: Sequence[Source], order: pd.DataFrame, turns: bool) -> pd.DataFrame:
+    """Return a row per condition of people and part (COLUMNS). order: the parts of `compare_sequences`, which are added.
+
+    turns: whether agents of the run were asked after each turn, so that its steps are those of turns and not of rounds.
+    """
     own, rows = people_groups(run.people), []
     for source in people:
         for condition, persons, _ in source.parts():
             about = {"people": source.name, "condition": condition}
             if groups := people_groups(persons):
                 rows += [about | compare_part(part, own, groups, condition) for part in PEOPLE]
-            if walks := steps(persons).groups:
+            if turns and (walks := steps(persons).groups):
                 rows.append(about | compare_part(TURNS, steps(run.people).groups, walks, condition))
             rows += [about | row for row in _ordered(order, source.name, condition)]
     table = pd.DataFrame(rows, columns=COLUMNS)

@@ -155,7 +155,10 @@ def shuffled_partner_null(blank: Result, people: pd.DataFrame) -> Result:
 
 
 def average(blank: Result, values: pd.Series, groups: pd.Series, absent: str = FEW) -> Result:
-    """Return the mean over people, each with the same weight; `absent` is the reason when there are none."""
+    """Return the mean over people, each with the same weight; `absent` is the reason when there are none.
+
+    The interval of a share ends at 0 and 1.
+    """
     known = values.notna()
     values, groups = values[known], groups[known]
     result = replace(blank, n=groups.nunique())
@@ -163,6 +166,8 @@ def average(blank: Result, values: pd.Series, groups: pd.Series, absent: str = F
         return replace(result, reason=absent)
     sums = _group_sums([values.to_numpy(), np.ones(len(values))], groups)
     ends = interval(sums, lambda drawn: np.asarray(drawn[..., 0].sum(axis=1) / drawn[..., 1].sum(axis=1)))
+    if blank.measure == "share":
+        ends = (max(ends[0], 0.0), min(ends[1], 1.0))
     return _with_estimate(result, float(values.mean()), ends)
 
 

@@ -86,11 +86,11 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
         ("Spread within a group", (SPREAD,), ["sd_before", "sd_after", "spread"]),
     ):
         report.section(title, *notes, _measure_table(measured, labels, keys))
-    asked = people if len(each_turn(tables)) else []
-    order = compare_sequences(private[-1], asked)
-    if len(parts := compare_parts(private[-1], people, order)):
+    turns = bool(len(each_turn(tables)))
+    order = compare_sequences(private[-1], people if turns else [])
+    if len(parts := compare_parts(private[-1], people, order, turns)):
         add_likeness(report, parts, f"People, and a run on {model}")
-    if len(each_turn(tables)):
+    if turns:
         add_turn_sections(report, private[-1], people, order, data)
     if known:
         about = f"{readers.DEBATE_ORIGIN}. The values are as published, not computed here."

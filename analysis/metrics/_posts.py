@@ -18,14 +18,14 @@ class Medium:
     """A room on a platform.
 
     posts: a row per written text, by iteration, with the columns round, author, seeded (the vote from outside). done: a row per
-    act that could be read and had an effect. shown: a row per exposure. unread: acts that could not be read.
+    act that could be read and had an effect. shown: a row per exposure. unread: the round of each act that could not be read.
     """
 
     room: Room
     posts: pd.DataFrame
     done: pd.DataFrame
     shown: pd.DataFrame
-    unread: int
+    unread: pd.Series[int]
 
     @property
     def scores(self) -> pd.Series:
@@ -62,6 +62,5 @@ def media(tables: Tables) -> Iterator[Medium]:
         seeded = own.groupby("iteration")["seeded"].sum().reindex(written.index, fill_value=0)
         posts = pd.DataFrame({"round": written["round"], "author": written["agent"], "seeded": seeded})
         done = own[own["act"].notna() & own["reason"].isna()]
-        yield Medium(
-            room, posts, done, shown.get(room.name, tables.exposures.iloc[:0]), int(own["reason"].notna().sum())
-        )
+        unread = own.loc[own["reason"].notna(), "round"]
+        yield Medium(room, posts, done, shown.get(room.name, tables.exposures.iloc[:0]), unread)

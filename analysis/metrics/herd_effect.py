@@ -60,7 +60,7 @@ def _effect(row: dict[str, Any], name: str, vote: str) -> str:
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
     for medium in media(tables):
-        yield {**medium.room.keys, "missing": medium.unread, **effects(medium)}
+        yield {**medium.room.keys, "missing": len(medium.unread), **effects(medium)}
 
 
 def effects(medium: Medium) -> dict[str, RoomMeasurement]:

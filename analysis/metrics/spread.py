@@ -47,7 +47,8 @@ def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
     last = tables.acts.groupby("room")["round"].max()
     for medium in media(tables):
         for round_ in range(1, int(last.get(medium.room.name, 0)) + 1):
-            yield {**medium.room.keys, "round": round_, "missing": medium.unread, **measure(medium, round_)}
+            missing = int((medium.unread <= round_).sum())
+            yield {**medium.room.keys, "round": round_, "missing": missing, **measure(medium, round_)}
 
 
 def measure(medium: Medium, round_: int) -> dict[str, RoomMeasurement]:

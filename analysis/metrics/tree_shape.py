@@ -49,7 +49,7 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
     for medium in media(tables):
-        yield {**medium.room.keys, "missing": medium.unread, **measure(medium)}
+        yield {**medium.room.keys, "missing": len(medium.unread), **measure(medium)}
 
 
 def measure(medium: Medium) -> dict[str, RoomMeasurement]:

@@ -130,6 +130,14 @@ def test_an_interval_of_what_does_not_vary_is_none() -> None:
         assert math.isnan(found["low"])
 
 
+def test_the_interval_of_a_share_ends_at_0_and_1() -> None:
+    """One of six groups stays, or five of six do: no share below 0, and none above 1."""
+    stays, moves = [(0.5, 0.5)], [(0.5, 0.9)]
+    for count, end, value in ((1, "low", 0), (5, "high", 1)):
+        people = [(name, *pair) for at, name in enumerate("abcdef") for pair in (stays if at < count else moves)]
+        assert results(source(people)).loc["still", end] == value
+
+
 def test_intervals_are_over_groups() -> None:
     """The same twelve people in six groups or in twelve: what groups share is not told twice."""
     changes = [0.1] * 6 + [-0.1] * 6

@@ -96,6 +96,14 @@ def test_few_raters_and_one_verdict_give_no_share() -> None:
     assert (rows["wrong_high"].to_numpy() >= [0.02, 0.1, 0.3]).all()
 
 
+def test_a_rater_of_few_answers_has_no_error() -> None:
+    """A fourth rater who judged two answers has no error rate; the others keep theirs."""
+    ratings = draw(np.random.default_rng(2), 60, (0.1, 0.1, 0.1, 0.1), 0.5)
+    ratings.loc[2:, "rater3"] = ""
+    rows = rater_errors(ratings, ALIGNED)[0]
+    assert rows["wrong"].isna().tolist() == rows["wrong_high"].isna().tolist() == [False, False, False, True]
+
+
 def test_a_gate_has_three_outcomes() -> None:
     """A point estimate of .75 with an interval from .5 does not show that a judge is good."""
     assert (

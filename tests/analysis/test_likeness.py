@@ -98,6 +98,7 @@ def test_nothing_is_claimed_where_people_are_like_the_null(monkeypatch: pytest.M
 def test_a_run_without_turns_has_no_part_about_turns(ran: Callable[..., Path], tmp_path: Path) -> None:
     """`run.py human` writes the table with a verdict per part and no total; a part without a score says why."""
     people = salvi_file(tmp_path)
+    traces_file(people.parent)
     assert run.main(["human", str(ran("two_way")), "--data", str(people.parent), "--out", str(tmp_path / "out")]) == 0
     table = pd.read_csv(tmp_path / "out" / "likeness.csv")
     assert list(dict.fromkeys(table["part"])) == list(PARTS)
@@ -117,6 +118,17 @@ def salvi_file(folder: Path) -> Path:
     return path
 
 
+def traces_file(folder: Path) -> None:
+    """Write talks in the form of PersuasionTrace's, with a belief after each turn."""
+    rows = [
+        f"{at},2026-01-0{at % 9 + 1},False,False,False,True,{at / 20},{at / 15},{at / 18:.2f};{at / 15:.2f}"
+        for at in range(8)
+    ]
+    names = "round,export_date,control_dialogue,audio,participant_proposition,persuader_supports,initial_belief,final_belief"
+    text = "\n".join([f"{names},belief_after_each_turn", *rows])
+    (folder / "persuasiontrace_human_belief_traces.csv").write_text(text, encoding="utf-8")
+
+
 @pytest.mark.thorough
 @pytest.mark.skipif(not SALVI.is_file(), reason="the public data are not beside the checkout")
 def test_half_of_real_people_is_as_near_as_the_other_half() -> None:
@@ -125,7 +137,7 @@ def test_half_of_real_people_is_as_near_as_the_other_half() -> None:
     people = source.people[source.people["condition"] == "Human-Human"]
     first = people["group"].isin(people["group"].unique()[::2])
     halves = [Source("half", part, toward_majority(part), "debate", "") for part in (people[first], people[~first])]
-    table = compare_parts(halves[0], [halves[1]], pd.DataFrame(columns=["people", "condition"]))
+    table = compare_parts(halves[0], [halves[1]], pd.DataFrame(columns=["people", "condition"]), turns=False)
     known = table[table["reason"] == ""]
     assert set(known["verdict"]) == {"as near as other people"}
     assert "size of change" in set(known["part"])

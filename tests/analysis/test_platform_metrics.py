@@ -77,7 +77,7 @@ def test_scores_are_the_last_votes_of_people_without_the_one_from_outside() -> N
     )
     assert found.scores.to_dict() == {1: 0.0, 2: -1.0}
     assert found.posts["seeded"].to_dict() == {1: 1, 2: 0}
-    assert found.unread == 1
+    assert found.unread.tolist() == [2]
 
 
 def test_the_herd_effect_by_hand() -> None:
@@ -161,6 +161,14 @@ def test_spread_by_hand() -> None:
             "nearer": None,
         },
     ]
+
+
+def test_missing_acts_are_those_up_to_the_round() -> None:
+    """An act of round 3 that could not be read is missing from round 3 on, not from the first."""
+    table = record(
+        [*people(), *post(1, 1, 1), *[act(2, 2, 2, "like", 1), act(3, 3, 3, "like", 0, reason="target_no_number")]]
+    )
+    assert metrics()["spread"].compute(table)["missing"].tolist() == [0, 0, 1]
 
 
 def test_how_much_nearer_shared_posts_are_by_hand() -> None:

@@ -13,6 +13,7 @@ import pytest
 from parley.analysis.human import kinds, scoring, sequences
 from parley.analysis.human.readers import COLUMNS, Source, persuasiontrace, toward_majority
 from parley.analysis.human.trajectories import Trajectories, hold_still, shuffle_steps, trajectories
+from parley.llm.errors import UserError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "mit"
 TRACES, SUMMARY = DATA / "persuasiontrace_human_belief_traces.csv", DATA / kinds.PUBLISHED[0]
@@ -133,6 +134,13 @@ def test_the_published_clusters_come_out_of_the_traces() -> None:
     assert found["n"].tolist() == found["published_n"].tolist() == [44, 40]
     assert found["first"].to_numpy() == pytest.approx(found["published_first"].to_numpy(), abs=2e-5)
     assert found["end"].to_numpy() == pytest.approx(found["published_end"].to_numpy(), abs=2e-5)
+
+
+def test_a_published_kind_without_a_number_is_refused_in_one_line(tmp_path: Path) -> None:
+    """An empty n says which row to mend."""
+    (tmp_path / "summary.csv").write_text("n,mean_first_delta,mean_end_delta\n44,0.1,0.1\n,0.2,0.4\n", encoding="utf-8")
+    with pytest.raises(UserError, match="row 2 has no n: enter"):
+        kinds.compare_published(tmp_path / "summary.csv", tmp_path / "none.csv")
 
 
 def test_shuffled_human_steps_do_not_score_high() -> None:
