@@ -61,7 +61,8 @@ def room_slopes(cell: Cell) -> Floats:
     """Return the mean slope of the agents of each room, in points per round, over the agents rated first and last."""
     rated = cell.rated()
     slopes = pd.Series(slope(rated.to_numpy(dtype=float), cell.rounds), rated.index)
-    return slopes.groupby(level="room", sort=False).mean().to_numpy(dtype=float)
+    of_rooms: Floats = slopes.groupby(level="room", sort=False).mean().to_numpy(dtype=float)
+    return of_rooms
 
 
 def _closed_columns(moved: Floats, gaps: Floats) -> dict[str, Any]:
