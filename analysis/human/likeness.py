@@ -39,7 +39,7 @@ Groups = Sequence[Floats]
 BEFORE, AFTER, SIDE, PARTNER = range(4)
 DRAWS, NULLS = 200, 199
 LEAST, LEAST_ROOMS = 20, 10
-FEW, FEW_ROOMS = f"fewer than {LEAST} groups of people", f"fewer than {LEAST_ROOMS} rooms"
+FEW, FEW_ROOMS = f"fewer than {LEAST} groups of people", f"fewer than {LEAST_ROOMS} rooms of different people"
 NO_PEOPLE_VALUE = "people have no value: no partner is known, no group has two people, or nothing varies"
 AT = np.linspace(0.005, 0.995, 100)
 COLUMNS = ["people", "condition", "part", "groups", "rooms", "run_value", "people_value", "run", "ceiling", "null", "p", "score",
@@ -193,19 +193,22 @@ def people_groups(people: pd.DataFrame) -> list[Floats]:
     return [rows[places] for places in known.groupby("group", sort=False).indices.values()]
 
 
-def compare_parts(run: Source, people: Sequence[Source], order: pd.DataFrame, turns: bool) -> pd.DataFrame:
+def compare_parts(
+    run: Source, people: Sequence[Source], order: pd.DataFrame, turns: bool, casts: int | None = None
+) -> pd.DataFrame:
     """Return a row per condition of people and part (COLUMNS). order: the parts of `compare_sequences`, which are added.
 
     turns: whether agents of the run were asked after each turn, so that its steps are those of turns and not of rounds.
+    casts: how many rooms of the run have people of their own (None: all).
     """
     own, rows = people_groups(run.people), []
     for source in people:
         for condition, persons, _ in source.parts():
             about = {"people": source.name, "condition": condition}
             if groups := people_groups(persons):
-                rows += [about | compare_part(part, own, groups, condition) for part in PEOPLE]
+                rows += [about | compare_part(part, own, groups, condition, casts) for part in PEOPLE]
             if turns and (walks := steps(persons).groups):
-                rows.append(about | compare_part(TURNS, steps(run.people).groups, walks, condition))
+                rows.append(about | compare_part(TURNS, steps(run.people).groups, walks, condition, casts))
             rows += [about | row for row in _ordered(order, source.name, condition)]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table["reason"] = table["reason"].fillna("")
@@ -228,10 +231,11 @@ def _ordered(order: pd.DataFrame, people: str, condition: str) -> list[dict[str,
     ]
 
 
-def compare_part(part: Part, own: Groups, people: Groups, name: str) -> dict[str, object]:
-    """Return the row of a part, without people and condition; a reason where there is no score."""
+def compare_part(part: Part, own: Groups, people: Groups, name: str, casts: int | None = None) -> dict[str, object]:
+    """Return the row of a part, without people and condition; a reason where there is no score. casts: as in `compare_parts`."""
+    different = len(own) if casts is None else min(casts, len(own))
     row: dict[str, object] = {"part": part.title, "groups": len(people), "rooms": len(own), "reason": ""}
-    if reason := FEW if len(people) < LEAST else FEW_ROOMS if len(own) < LEAST_ROOMS else "":
+    if reason := FEW if len(people) < LEAST else FEW_ROOMS if different < LEAST_ROOMS else "":
         return row | {"reason": reason}
     described = part.describe(people)
     if np.isnan(described).any():
@@ -243,7 +247,7 @@ def compare_part(part: Part, own: Groups, people: Groups, name: str) -> dict[str
         [_distance(part.describe(_draw(people, rng)), part.describe(_draw(own, rng))) for _ in range(DRAWS)]
     )
     p = _null_p(part, people, rng)
-    found = score_part(split, drawn, p, tail(min(len(people), len(own))))
+    found = score_part(split, drawn, p, tail(min(len(people), different)))
     shown = {key: value for key, value in found.items() if key not in ("halves", "shuffled", "still")}
     return row | shown | {"ceiling": found["halves"], "null": found["shuffled"], "p": p}
 

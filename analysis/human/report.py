@@ -20,7 +20,7 @@ from parley.analysis.human.likeness import compare_parts
 from parley.analysis.human.likeness_section import add_likeness
 from parley.analysis.human.measures import TITLES, measure_source, traces
 from parley.analysis.human.readers import ALL, Published, Source, complete
-from parley.analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
+from parley.analysis.human.rooms import PUBLIC, RUN, debating_seats, each_turn, of_posts, of_run
 from parley.analysis.human.sequences import compare_sequences
 from parley.analysis.human.turn_sections import add_turn_sections
 from parley.analysis.judge_quality import against_truth, warning
@@ -69,6 +69,7 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     report.data(human=measured, traces=ways)
     report.add(UNITS, NO_DATA if len(every) == 1 else None)
     report.disclaim(tables.header)
+    report.note(_shared_people(tables))
     report.note(f"{PUBLIC}: {judge_warning}" if judge_warning else None)
     if not tables.finished:
         report.add(
@@ -86,9 +87,9 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
         ("Spread within a group", (SPREAD,), ["sd_before", "sd_after", "spread"]),
     ):
         report.section(title, *notes, _measure_table(measured, labels, keys))
-    turns = bool(len(each_turn(tables)))
+    casts, turns = len(debating_seats(tables)[["group", "repetition"]].drop_duplicates()), bool(len(each_turn(tables)))
     order = compare_sequences(private[-1], people if turns else [])
-    if len(parts := compare_parts(private[-1], people, order, turns)):
+    if len(parts := compare_parts(private[-1], people, order, turns, casts)):
         add_likeness(report, parts, f"People, and a run on {model}")
     if turns:
         add_turn_sections(report, private[-1], people, order, data)
@@ -103,6 +104,18 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     report.section("Sources")
     report.lines(f"- **{source.name}**: {' '.join([f'{source.origin}.', *source.notes])}" for source in every)
     return report.write()
+
+
+def _shared_people(tables: Tables) -> str | None:
+    """Return that the same people sit in several rooms of the run; None if they do not."""
+    seated = debating_seats(tables)
+    rooms, casts = seated["room"].nunique(), len(seated[["group", "repetition"]].drop_duplicates())
+    if rooms <= casts:
+        return None
+    return (
+        f"The {rooms} rooms of this run have {count_phrase(casts, 'set')} of people, because the same people debate on every "
+        "topic. Intervals take rooms as independent, so those of the run are too narrow. Run one topic to compare it with people."
+    )
 
 
 def read(folder: Path) -> tuple[list[Source], list[Published]]:

@@ -39,7 +39,7 @@ def of_run(tables: Tables) -> Source:
             "the run has fewer than two surveys, so no change can be measured: run the "
             "debates again with --set survey=rounds"
         )
-    seats = _debating_seats(tables)
+    seats = debating_seats(tables)
     seats = seats[seats["party"] != MEDIATOR]
     beliefs = wide.reindex(pd.MultiIndex.from_frame(seats[AGENT])).to_numpy(dtype=float) / POINTS
     turns = list(map(tuple, beliefs[:, 1:-1].tolist()))
@@ -56,7 +56,8 @@ def of_run(tables: Tables) -> Source:
     return Source(RUN, people, toward_majority(people), "room", "attitudes of agents, not of people", notes=notes)
 
 
-def _debating_seats(tables: Tables) -> pd.DataFrame:
+def debating_seats(tables: Tables) -> pd.DataFrame:
+    """Return the rows of `agents` of people who debate in a room."""
     return tables.agents[tables.agents["group"].isin(tables.groups)]
 
 
@@ -90,7 +91,7 @@ def of_posts(tables: Tables, verdicts: pd.DataFrame) -> Source:
         raise UserError(
             "no post of this run has a score: judge the run first with run.py judge, or use a run of the scenario dyads"
         )
-    by_agent, seats = scored.groupby(AGENT)["score"], _debating_seats(tables)
+    by_agent, seats = scored.groupby(AGENT)["score"], debating_seats(tables)
     agents = pd.MultiIndex.from_frame(seats[AGENT])
     polarity = np.array([load_topic(str(topic)).probe("agreement").polarity for topic in seats["topic"]])
     low, high = scales()[SCALE].low, scales()[SCALE].high
