@@ -123,7 +123,7 @@ def _reports(path: Path) -> str:
 
 def _elsewhere() -> str:
     """Return the table of functions that a benchmark or a test of their own examines."""
-    rows = [[f"`{name}`", where] for name, where in ELSEWHERE.items() if "benchmarks/" in where or "tests/" in where]
+    rows = [[name, where] for name, where in ELSEWHERE.items() if "benchmarks/" in where or "tests/" in where]
     return markdown_table(["function", "examined by"], rows)
 
 
