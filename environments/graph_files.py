@@ -191,7 +191,7 @@ def _check_attitudes(graph: nx.Graph) -> None:
         raise ValueError(f"node {missing[0]} has no attitude; give all nodes the attribute attitude, or none")
     for node, value in attitudes.items():
         if isinstance(value, bool | str) or not AXIS[0] <= value <= AXIS[1]:
-            raise ValueError(f"node {node} has the attitude {value!r}, which is not a number from 0 to 10")
+            raise ValueError(f"node {node} has the attitude {value!r}: give a number from 0 to 10")
 
 
 def write_graph(graph: nx.Graph, path: Path) -> None:

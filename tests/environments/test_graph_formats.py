@@ -220,7 +220,7 @@ def test_a_fault_is_one_line_that_names_the_file(tmp_path: Path, name: str, text
         ("node,party\n,cdu\n", "people.csv: it has a line without a node: name it or remove the line"),
         ("node,history\na,I wrote\x0b this.\n", r"people.csv: 'I wrote\\x0b this.' has the character '\\x0b'"),
         ("node,attitude\na,3\n", "node b has no attitude; give all nodes the attribute attitude, or none"),
-        ("node,attitude\na,3\nb,11\n", "node b has the attitude 11, which is not a number from 0 to 10"),
+        ("node,attitude\na,3\nb,11\n", "node b has the attitude 11: give a number from 0 to 10"),
         ("node,attitude\na,3\nb,low\n", "node b has the attitude 'low'"),
     ],
 )

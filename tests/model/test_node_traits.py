@@ -88,7 +88,10 @@ def test_a_law_ignores_what_it_does_not_read() -> None:
 @check_each(
     ("values", "told"),
     [
-        ({"attitude": {"Ann": 1, "Bob": 2}}, "node Cem has no attitude, but other nodes have one"),
+        (
+            {"attitude": {"Ann": 1, "Bob": 2}},
+            "node Cem has no attitude; give all nodes the attribute attitude, or none",
+        ),
         ({"attitude": dict.fromkeys(NAMES, 10.5)}, "node Ann has the attitude 10.5: give a number from 0 to 10"),
         ({"attitude": dict.fromkeys(NAMES, "high")}, "give a number from 0 to 10"),
         ({"attitude": dict.fromkeys(NAMES, float("nan"))}, "give a number from 0 to 10"),
