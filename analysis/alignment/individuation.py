@@ -218,7 +218,7 @@ def _between(people: Sample) -> tuple[float, float]:
 
 def _matched(parts: Sequence[Sample]) -> list[Sample]:
     """Return the answers to questions that the group answered in all parts; the others become missing."""
-    shared = np.isfinite(np.stack([part.means() for part in parts])).all(axis=0)
+    shared = np.asarray(np.isfinite(np.stack([part.means() for part in parts])).all(axis=0))
     return [part._replace(values=np.where(shared[part.group.astype(int)], part.values, np.nan)) for part in parts]
 
 

@@ -63,11 +63,13 @@ def whether(claim: Claim, curve: Curve) -> str:
 def _size(claim: Claim, curve: Curve) -> str:
     """Return whether a claim whose direction is shown holds, by the average effect and the smallest effect of interest."""
     effects = curve.units["effect"].to_numpy(dtype=float)
-    low, high = (effects.mean(),) * 2 if is_even(effects) else mean_interval(effects)
-    bound = format_number(-claim.smallest if claim.expected == "less" else claim.smallest)
-    average = f"on average {format_span(low, high)}, 95% interval over groups of people"
     if is_even(effects):
+        low = high = float(effects.mean())
         average = f"{format_number(low)} in every group of people"
+    else:
+        low, high = mean_interval(effects)
+        average = f"on average {format_span(low, high)}, 95% interval over groups of people"
+    bound = format_number(-claim.smallest if claim.expected == "less" else claim.smallest)
     reached = f"the effect {{}} {bound}, the smallest of interest ({average})."
     if claim.too_small(low, high):
         return f"The direction of the claim holds {_where(curve)}, but {reached.format('does not reach')}"

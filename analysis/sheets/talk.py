@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from parley.agents.probe import Probe
 from parley.agents.topic import load_topic
 from parley.analysis.flips.arms import GUESSES
 from parley.analysis.flips.guesses import OPTIONS, RIGHT
@@ -95,22 +96,22 @@ def hints(run: SheetRun) -> Fact:
 @fact
 def guessed(run: SheetRun) -> Fact | None:
     """What agents answered when they were asked what is studied, and which change the researchers expect."""
-    rows = run.tables.probes
-    texts = [_guesses(rows[rows["probe"] == probe], probe) for probe in GUESSES]
-    known = [text for text in texts if text]
-    return Fact(" ".join(known), "tables/probes.csv, rating") if known else None
+    texts = []
+    for name in GUESSES:
+        rows = run.tables.probes[run.tables.probes["probe"] == name]
+        asked = {topic: load_topic(str(topic)).probe(name) for topic in rows["topic"].unique()}
+        questions = rows["topic"].map({topic: probe.question for topic, probe in asked.items()})
+        texts += [_guesses(part, asked[part["topic"].iloc[0]]) for _, part in rows.groupby(questions, sort=False)]
+    return Fact(" ".join(texts), "tables/probes.csv, rating") if texts else None
 
 
-def _guesses(rows: pd.DataFrame, probe: str) -> str:
-    """Return how many agents gave each answer to a question at the end; "" if it was not asked."""
-    if rows.empty:
-        return ""
-    asked = load_topic(str(rows["topic"].iloc[0])).probe(probe)
+def _guesses(rows: pd.DataFrame, asked: Probe) -> str:
+    """Return how many agents gave each answer to a question at the end. rows: of this question, on one topic or several."""
     counts = rows["rating"].value_counts()
     given = [f"{label}: {int(counts.get(point, 0))}" for point, label in asked.scale.labels.items()]
     missing = f"; {int(rows['rating'].isna().sum())} did not answer" if rows["rating"].isna().any() else ""
     right = ""
-    if probe == GUESSES[0]:
+    if asked.name == GUESSES[0]:
         right = f" The right answer is {asked.scale.labels[RIGHT]}; by chance {1 / OPTIONS:.0%} choose it."
     return f"{asked.question} {len(rows)} agents: {', '.join(given)}{missing}.{right}"
 

@@ -120,8 +120,8 @@ def verdict(table: pd.DataFrame, moved: pd.DataFrame) -> str:
         return f"Whether debaters follow the judge is unknown: {reason}."
     if row["low"] <= 0 <= row["high"]:
         return (
-            "Debaters do not clearly follow the judge: what the judge believes moves their choice not clearly more than a "
-            "detail does "
+            "It is not shown that debaters follow the judge: what the judge believes does not clearly move their choice more "
+            "than a detail does "
             f"({_points(row, 'shift', 'low', 'high')} points, the interval contains 0)."
         )
     word = "to" if row["shift"] > 0 else "away from"

@@ -19,7 +19,7 @@ from parley.analysis.formatting import Column, count_table, estimate, format_est
 from parley.analysis.report import Report
 from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
 from parley.analysis.studies.paired_conditions import mean_row
-from parley.analysis.studies.speech_quality import PERCENT, quality_table, rival_lines
+from parley.analysis.studies.speech_quality import PERCENT, preference, quality_table, rival_lines
 
 EVEN = 0.5
 ABOUT = (
@@ -78,10 +78,8 @@ def _why_unknown(row: pd.Series) -> str:
 def _share_line(row: pd.Series) -> str:
     if reason := _why_unknown(row):
         return f"Which speech readers prefer, the trained or the untrained one, is unknown: {reason}."
-    word = (
-        "more often" if row["low"] > EVEN else "less often" if row["high"] < EVEN else "not clearly more or less often"
-    )
-    return f"The trained debater's speech is preferred {word} than the untrained one's: in {_percent(row)}% of comparisons."
+    said = preference(row["low"], row["high"])
+    return f"The trained debater's speech {said} than the untrained one's: in {_percent(row)}% of comparisons."
 
 
 def _topic_line(values: pd.DataFrame) -> str:

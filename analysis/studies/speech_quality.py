@@ -143,8 +143,19 @@ def verdict(row: Mapping[str, float], protocol: str) -> str:
     if np.isnan(row["low"]):
         return f"{start}: the shares do not vary."
     value = format_estimate(PERCENT * row["share"], PERCENT * row["low"], PERCENT * row["high"], 1)
-    word = "more often" if row["low"] > 0.5 else "less often" if row["high"] < 0.5 else "not clearly more or less often"
-    return f"{protocol}: the speech for one's own belief is preferred {word} than the one against it: in {value}% of comparisons."
+    said = preference(row["low"], row["high"])
+    return f"{protocol}: the speech for one's own belief {said} than the one against it: in {value}% of comparisons."
+
+
+def preference(low: float, high: float) -> str:
+    """Return how often one of two speeches is preferred, by the interval of its share (0-1).
+
+    >>> preference(0.4, 0.6)
+    'is not clearly preferred more or less often'
+    """
+    if low <= 0.5 <= high:
+        return "is not clearly preferred more or less often"
+    return f"is preferred {'more' if low > 0.5 else 'less'} often"
 
 
 def add_quality(

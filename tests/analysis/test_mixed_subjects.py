@@ -188,6 +188,17 @@ def test_purchase_is_the_best_of_all() -> None:
     )
 
 
+def test_a_purchase_of_few_people_is_called_so(tmp_path: Path) -> None:
+    """A budget for six people buys an interval that the report does not vouch for."""
+    rng = np.random.default_rng(1)
+    known = [f"p{one},{value},{value + noise}" for one, (value, noise) in enumerate(rng.normal(5, 1, (20, 2)))]
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["person,outcome,predicted", *known, *[f"q{one},,{one % 7}" for one in range(40)]]))
+    assert main(["mixed", str(path), "--prices", "60,10,0.5", "--out", str(tmp_path / "out")]) == 0
+    page = (tmp_path / "out" / "mixed.md").read_text(encoding="utf-8")
+    assert "These are fewer than 10 people: the interval may be wider, and the worth is then unknown." in page
+
+
 ROWS = """person,condition,outcome,predicted_control,predicted_news
 a,control,4,6,7
 b,news,5,6,8

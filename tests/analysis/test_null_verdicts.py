@@ -48,9 +48,9 @@ def test_an_interval_around_nothing_is_not_told_as_nothing() -> None:
         "it is not shown that this judge can distinguish them": community.origin_line(row),
         "it is not shown that they do other than they said": games._gap_line(gap),
         "are not clearly too high or too low": bet_calibration._overconfidence_line(pd.Series(bet | ends)),
-        "not clearly more than a detail does": side_choice.verdict(side, side),
-        "is preferred not clearly more or less often than the untrained": debater_report._share_line(pd.Series(row)),
-        "is preferred not clearly more or less often than the one": speech_quality.verdict(row, "sequential"),
+        "does not clearly move their choice more than a detail does": side_choice.verdict(side, side),
+        "is not clearly preferred more or less often than the untrained": debater_report._share_line(pd.Series(row)),
+        "is not clearly preferred more or less often than the one": speech_quality.verdict(row, "sequential"),
         "and 50% of debaters win, a difference of -10.0": bet_calibration._overconfidence_line(pd.Series(bet | low)),
     }
     for words, line in told.items():

@@ -54,13 +54,16 @@ def test_facts_are_those_of_the_record(ran: Callable[..., Path]) -> None:
 
 def test_guesses_are_evidence_and_a_folder_of_several_runs_is_refused(tmp_path: Path) -> None:
     """All 4 agents choose the first option, which is the right one. A sweep has no sheet of its own."""
-    given = {"repetitions": 2, "topics": "racism", "rounds": 1, "also": "studied:end,expected:end"}
+    given = {"repetitions": 1, "topics": "racism,abortion", "rounds": 1, "also": "studied:end,expected:end"}
     answer = Fake(lambda request: request.answers[0] if request.answers else "I see.")
     run_scenario(RunSpec(load_preset("two_way").with_settings(given), tmp_path / "r", ()), backend=answer)
     found = FACTS["guessed"](SheetRun(tmp_path / "r"))
     assert found is not None
     assert "4 agents: opinion change: 4, memory: 0" in found.text
     assert "The right answer is opinion change; by chance 17% choose it." in found.text
+    assert found.text.count("2 agents: less agreement: 2") == 2, (
+        "each topic has its own question on the change expected"
+    )
     (tmp_path / "sweep.json").write_text("{}", encoding="utf-8")
     with pytest.raises(UserError, match="has several runs: give one of them, a folder in "):
         SheetRun(tmp_path)

@@ -57,7 +57,7 @@ def test_a_preference_is_found_and_none_is_not() -> None:
     claims = 0
     for seed in range(20):
         row = quality_table(values(0.0, 10, np.random.default_rng(seed))).to_dict("records")[0]
-        claims += "not clearly more or less often than" not in verdict(row, "sequential")
+        claims += "is not clearly preferred more or less often than" not in verdict(row, "sequential")
     assert claims <= 3
     few = quality_table(values(0.3, 4, np.random.default_rng(0))).to_dict("records")[0]
     assert "is unknown: fewer than 5 topics and repetitions" in verdict(few, "sequential")
