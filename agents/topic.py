@@ -166,14 +166,13 @@ def topic_file(slug: str) -> Path:
 def load_topic(slug: str) -> Topic:
     """Read a topic or an item of news, by name or by path. Errors: UserError if it is unknown or broken.
 
-    Its society is the one that its name or its file names, or in whose folder the file lies; else `us`. A topic of a language
-    (`shared_topic`) has the society of its name.
+    Its society is the one that its file or its name names; of a path, the one in whose folder the file lies, else `us`.
     """
     path, where = topic_file(slug), f"topic {slug}"
     values = read_toml(path)
-    named = values.pop("society", None)
     inside = "" if slug.endswith(".toml") else split_name(slug)[0]
-    society = load_society(str(named)) if named else society_of(path) or load_society(inside or US)
+    named = str(values.pop("society", "") or inside)
+    society = load_society(named) if named else society_of(path) or load_society(US)
     own_scales = build_scales(require_section(values, "scales", where), f"{slug}.toml")
     item = news_item(require_section(values, NEWS, where), where) if NEWS in values else None
     values = topic_values(values, item, society.language) if item else values

@@ -69,7 +69,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
 
 def _society_problems(scenario: Scenario, topic: Topic) -> Iterator[str]:
     own, theirs = topic.society.name, scenario.society.name
-    if own != theirs:
+    if topic.society.folder.resolve() != scenario.society.folder.resolve():
         yield (
             f"topic {topic.slug} is of the society {own}, and the people are of {theirs}: set society={own}, or give another "
             f'topic; a file of your own names its society (society = "{theirs}")'

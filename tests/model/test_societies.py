@@ -11,6 +11,7 @@ import pytest
 from parley.agents.persona import load_personas
 from parley.agents.skeleton import write_skeleton
 from parley.agents.society import DEFAULT, load_society, society_names
+from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.dynamics import expected_start, planted, start
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
@@ -19,6 +20,7 @@ from parley.model.events import Rated, Seated, Utterance
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset
 from parley.model.titles import heading
+from parley.model.validation import check_scenario
 
 SOCIETIES = society_names()
 
@@ -132,3 +134,15 @@ def test_a_society_of_the_users_own_debates_at_once(tmp_path: Path) -> None:
     recorder = debated(load_preset("three_way", {"society": folder, "llm": "oracle", "repetitions": 3, "rounds": 2}))
     assert [event.reason for event in of_kind(recorder, Rated) if event.rating is None] == []
     assert {event.topic for event in of_kind(recorder, Seated)} == {f"{folder}/library"}
+
+
+def test_a_society_is_the_same_however_its_path_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of one's own is named from here, in full, or by a file in it; a topic of another society is refused."""
+    monkeypatch.chdir(tmp_path)
+    write_skeleton("society", tmp_path / "same")
+    topic = "same/topics/library.toml"
+    for society, topics in (("./same", ()), ("./same", topic), ("same/", topic), (str(tmp_path / "same"), topic)):
+        check_scenario(load_preset("three_way", {"society": society, **({"topics": topics} if topics else {})}))
+    assert load_topic("./same/library").society.name == "./same"
+    with pytest.raises(UserError, match=r"is of the society \./same, and the people are of uk"):
+        check_scenario(load_preset("three_way", {"society": "uk", "topics": "./same/library"}))
