@@ -1,7 +1,7 @@
 """The report of a debater before and after training on verdicts: which speech readers prefer, and the null of shuffled verdicts.
 
-The unit is the topic and repetition, with the speeches of all its debaters. An interval over these units says what other people
-would do on these topics; one over topics needs five held-out topics.
+The unit is the repetition, with the speeches of all its debaters: the same people debate every topic of it. An interval over
+repetitions says what other people would do on these topics; one over topics needs five held-out topics.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ EVEN = 0.5
 ABOUT = (
     "Debaters of held-out topics speak twice, before and after the training, with the same person, side and seed. Personas who "
     "gave no verdict in the training compare the two first statements, in both orders. `trained`: trained on the verdicts. "
-    "`shuffled`: the same training on shuffled verdicts. 50% without an effect. Brackets are 95% intervals over topics and "
-    "repetitions."
+    "`shuffled`: the same training on shuffled verdicts. 50% without an effect. Brackets are 95% intervals over "
+    "repetitions, because the same people debate every topic of a repetition."
 )
 SHARES: Mapping[str, Column] = {
-    "debater": "kind", "pairs": "pairs", "topics and repetitions": "units", "topics": "topics",
+    "debater": "kind", "pairs": "pairs", "repetitions": "units", "topics": "topics",
     "preferred to untrained (%)": estimate("share", 1, PERCENT), "words": number("words", 1),
     "words untrained": number("untrained_words", 1),
 }  # fmt: skip
@@ -71,7 +71,7 @@ def training_lines(table: pd.DataFrame, values: pd.DataFrame) -> list[str]:
 
 def _why_unknown(row: pd.Series) -> str:
     if row["units"] < FEWEST:
-        return f"fewer than {FEWEST} topics and repetitions have a compared pair"
+        return f"fewer than {FEWEST} repetitions have a compared pair"
     return "the shares do not vary" if np.isnan(row["low"]) else ""
 
 
@@ -99,7 +99,7 @@ def _percent(row: Mapping[str, float] | pd.Series) -> str:
 def draw_shares(table: pd.DataFrame, caption: str) -> Figure:
     """Draw the share of comparisons won against the untrained debater, a row for each trained one."""
     with new_figure(
-        4.2, 0.32 * len(table) + 1.3, f"{caption}. Bars: 95% intervals over topics and repetitions"
+        4.2, 0.32 * len(table) + 1.3, f"{caption}. Bars: 95% intervals over repetitions"
     ) as figure:
         axis, places = figure.subplots(), list(range(len(table)))[::-1]
         part = PERCENT * table[["share", "low", "high"]].astype(float)

@@ -2,7 +2,7 @@
 
 A pair has two first statements on one topic for one side, by debaters of two rooms: one holds the belief, the other does not. A
 panel of personas compares them in both orders. The null: pairs of two debaters who both hold the belief, one of them named by
-lot. The unit is the topic and repetition, with all its pairs. Source: Carro et al. 2025; docs/competing_debates.md lists the
+lot. The unit is the repetition, with all its pairs: the same people debate every topic of it. Source: Carro et al. 2025; docs/competing_debates.md lists the
 departures.
 """
 
@@ -29,7 +29,7 @@ from parley.llm.seeding import derive, stream
 from parley.model.trait_assignment import alternate_sides, side_of
 
 BELIEF, NULL = "own belief or not", "both own belief"
-UNIT = ["topic", "repetition"]
+UNIT = "repetition"
 PERCENT = 100
 
 
@@ -113,7 +113,7 @@ def compare_speeches(
     table = ask_readers(matches, texts, spec, desk, seed)
     values = pair_values(table, list(texts)).groupby("a")["value"].mean()
     rows = [(pair.kind, *pair.first[:4], values.get(pair.ids[0], np.nan)) for pair in pairs]
-    return table, pd.DataFrame(rows, columns=["kind", "protocol", *UNIT, "side", "value"]).astype({"value": "float64"})
+    return table, pd.DataFrame(rows, columns=["kind", "protocol", "topic", UNIT, "side", "value"]).astype({"value": "float64"})
 
 
 def ask_readers(
@@ -139,7 +139,7 @@ def verdict(row: Mapping[str, float], protocol: str) -> str:
     """Return whether speeches for the own belief are preferred in a protocol."""
     start = f"{protocol}: whether speeches for one's own belief make the better case is unknown"
     if row["units"] < FEWEST:
-        return f"{start}: fewer than {FEWEST} topics and repetitions have a compared pair."
+        return f"{start}: fewer than {FEWEST} repetitions have a compared pair."
     if np.isnan(row["low"]):
         return f"{start}: the shares do not vary."
     value = format_estimate(PERCENT * row["share"], PERCENT * row["low"], PERCENT * row["high"], 1)
@@ -167,7 +167,8 @@ def add_quality(
     about = (
         f"Personas played by {spec} compared first statements for the same side of a topic, in both orders. `{BELIEF}`: share "
         f"that prefers the debater who holds the belief to one who does not. `{NULL}`: both hold it, and one is named by lot; "
-        "the null of 50%. Brackets are 95% intervals over topics and repetitions."
+        "the null of 50%. Brackets are 95% intervals over repetitions, because the same people "
+        "debate every topic of a repetition."
     )
     report.section("Which speech makes the better case?", about)
     report.disclaim_models(spec)
@@ -204,6 +205,6 @@ def _half(row: Mapping[str, float], key: str) -> str:
 
 
 QUALITY: Mapping[str, Column] = {
-    "protocol": "protocol", "pairs of speeches": "kind", "pairs": "pairs", "topics and repetitions": "units",
+    "protocol": "protocol", "pairs of speeches": "kind", "pairs": "pairs", "repetitions": "units",
     "first preferred (%)": estimate("share", 1, PERCENT),
 }  # fmt: skip

@@ -57,7 +57,7 @@ def test_preferences_by_hand() -> None:
     assert set(preference_examples(given, "sft", 0)[0]) == {"prompt", "completion"}
 
 
-def values(shares: Sequence[float], topics: int = 6, repetitions: int = 4, seed: int = 0) -> pd.DataFrame:
+def values(shares: Sequence[float], topics: int = 6, repetitions: int = 6, seed: int = 0) -> pd.DataFrame:
     """Pairs of a trained debater and of those of shuffled verdicts, whose shares vary around these numbers."""
     rng, rows = np.random.default_rng(seed), []
     for name, share in zip([TRAINED, *(f"{SHUFFLED} {n}" for n in range(1, len(shares)))], shares, strict=True):
@@ -87,9 +87,9 @@ def test_a_gain_counts_only_beside_trainings_on_shuffled_verdicts() -> None:
     assert "is not shown" in said([0.3, *nulls])[-1]
     assert "is unknown: fewer than 5 trainings on shuffled verdicts" in said([0.8, *nulls[:4]])[-1]
     few = said([0.8, *nulls], topics=2, repetitions=2)
-    assert "is unknown: fewer than 5 topics and repetitions" in few[0]
+    assert "is unknown: fewer than 5 repetitions" in few[0]
     assert "is unknown: fewer than 5 held-out topics" in few[2]
-    assert "is unknown: fewer than 5 topics and repetitions" in few[-1]
+    assert "is unknown: fewer than 5 repetitions" in few[-1]
     lost = values([0.8, *nulls]).assign(value=np.nan)
     assert "is unknown" in training_lines(share_table(lost), lost)[-1]
 
