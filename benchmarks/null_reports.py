@@ -94,7 +94,7 @@ NOTHING = (
         "kappa", "mu", "lost", "mu_empty", "kappa_first", "kappa_second", "mu_first", "mu_second", "closed_apart",
         "three_alone", "three_empty", "three_shuffled", "two_alone", "same_alone", "same_copy", "asymmetry", "foretold",
         "unforeseen", "echo_alone", "echo_mixed", "echo_default", "opener_once", "opener", "closing",
-        "reversed", "shuffled", "conversation", "gender_before", "gender_moved", "room_spread", "distance",
+        "reversed", "shuffled", "conversation", "gender_before", "gender_moved", "room_spread", "partner",
 )  # fmt: skip
 """Quantities of a bias card that are 0 where nothing is planted.
 

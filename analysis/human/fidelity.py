@@ -60,7 +60,7 @@ def steps(people: pd.DataFrame) -> Steps:
 
 def fidelity(run: Source, people: Sequence[Source]) -> pd.DataFrame:
     """Return a row per condition of people who were asked turn by turn (COLUMNS), compared with all conditions of the run."""
-    own = steps(run.people)
+    own = steps(run.by_unit())
     rows = [
         {"people": source.name, "condition": condition} | _compare(own, steps(part), condition)
         for source in people

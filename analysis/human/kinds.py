@@ -155,7 +155,7 @@ def compare_kinds(run: Source, people: Sequence[Source], folder: Path | None) ->
     traces = find(folder, TRACES) if folder and find(folder, PUBLISHED) else None
     if traces:
         parts.append(("PersuasionTrace", OF_PUBLISHED, published_talks(traces)))
-    own, rows = trajectories(run.people), []
+    own, rows = trajectories(run.by_unit()), []
     for name, condition, part in parts:
         if len((ways := trajectories(part)).groups):
             rows.append({"people": name, "condition": condition} | _compare(own, ways))

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from parley.analysis.bootstrap import ALIKE, Floats, tail
 from parley.analysis.human.fidelity import steps
@@ -36,6 +37,7 @@ from parley.analysis.human.sequences import PARTS
 from parley.llm.seeding import derive
 
 Groups = Sequence[Floats]
+Casts = Sequence[NDArray[np.intp]]
 BEFORE, AFTER, SIDE, PARTNER = range(4)
 DRAWS, NULLS = 200, 199
 LEAST, LEAST_ROOMS = 20, 10
@@ -193,22 +195,26 @@ def people_groups(people: pd.DataFrame) -> list[Floats]:
     return [rows[places] for places in known.groupby("group", sort=False).indices.values()]
 
 
-def compare_parts(
-    run: Source, people: Sequence[Source], order: pd.DataFrame, turns: bool, casts: int | None = None
-) -> pd.DataFrame:
+def same_people(run: Source) -> Casts:
+    """Return the places in `people_groups` of the rooms of each set of people."""
+    rooms = complete(run.people)["group"].drop_duplicates()
+    return list(rooms.reset_index(drop=True).groupby(run.units(rooms).to_numpy(), sort=False).indices.values())
+
+
+def compare_parts(run: Source, people: Sequence[Source], order: pd.DataFrame, turns: bool) -> pd.DataFrame:
     """Return a row per condition of people and part (COLUMNS). order: the parts of `compare_sequences`, which are added.
 
     turns: whether agents of the run were asked after each turn, so that its steps are those of turns and not of rounds.
-    casts: how many rooms of the run have people of their own (None: all).
     """
     own, rows = people_groups(run.people), []
+    casts, walked = same_people(run), steps(run.by_unit()).groups
     for source in people:
         for condition, persons, _ in source.parts():
             about = {"people": source.name, "condition": condition}
             if groups := people_groups(persons):
                 rows += [about | compare_part(part, own, groups, condition, casts) for part in PEOPLE]
             if turns and (walks := steps(persons).groups):
-                rows.append(about | compare_part(TURNS, steps(run.people).groups, walks, condition, casts))
+                rows.append(about | compare_part(TURNS, walked, walks, condition))
             rows += [about | row for row in _ordered(order, source.name, condition)]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table["reason"] = table["reason"].fillna("")
@@ -231,11 +237,11 @@ def _ordered(order: pd.DataFrame, people: str, condition: str) -> list[dict[str,
     ]
 
 
-def compare_part(part: Part, own: Groups, people: Groups, name: str, casts: int | None = None) -> dict[str, object]:
-    """Return the row of a part, without people and condition; a reason where there is no score. casts: as in `compare_parts`."""
-    different = len(own) if casts is None else min(casts, len(own))
+def compare_part(part: Part, own: Groups, people: Groups, name: str, casts: Casts | None = None) -> dict[str, object]:
+    """Return the row of a part, without people and condition; a reason where there is no score. casts: of `same_people`."""
+    casts = casts or [np.array([at]) for at in range(len(own))]
     row: dict[str, object] = {"part": part.title, "groups": len(people), "rooms": len(own), "reason": ""}
-    if reason := FEW if len(people) < LEAST else FEW_ROOMS if different < LEAST_ROOMS else "":
+    if reason := FEW if len(people) < LEAST else FEW_ROOMS if len(casts) < LEAST_ROOMS else "":
         return row | {"reason": reason}
     described = part.describe(people)
     if np.isnan(described).any():
@@ -244,10 +250,10 @@ def compare_part(part: Part, own: Groups, people: Groups, name: str, casts: int 
     rng = np.random.default_rng(derive(0, "likeness", part.title, name))
     split = np.array([_split_distances(part, own, people, rng) for _ in range(DRAWS)])
     drawn = np.array(
-        [_distance(part.describe(_draw(people, rng)), part.describe(_draw(own, rng))) for _ in range(DRAWS)]
+        [_distance(part.describe(_draw(people, rng)), part.describe(_draw(own, rng, casts))) for _ in range(DRAWS)]
     )
     p = _null_p(part, people, rng)
-    found = score_part(split, drawn, p, tail(min(len(people), different)))
+    found = score_part(split, drawn, p, tail(min(len(people), len(casts))))
     shown = {key: value for key, value in found.items() if key not in ("halves", "shuffled", "still")}
     return row | shown | {"ceiling": found["halves"], "null": found["shuffled"], "p": p}
 
@@ -266,8 +272,11 @@ def _distance(one: Floats, other: Floats) -> float:
     return float(np.abs(one - other).mean())
 
 
-def _draw(groups: Groups, rng: np.random.Generator) -> Groups:
-    return [groups[at] for at in rng.integers(0, len(groups), len(groups))]
+def _draw(groups: Groups, rng: np.random.Generator, casts: Casts | None = None) -> Groups:
+    """Return as many groups, or all groups of as many sets of people, drawn with replacement."""
+    if casts is None:
+        return [groups[at] for at in rng.integers(0, len(groups), len(groups))]
+    return [groups[at] for cast in rng.integers(0, len(casts), len(casts)) for at in casts[cast]]
 
 
 def _null_p(part: Part, people: Groups, rng: np.random.Generator) -> float:

@@ -1,5 +1,5 @@
 """Measures of how people change their opinions, the same for every source. Intervals: 95%, over groups (debates,
-rooms).
+rooms), or over sets of people, where one set meets in several groups.
 
 **Regression to the mean.** An opinion that is extreme by chance is less extreme the next time. So change correlates
 negatively with the opinion before even without any influence: with equal spread before and after, r is -sqrt((1 - r') /
@@ -8,8 +8,9 @@ contains the opinion before, with the other sign, and is no better. Oldham's cor
 before and after, has no such part as long as chance is as large after as before: it is negative when opinions really
 draw together.
 
-**Shuffled partners** are the null condition of the distance: each partner is exchanged for that of the same seat in
-another group, with whom one never spoke. The correlation that is left needs no influence.
+**Partner's opinion**: the partial correlation of change with it, given one's own opinion before, all as deviations from the mean
+of that seat in that condition. It has no such part either: it is 0 without influence, also if everybody drifts or returns to the
+mean.
 
 Sources: Oldham 1962, Journal of Chronic Diseases 15; DEBATE, arXiv 2510.25110 (the other correlations and the spread).
 """
@@ -34,11 +35,9 @@ from parley.analysis.bootstrap import (
 )
 from parley.analysis.human.readers import Source, complete
 from parley.analysis.statistics.results import Result
-from parley.llm.seeding import derive
 
 FEWEST = 10
 """People below which there is no correlation, as in `analysis/judge_quality.py`."""
-SHUFFLES = 999
 EQUAL = 1e-9
 """Opinions that differ by less are equal: the difference is rounding."""
 NO_PEOPLE = "the source tells of groups alone"
@@ -53,7 +52,7 @@ TITLES = {
     "own": "change against own initial opinion, r",
     "oldham": "change against mean of before and after, r",
     "distance": "change against distance to partner, r",
-    "shuffled": "the same with shuffled partners (95% of shuffles)",
+    "partner": "change against partner's opinion, own opinion fixed, r",
     "still": "share that does not move",
     "toward": "change toward the other side",
     "majority": "share toward the majority minus away",
@@ -64,14 +63,15 @@ TITLES = {
 
 
 def measure_source(source: Source) -> pd.DataFrame:
-    """Return a row per condition and measure: source, condition, groups, people (known before and after), missing (the
-    others), key (of TITLES), and the columns of a Result.
+    """Return a row per condition and measure: source, condition, groups, units (sets of people, or the groups), people (known
+    before and after), missing (the others), key (of TITLES), and the columns of a Result.
     """
     rows = []
     for condition, people, moves in source.parts():
-        known = complete(people)
+        known, groups = complete(people), (people if len(people) else moves)["group"]
         counts = {
-            "groups": (people if len(people) else moves)["group"].nunique(),
+            "groups": groups.nunique(),
+            "units": source.units(groups).nunique(),
             "people": len(known) if len(people) else int(moves["persons"].sum()),
             "missing": len(people) - len(known) if len(people) else int(moves["missing"].sum()),
         }
@@ -82,17 +82,17 @@ def measure_source(source: Source) -> pd.DataFrame:
 
 def _results(source: Source, condition: str, people: pd.DataFrame, moves: pd.DataFrame) -> dict[str, Result]:
     r, share, mean = (Result(condition, source.unit, 0, measure, "") for measure in ("r", "share", "mean"))
-    before, after, groups = people["before"], people["after"], people["group"]
+    before, after, units = people["before"], people["after"], source.units(people["group"])
     change = after - before
     results = {
-        "own": change_correlation(r, change, before, groups),
-        "oldham": change_correlation(r, change, (before + after) / 2, groups),
-        "distance": change_correlation(r, change, people["partner"] - before, groups, NO_PARTNER),
-        "shuffled": shuffled_partner_null(r, people),
-        "still": average(share, stayed_put(change, source.still), groups),
-        "toward": average(mean, change * people["side"], groups, NO_SIDE),
-        "majority": average(mean, moves["moved"], moves["group"], NO_MAJORITY),
-        **_spreads(mean, people),
+        "own": change_correlation(r, change, before, units),
+        "oldham": change_correlation(r, change, (before + after) / 2, units),
+        "distance": change_correlation(r, change, people["partner"] - before, units, NO_PARTNER),
+        "partner": partner_correlation(r, people, units),
+        "still": average(share, stayed_put(change, source.still), units),
+        "toward": average(mean, change * people["side"], units, NO_SIDE),
+        "majority": average(mean, moves["moved"], source.units(moves["group"]), NO_MAJORITY),
+        **_spreads(mean, source, people),
     }
     if people.empty:
         results |= {key: replace(r, reason=NO_PEOPLE) for key in results if key != "majority"}
@@ -109,7 +109,7 @@ def stayed_put(change: pd.Series, still: float) -> pd.Series:
 
 
 def change_correlation(
-    blank: Result, change: pd.Series, other: pd.Series, groups: pd.Series, absent: str = FEW
+    blank: Result, change: pd.Series, other: pd.Series, units: pd.Series, absent: str = FEW
 ) -> Result:
     """Return Pearson's r of the changes with another number of the same people; see the module on regression to the
     mean.
@@ -118,70 +118,65 @@ def change_correlation(
     """
     known = change.notna() & other.notna()
     x, y = ((values[known] - values[known].mean()).to_numpy() for values in (change, other))
-    result = replace(blank, n=groups[known].nunique())
+    result = replace(blank, n=units[known].nunique())
     if len(x) < FEWEST:
         return replace(result, reason=FEW if len(x) else absent)
-    sums = _group_sums([np.ones(len(x)), x, y, x * x, y * y, x * y], groups[known])
+    sums = _unit_sums([np.ones(len(x)), x, y, x * x, y * y, x * y], units[known])
     r = float(correlation(sums.sum(axis=0))) if min(np.ptp(x), np.ptp(y)) > EQUAL else math.nan
     return replace(result, reason=ALIKE) if math.isnan(r) else _with_estimate(result, r, correlation_interval(sums))
 
 
-def shuffled_partner_null(blank: Result, people: pd.DataFrame) -> Result:
-    """Return `change_correlation` for the distance with partners shuffled over groups, condition by condition and seat
-    by seat.
+def partner_correlation(blank: Result, people: pd.DataFrame, units: pd.Series) -> Result:
+    """Return the partial correlation of change with the partner's opinion, given one's own before; see the module.
 
-    The estimate is the mean r of SHUFFLES; 95% of them lie between its ends. p: of the true r among them (two-sided,
-    Phipson and Smyth 2010).
+    All are taken minus the mean of the same seat and condition. Seats that occur once in a condition are left out.
     """
-    known = people.dropna(subset=["partner"])
-    result = replace(blank, n=known["group"].nunique(), test="permutation of partners")
-    before, after, partner = known[["before", "after", "partner"]].to_numpy(dtype=float).T
-    change = after - before
-    seats = [places for places in known.groupby(["condition", "person"]).indices.values() if len(places) > 1]
-    if len(known) < FEWEST or not seats or min(np.ptp(change), np.ptp(partner - before)) <= EQUAL:
-        return replace(result, reason=NO_PARTNER if known.empty else FEW if len(known) < FEWEST else ALIKE)
-    rng, drawn = np.random.default_rng(derive(0, "strangers", blank.effect)), np.empty(SHUFFLES)
-    for number in range(SHUFFLES):
-        other = partner.copy()
-        for places in seats:
-            other[places] = rng.permutation(partner[places])
-        drawn[number] = np.corrcoef(change, other - before)[0, 1]
-    if np.ptp(drawn) <= EQUAL:  # a fixed cast: the same people sit in every group
-        return replace(result, reason=SAME_PARTNERS)
-    true, centre = np.corrcoef(change, partner - before)[0, 1], drawn.mean()
-    p = (1 + (np.abs(drawn - centre) >= abs(true - centre) - EQUAL).sum()) / (SHUFFLES + 1)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return _with_estimate(replace(result, p=float(p)), float(centre), (float(low), float(high)))
+    seats = ["condition", "person"]
+    met = people.dropna(subset=["before", "after", "partner"])
+    met = met[met.groupby(seats)["partner"].transform("size") > 1]
+    terms = pd.DataFrame({"change": met["after"] - met["before"], "partner": met["partner"], "own": met["before"]})
+    terms -= terms.groupby([met[name] for name in seats]).transform("mean")
+    change, partner = (_residuals(terms[name], terms["own"]) for name in ("change", "partner"))
+    result = change_correlation(blank, change, partner, units[met.index], NO_PARTNER)
+    same = len(met) >= FEWEST and np.ptp(terms["partner"]) <= EQUAL  # a fixed cast: the same people sit in every group
+    return replace(result, reason=SAME_PARTNERS) if same else result
 
 
-def average(blank: Result, values: pd.Series, groups: pd.Series, absent: str = FEW) -> Result:
+def _residuals(values: pd.Series, given: pd.Series) -> pd.Series:
+    """Return what a line through 0 on `given` leaves of values; all of it where nothing is given."""
+    square = float((given**2).sum())
+    return values - given * float((values * given).sum()) / square if square > EQUAL else values
+
+
+def average(blank: Result, values: pd.Series, units: pd.Series, absent: str = FEW) -> Result:
     """Return the mean over people, each with the same weight; `absent` is the reason when there are none.
 
     The interval of a share ends at 0 and 1.
     """
     known = values.notna()
-    values, groups = values[known], groups[known]
-    result = replace(blank, n=groups.nunique())
+    values, units = values[known], units[known]
+    result = replace(blank, n=units.nunique())
     if values.empty:
         return replace(result, reason=absent)
-    sums = _group_sums([values.to_numpy(), np.ones(len(values))], groups)
+    sums = _unit_sums([values.to_numpy(), np.ones(len(values))], units)
     ends = interval(sums, lambda drawn: np.asarray(drawn[..., 0].sum(axis=1) / drawn[..., 1].sum(axis=1)))
     if blank.measure == "share":
         ends = (max(ends[0], 0.0), min(ends[1], 1.0))
     return _with_estimate(result, float(values.mean()), ends)
 
 
-def _spreads(blank: Result, people: pd.DataFrame) -> dict[str, Result]:
-    """Return the SD of opinions `within` a group, averaged over groups: before, after, and the change by a paired
+def _spreads(blank: Result, source: Source, people: pd.DataFrame) -> dict[str, Result]:
+    """Return the SD of opinions `within` a group, averaged over units: before, after, and the change by a paired
     t-test.
 
     The standardised size is the mean change over its SD.
     """
     names, groups = ("sd_before", "sd_after", "spread"), within(people)
-    blank = replace(blank, n=len(groups))
+    means = groups.groupby(source.units(groups.index.to_series())).mean()
+    blank = replace(blank, n=len(means))
     if groups.empty:
         return dict.fromkeys(names, replace(blank, reason=NO_SPREAD))
-    before, after = groups.to_numpy(dtype=float).T
+    before, after = means.to_numpy(dtype=float).T
     change = after - before
     results = [_with_estimate(blank, float(x.mean()), mean_interval(x)) for x in (before, after, change)]
     results[2] = replace(results[2], measure="difference", test="paired t")
@@ -197,14 +192,14 @@ def within(people: pd.DataFrame) -> pd.DataFrame:
     return people.groupby("group")[["before", "after"]].std(ddof=1).dropna()
 
 
-def traces(people: pd.DataFrame) -> pd.DataFrame:
+def traces(source: Source) -> pd.DataFrame:
     """Return how far people have gone toward the other side after each turn: condition, turn (0: before), last (the
     opinion after the talk), mean (0-1, since before), low, high, n (people).
 
     Turns with opinions of fewer than half the people are left out: the few who talk long differ from the others.
     """
     rows: list[dict[str, object]] = []
-    known = complete(people)
+    known = complete(source.people)
     asked = known[known["turns"].map(bool) & known["side"].notna()]
     for condition, part in asked.groupby("condition", sort=False):
         turns = np.array(list(zip_longest(*part["turns"], fillvalue=np.nan)), dtype=float).T
@@ -213,7 +208,7 @@ def traces(people: pd.DataFrame) -> pd.DataFrame:
         moved = (opinions - part[["before"]].to_numpy()) * part[["side"]].to_numpy()
         rows.append({"condition": condition, "turn": 0, "last": False, "mean": 0.0, "n": len(part)})
         for turn, values in enumerate(moved.T, 1):
-            mean = average(Result("", "", 0, "mean", ""), pd.Series(values, part.index), part["group"])
+            mean = average(Result("", "", 0, "mean", ""), pd.Series(values, part.index), source.units(part["group"]))
             ends = {"mean": mean.estimate, "low": mean.low, "high": mean.high, "n": int(np.isfinite(values).sum())}
             rows.append({"condition": condition, "turn": turn, "last": turn == moved.shape[1], **ends})
     table = pd.DataFrame(rows, columns=["condition", "turn", "last", "mean", "low", "high", "n"])
@@ -225,7 +220,7 @@ def _with_estimate(result: Result, estimate: float, ends: tuple[float, float]) -
     return replace(result, estimate=estimate, low=ends[0], high=ends[1])
 
 
-def _group_sums(terms: list[Floats], groups: pd.Series) -> Floats:
-    """(groups, k): the sums over people of k terms."""
+def _unit_sums(terms: list[Floats], units: pd.Series) -> Floats:
+    """(units, k): the sums over people of k terms."""
     people = pd.DataFrame(np.column_stack(terms))
-    return np.asarray(people.groupby(groups.to_numpy(), sort=False).sum(), dtype=float)
+    return np.asarray(people.groupby(units.to_numpy(), sort=False).sum(), dtype=float)

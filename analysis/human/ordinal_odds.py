@@ -1,7 +1,8 @@
 """Odds of more agreement with the opponent after a debate, by condition: a proportional odds regression.
 
 The measure of Salvi et al. 2025: agreement with the opponent's side on five points, after the debate, by condition and agreement
-before it. An odds ratio of 2 doubles the odds of each higher answer. Intervals allow for people of one debate being alike.
+before it. An odds ratio of 2 doubles the odds of each higher answer. Intervals allow for people of one debate, or of one set
+that meets in several debates, being alike.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pandas as pd
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
-from parley.analysis.bootstrap import FEWEST, too_few
+from parley.analysis.bootstrap import FEWEST
 from parley.analysis.human.readers import Source
 
 STEPS = 4
@@ -28,9 +29,11 @@ def odds_table(source: Source, conditions: Sequence[str]) -> pd.DataFrame:
     """Return one row per condition after the first, which is the reference: condition, people, groups, odds, low, high, reason.
 
     source: people with `side`, `before` and `after` (0 to 1); ratings between two points count as the nearer one.
-    odds: the ratio (1: no difference) with its 95% interval, clustered by group; NaN with a reason where it is unknown.
+    odds: the ratio (1: no difference) with its 95% interval, clustered by the unit of the source; NaN with a reason where it
+    is unknown.
     """
-    people = source.people[source.people["condition"].isin(conditions)]
+    people = source.people.assign(unit=source.units(source.people["group"]))
+    people = people[people["condition"].isin(conditions)]
     sign = np.where(people["side"] > 0, 1.0, -1.0)
     asked = people.assign(
         after=np.rint(STEPS * (0.5 + sign * (people["after"] - 0.5))), before=sign * (people["before"] - 0.5)
@@ -38,7 +41,8 @@ def odds_table(source: Source, conditions: Sequence[str]) -> pd.DataFrame:
     known = asked[(asked["side"] != 0) & asked[["after", "before", "side"]].notna().all(axis=1)]
     of = [known[known["condition"] == name] for name in conditions]
     found: dict[str, tuple[float, float, float]] = {}
-    reason = _why_unknown(known, [part["group"].nunique() for part in of])
+    kind = "sets of people" if source.casts else "debates"
+    reason = _why_unknown(known, [part["unit"].nunique() for part in of], kind)
     if not reason:
         found, reason = _fit(known, list(conditions[1:]))
     rows = []
@@ -49,9 +53,9 @@ def odds_table(source: Source, conditions: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _why_unknown(known: pd.DataFrame, groups: Sequence[int]) -> str:
-    if min(groups) < FEWEST:
-        return f"{too_few('debate')} of a condition have ratings before and after"
+def _why_unknown(known: pd.DataFrame, units: Sequence[int], kind: str) -> str:
+    if min(units) < FEWEST:
+        return f"fewer than {FEWEST} {kind} of a condition have ratings before and after"
     return "all people agree equally after the debate" if known["after"].nunique() < 2 else ""
 
 
@@ -60,7 +64,7 @@ def _fit(known: pd.DataFrame, names: Sequence[str]) -> tuple[dict[str, tuple[flo
     design = pd.DataFrame({name: (known["condition"] == name).astype(float) for name in names})
     if known["before"].nunique() > 1:
         design["before"] = known["before"]
-    clusters = pd.factorize(known["group"])[0]
+    clusters = pd.factorize(known["unit"])[0]
     answers = pd.Categorical(known["after"], ordered=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)

@@ -4,7 +4,7 @@ its name.
 | column | meaning |
 |---|---|
 | condition | the part of the source that a row belongs to: a treatment, a topic |
-| group | the debate or room, the unit of analysis; people of one group are not independent |
+| group | the debate or room; people of one group are not independent |
 | person | the person within the group |
 | before, after | opinion on the source's axis, 0-1; NaN: not known |
 | partner | the mean opinion of the others of the group before, on the same axis; NaN: not known |
@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +52,8 @@ class Source:
     moves: a row per group (MOVES): persons asked before and after, missing (the others), moved (share that moved toward
     the majority of before, minus the share that moved away). unit: what a group is. still: the largest change (0-1)
     that does not count as moving; 0 where a scale has points. origin: authors, year, licence. notes: what a reader has
-    to know of these numbers.
+    to know of these numbers. casts: the set of people of each group, where one set meets in several groups (a run of
+    several topics); empty: each group has people of its own. The unit of analysis is the set of people.
     """
 
     name: str
@@ -62,6 +63,15 @@ class Source:
     origin: str
     still: float = 0.0
     notes: tuple[str, ...] = ()
+    casts: Mapping[str, str] = field(default_factory=dict)
+
+    def units(self, groups: pd.Series) -> pd.Series:
+        """Return the unit of analysis of each of these groups: its set of people, or the group itself."""
+        return groups.map(self.casts) if self.casts else groups
+
+    def by_unit(self) -> pd.DataFrame:
+        """Return the people, with the unit of analysis in the place of their group."""
+        return self.people.assign(group=self.units(self.people["group"]))
 
     def parts(self) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
         """Yield every condition and, if there are several, all together: name, people, moves."""

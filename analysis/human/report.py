@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from parley.analysis.human.likeness import compare_parts
 from parley.analysis.human.likeness_section import add_likeness
 from parley.analysis.human.measures import TITLES, measure_source, traces
 from parley.analysis.human.readers import ALL, Published, Source, complete
-from parley.analysis.human.rooms import PUBLIC, RUN, debating_seats, each_turn, of_posts, of_run
+from parley.analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
 from parley.analysis.human.sequences import compare_sequences
 from parley.analysis.human.turn_sections import add_turn_sections
 from parley.analysis.judge_quality import against_truth, warning
@@ -29,15 +30,16 @@ from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
 UNITS = (
-    "Opinions are 0-1 on each source's own scale. Brackets hold 95% intervals over groups (debates, rooms), the unit "
-    "of analysis. A dash is a missing number, never a zero; the reasons are listed below the tables."
+    "Opinions are 0-1 on each source's own scale. Brackets hold 95% intervals over groups (debates, rooms of different "
+    "people), the unit of analysis. A dash is a missing number, never a zero; the reasons are listed below the tables."
 )
 NO_DATA = "No human data were given: `--data FOLDER` (docs/human.md says which files, and where to get them)."
 REGRESSION = (
     "**Regression to the mean**: change correlates negatively with the opinion before even without any influence, "
     "because an opinion that is extreme by chance is less so the next time. The distance to a partner contains the "
     "opinion before and is no better. The correlation with the mean of before and after (Oldham) has no such part: "
-    "it is negative when opinions really draw together."
+    "it is negative when opinions really draw together. The correlation with the partner's opinion, with "
+    "one's own opinion kept fixed, has none either: it is 0 if partners have no influence."
 )
 STILL = (
     "People who do not move name the same point again; the fewer points a scale has, the more such people. On the "
@@ -58,41 +60,42 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     Errors: UserError when a file is not what it should be.
     """
     people, known = read(data) if data else ([], [])
-    every, judge_warning = [*people, of_run(tables)], ""
+    own, judge_warning = of_run(tables), ""
+    every = [*people, own]
     if verdicts:
         judged = readers.table(verdicts, ["topic", "room", "text"], {"score": (1, 7)})
         every.append(of_posts(tables, judged))
         judge_warning = warning(against_truth(judged))
     measured = pd.concat([measure_source(source) for source in every], ignore_index=True)
-    ways = pd.concat([traces(source.people).assign(source=source.name) for source in every], ignore_index=True)
+    ways = pd.concat([traces(source).assign(source=source.name) for source in every], ignore_index=True)
     report, model = Report(folder, "human", "People and a run"), disclaimers.model_label(tables.header)
     report.data(human=measured, traces=ways)
     report.add(UNITS, NO_DATA if len(every) == 1 else None)
     report.disclaim(tables.header)
-    report.note(_shared_people(tables))
+    report.add(_shared_people(own))
     report.note(f"{PUBLIC}: {judge_warning}" if judge_warning else None)
     if not tables.finished:
         report.add(
             "The run is not finished, so agents without a last survey are missing: "
             "repeat the command of the run to continue."
         )
-    private = [source for source in every if source.name != PUBLIC]
+    private = [*people, own]
     values = [entry for entry in known if not entry.public]
     drawn = draw(private, measured, values, f"People, and a run on {model}")
     report.figure(drawn, "human", "People and the run")
     labels = {RUN: f"{RUN}: {model}"}
     for title, notes, keys in (
-        ("Who moves", (REGRESSION, STILL), ["own", "oldham", "distance", "shuffled", "still"]),
+        ("Who moves", (REGRESSION, STILL), ["own", "oldham", "distance", "partner", "still"]),
         ("Where to", (WHERE,), ["toward", "majority"]),
         ("Spread within a group", (SPREAD,), ["sd_before", "sd_after", "spread"]),
     ):
         report.section(title, *notes, _measure_table(measured, labels, keys))
-    casts, turns = len(debating_seats(tables)[["group", "repetition"]].drop_duplicates()), bool(len(each_turn(tables)))
-    order = compare_sequences(private[-1], people if turns else [])
-    if len(parts := compare_parts(private[-1], people, order, turns, casts)):
+    turns = bool(len(each_turn(tables)))
+    order = compare_sequences(own, people if turns else [])
+    if len(parts := compare_parts(own, people, order, turns)):
         add_likeness(report, parts, f"People, and a run on {model}")
     if turns:
-        add_turn_sections(report, private[-1], people, order, data)
+        add_turn_sections(report, own, people, order, data)
     if known:
         about = f"{readers.DEBATE_ORIGIN}. The values are as published, not computed here."
         report.section("Compared with published values", about, _published_table(measured, known, labels[RUN]))
@@ -106,15 +109,13 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     return report.write()
 
 
-def _shared_people(tables: Tables) -> str | None:
+def _shared_people(run: Source) -> str | None:
     """Return that the same people sit in several rooms of the run; None if they do not."""
-    seated = debating_seats(tables)
-    rooms, casts = seated["room"].nunique(), len(seated[["group", "repetition"]].drop_duplicates())
-    if rooms <= casts:
+    if not run.casts:
         return None
     return (
-        f"The {rooms} rooms of this run have {count_phrase(casts, 'set')} of people, because the same people debate on every "
-        "topic. Intervals take rooms as independent, so those of the run are too narrow. Run one topic to compare it with people."
+        f"The {len(run.casts)} rooms of this run have {count_phrase(len(set(run.casts.values())), 'set')} of people, because the "
+        "same people debate on every topic. Where rooms are put together, intervals of the run are over these sets."
     )
 
 
@@ -136,6 +137,7 @@ def _measure_table(measured: pd.DataFrame, labels: Mapping[str, str], keys: Sequ
     for (source, condition), part in measured.groupby(["source", "condition"], sort=False):
         results, counts = part.set_index("key").loc[keys], part.iloc[0]
         groups = count_phrase(counts["groups"], counts["unit"])
+        groups += f", {counts['units']} of different people" if counts["units"] < counts["groups"] else ""
         rows.append([labels.get(source, source), condition, groups, str(counts["people"]), str(counts["missing"]),
                      *results.apply(_cell, axis=1)])  # fmt: skip
     header = ["source", "condition", "groups", "people", "missing", *[TITLES[key] for key in keys]]
@@ -144,8 +146,6 @@ def _measure_table(measured: pd.DataFrame, labels: Mapping[str, str], keys: Sequ
 
 def _cell(row: pd.Series) -> str:
     value = format_estimate(row["estimate"], row["low"], row["high"], 2 if row["measure"] in ("r", "share") else 3)
-    if row.name == "shuffled" and not pd.isna(row["p"]):
-        return f"{value}, p={row['p']:.3f}"
     p = "p<.001" if row["p"] < 0.001 else f"p={row['p']:.3f}"
     return value if pd.isna(row["statistic"]) else f"{value}, t({row['df']:.0f})={row['statistic']:.2f}, {p}"
 
@@ -196,7 +196,8 @@ OWN = ("#000000", "X")
 """Colours of Okabe and Ito, which people of any colour vision can tell apart; the run is black. Markers differ too."""
 BINS, LEAST = 5, 5
 """Steps of initial opinion; people below which a step is not drawn."""
-CORRELATIONS = {"own": "own initial opinion", "oldham": "mean of before and after", "distance": "distance to partner"}
+CORRELATIONS = {"own": "own initial opinion", "oldham": "mean of before and after", "distance": "distance to partner",
+                "partner": "partner's opinion"}  # fmt: skip
 
 
 PANELS = (
@@ -288,11 +289,11 @@ def _whole_row(measured: pd.DataFrame, name: str, key: str) -> pd.Series | None:
 
 def _draw_traces(axis: Axes, sources: Sequence[Source], title: str, turn: str) -> None:
     """Draw the mean change toward the other side after each turn; more conditions than LOOKS are drawn as one."""
-    people = [
-        source.people.assign(condition=ALL) if source.people["condition"].nunique() > len(LOOKS) else source.people
+    shown = [
+        replace(source, people=source.people.assign(condition=ALL)) if _is_crowded(source) else source
         for source in sources
     ]
-    found = pd.concat(map(traces, people), ignore_index=True) if people else pd.DataFrame()
+    found = pd.concat(map(traces, shown), ignore_index=True) if shown else pd.DataFrame()
     axis.set(title=title, xlabel=turn, ylabel="Mean change since before (0–1)")
     if found.empty:
         why = "no opinions between before and after" if sources else "no opinions of people were given"
@@ -311,6 +312,11 @@ def _draw_traces(axis: Axes, sources: Sequence[Source], title: str, turn: str) -
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.legend(frameon=False, fontsize=6.5, loc="upper left")
+
+
+def _is_crowded(source: Source) -> bool:
+    """Return whether a source has more conditions than there are looks."""
+    return bool(source.people["condition"].nunique() > len(LOOKS))
 
 
 def _looks(sources: Sequence[Source]) -> dict[str, tuple[str, str]]:

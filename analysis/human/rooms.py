@@ -51,14 +51,21 @@ def of_run(tables: Tables) -> Source:
     notes = (
         f"Attitudes 0-10 on the topic's axis are shown as 0-1; {who}. The other side is where their mean lies before. "
         "For an agent that starts far out it lies inward, so regression to the mean is in it.",
-        "The same people meet on every topic, so all rooms together are fewer independent rooms than their number.",
     )
-    return Source(RUN, people, toward_majority(people), "room", "attitudes of agents, not of people", notes=notes)
+    moves, origin = toward_majority(people), "attitudes of agents, not of people"
+    return Source(RUN, people, moves, "room", origin, notes=notes, casts=casts_of_rooms(tables))
 
 
 def debating_seats(tables: Tables) -> pd.DataFrame:
     """Return the rows of `agents` of people who debate in a room."""
     return tables.agents[tables.agents["group"].isin(tables.groups)]
+
+
+def casts_of_rooms(tables: Tables) -> dict[str, str]:
+    """Return the set of people of each room, if some meet in several rooms: the same people debate on every topic; else none."""
+    rooms = debating_seats(tables).drop_duplicates("room").set_index("room")
+    casts = rooms["group"] + " " + rooms["repetition"].astype(str)
+    return dict(casts) if casts.duplicated().any() else {}
 
 
 def each_turn(tables: Tables) -> pd.DataFrame:
@@ -103,7 +110,7 @@ def of_posts(tables: Tables, verdicts: pd.DataFrame) -> Source:
     people = _people(tables, seats, ends[0], ends[1], [()] * len(seats))
     note = "A judge's score (1-7) of the first and of the last post, shown as 0-1; it contains the judge's errors."
     origin = "public posts of agents, scored by a judge"
-    return Source(PUBLIC, people, toward_majority(people), "room", origin, notes=(note,))
+    return Source(PUBLIC, people, toward_majority(people), "room", origin, notes=(note,), casts=casts_of_rooms(tables))
 
 
 def first_partners(tables: Tables) -> dict[tuple[str, int], tuple[str, int]]:

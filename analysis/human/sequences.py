@@ -82,7 +82,7 @@ def autocorrelation(rows: Floats, sizes: bool = False) -> float:
 
 def compare_sequences(run: Source, people: Sequence[Source]) -> pd.DataFrame:
     """Return a row per condition of people and part (COLUMNS): the parts of the run compared with those of people."""
-    own, rows = trajectories(run.people), []
+    own, rows = trajectories(run.by_unit()), []
     for source in people:
         for condition, part, _ in source.parts():
             if len((ways := trajectories(part)).groups):

@@ -67,7 +67,7 @@ def add_turn_sections(
 def _step_table(steps: pd.DataFrame) -> str:
     columns: Mapping[str, Column] = {
         "people": lambda row: f"{row['people']}: {row['condition']}", "talks": "talks", "steps": "steps",
-        "rooms of the run": "rooms", "distance": estimate("distance", 3), "score": estimate("score", 3),
+        "rooms of different people": "rooms", "distance": estimate("distance", 3), "score": estimate("score", 3),
         "halves of the people": number("halves", 3), "never moving": number("still", 3),
         "reason if missing": lambda row: row["reason"] or DASH,
     }  # fmt: skip
@@ -90,7 +90,7 @@ def _score_cell(row: Mapping[str, Any]) -> str:
 
 def _kind_table(kinds: pd.DataFrame) -> str:
     columns: Mapping[str, Column] = {
-        "people": lambda row: f"{row['people']}: {row['condition']}", "talks": "talks", "rooms of the run": "rooms",
+        "people": lambda row: f"{row['people']}: {row['condition']}", "talks": "talks", "rooms of different people": "rooms",
         "people who move": estimate("moving"), "agents who move": estimate("run_moving"), "explained": number("explained"),
         "shuffled": number("explained_shuffled"), "p": number("p", 3), "reason if missing": lambda row: row["reason"] or DASH,
     }  # fmt: skip

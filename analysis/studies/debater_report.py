@@ -98,9 +98,7 @@ def _percent(row: Mapping[str, float] | pd.Series) -> str:
 
 def draw_shares(table: pd.DataFrame, caption: str) -> Figure:
     """Draw the share of comparisons won against the untrained debater, a row for each trained one."""
-    with new_figure(
-        4.2, 0.32 * len(table) + 1.3, f"{caption}. Bars: 95% intervals over repetitions"
-    ) as figure:
+    with new_figure(4.2, 0.32 * len(table) + 1.3, f"{caption}. Bars: 95% intervals over repetitions") as figure:
         axis, places = figure.subplots(), list(range(len(table)))[::-1]
         part = PERCENT * table[["share", "low", "high"]].astype(float)
         bars = error_bars(part, "share")

@@ -39,7 +39,8 @@ PEOPLE = ("Human-Human", "Human-Human, personalized", "Human-AI", "Human-AI, per
 ODDS = (
     "A proportional odds regression of agreement with the opponent's side after the debate (five points) on the condition and on "
     "agreement before it. The odds ratio compares a condition with the first one of its source: 1 is no difference, 2 doubles "
-    "the odds of each higher answer. Brackets are 95% intervals, clustered by debate."
+    "the odds of each higher answer. Brackets are 95% intervals, clustered by debate, or by set "
+    "of people where one set debates on several topics."
 )
 PAPER = (
     "Salvi et al. report 81.7% higher odds (a ratio of 1.82) for people who debated GPT-4 with access to their personal "
@@ -59,7 +60,7 @@ def outcomes(runs: Mapping[str, Tables]) -> Source:
     sources = {name: of_run(tables) for name, tables in runs.items()}
     people = pd.concat([source.people.assign(condition=name) for name, source in sources.items()], ignore_index=True)
     first = next(iter(sources.values()))
-    return Source(RUN, people, first.moves.iloc[:0], first.unit, first.origin)
+    return Source(RUN, people, first.moves.iloc[:0], first.unit, first.origin, casts=first.casts)
 
 
 def effects(people: pd.DataFrame, units: pd.DataFrame) -> pd.DataFrame:

@@ -2,8 +2,8 @@
 
 A pair has two first statements on one topic for one side, by debaters of two rooms: one holds the belief, the other does not. A
 panel of personas compares them in both orders. The null: pairs of two debaters who both hold the belief, one of them named by
-lot. The unit is the repetition, with all its pairs: the same people debate every topic of it. Source: Carro et al. 2025; docs/competing_debates.md lists the
-departures.
+lot. The unit is the repetition, with all its pairs: the same people debate every topic of it. Source: Carro et al. 2025;
+docs/competing_debates.md lists the departures.
 """
 
 from __future__ import annotations
@@ -113,7 +113,9 @@ def compare_speeches(
     table = ask_readers(matches, texts, spec, desk, seed)
     values = pair_values(table, list(texts)).groupby("a")["value"].mean()
     rows = [(pair.kind, *pair.first[:4], values.get(pair.ids[0], np.nan)) for pair in pairs]
-    return table, pd.DataFrame(rows, columns=["kind", "protocol", "topic", UNIT, "side", "value"]).astype({"value": "float64"})
+    return table, pd.DataFrame(rows, columns=["kind", "protocol", "topic", UNIT, "side", "value"]).astype(
+        {"value": "float64"}
+    )
 
 
 def ask_readers(

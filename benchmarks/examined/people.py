@@ -17,7 +17,7 @@ from parley.agents.traits import trait_names
 from parley.analysis.alignment import individuation, report
 from parley.analysis.bootstrap import Floats
 from parley.analysis.conjoint.effects import compare_effects, estimate_effects, exchange_test, position_bias
-from parley.analysis.human.measures import measure_source
+from parley.analysis.human.measures import measure_source, partner_correlation
 from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import MOVES, Source
 from parley.analysis.metrics.believers_by_trait import trait_rows
@@ -29,6 +29,7 @@ from parley.analysis.persuasion.rewritings import equal_length
 from parley.analysis.statistics.attenuation import correct_correlation
 from parley.analysis.statistics.crossed_ratings import fit_ratings, why_no_fit
 from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
+from parley.analysis.statistics.results import Result
 from parley.analysis.studies import truthfulness
 from parley.analysis.survey_prediction.measures import auc_difference, measure
 
@@ -227,6 +228,18 @@ def _of_odds(rng: np.random.Generator, debates: int, kind: str) -> Outcome:
     return outside((row["low"], row["high"]), 1.0)
 
 
+def _of_partners(rng: np.random.Generator, groups: int, kind: str) -> Outcome:
+    """Groups of three who return halfway to the mean, and, if `drifting`, a drift of each group; partners have no influence."""
+    before = rng.normal(0, 1, (groups, 3))
+    drift = rng.normal(0, 1, (groups, 1)) if kind == "drifting" else 0.0
+    after = 0.5 * before + drift + rng.normal(0, 0.5, (groups, 3))
+    partner = (before.sum(axis=1, keepdims=True) - before) / 2
+    people = pd.DataFrame({"condition": "null", "group": np.repeat(np.arange(groups), 3), "person": np.tile(list("abc"), groups),
+                           "before": before.ravel(), "after": after.ravel(), "partner": partner.ravel()})  # fmt: skip
+    found = partner_correlation(Result("", "", 0, "r", ""), people, people["group"])
+    return outside((found.low, found.high), 0.0)
+
+
 def _of_talks(key: str, ends: bool) -> Draw:
     """A measure of people in groups of two, where nothing changes on average."""
 
@@ -395,8 +408,8 @@ ENTRIES = (
           sets=300, sizes=SMALL),
     Entry("people: odds of agreement", (HUMAN + "ordinal_odds.odds_table",), _of_odds, ("independent", "clustered"),
           unit="debate a condition", sets=80, sizes=(3, 5, 10, 40)),
-    Entry("people: change and distance, r of shuffled partners", (HUMAN + "measures.shuffled_partner_null",),
-          _of_talks("shuffled", False), ("normal", "rounded"), unit="group", role="test", sizes=(3, 5, 20), sets=60),
+    Entry("people: change and partner's opinion", (HUMAN + "measures.partner_correlation",), _of_partners,
+          ("returning", "drifting"), unit="group", sizes=(3, 5, 10, 20), sets=300),
     Entry("people: change toward the other side", (HUMAN + "measures.average",), _of_talks("toward", True), ("normal", "rounded"),
           unit="group", sizes=(3, 5, 20), sets=60),
     Entry("people: change of group SD", (HUMAN + "measures.measure_source",), _of_talks("spread", False), ("normal", "rounded"),

@@ -65,21 +65,21 @@ def people(folder: Path, debates: int = 8) -> Path:
 
 @check_each("name", MEASURES)
 def test_the_numbers_are_those_of_run_py_human(rooms: ConditionRecords, name: str) -> None:
-    """One implementation: what the card says of a condition is what `run.py human` says of its folder; the units alone differ."""
+    """One implementation: what the card says of a condition is what `run.py human` says of its folder, of the same units."""
     told = MEASURES[name]
     found = measure_source(of_run(rooms.records[told.condition][0]))
     whole = found[found["condition"] == EVERYTHING].set_index("key")
     results = over_blocks(rooms, told.condition)
-    assert results[told.keys[0]].estimate == pytest.approx(whole.loc[told.keys[0], "estimate"])
-    assert results[told.keys[0]].n == 4, "two rooms of a block are one unit"
-    assert whole.loc[told.keys[0], "n"] == 8
+    assert results[told.key].estimate == pytest.approx(whole.loc[told.key, "estimate"])
+    assert results[told.key].n == 4, "two rooms of a block are one unit"
+    assert whole.loc[told.key, ["n", "groups", "units"]].tolist() == [4, 8, 4]
 
 
 def test_two_batches_are_twice_the_blocks(rooms: ConditionRecords) -> None:
     """Rooms of another batch bear the same names and are others: nobody's partner is looked for there."""
     twice = ConditionRecords({"two": [*rooms.records["two"] * 2]})
     one, both = over_blocks(rooms, "two"), over_blocks(twice, "two")
-    for key in ("still", "spread", "distance"):
+    for key in ("still", "spread", "partner"):
         assert both[key].estimate == pytest.approx(one[key].estimate)
         assert both[key].n == 2 * one[key].n
 
@@ -107,11 +107,10 @@ def test_people_are_those_who_debated_people(rooms: ConditionRecords, tmp_path: 
     still = found["still_people"]
     assert (still.estimate, still.n, still.unit) == (pytest.approx(0.25), 8, "debate")
     assert found["still_apart"].estimate == pytest.approx(found["still"].estimate - 0.25)
-    distance = found["distance_people"]
+    partner = found["partner_people"]
     whole = measure_source(salvi(tmp_path / "data" / "salvi_debategpt_round_index.csv"))
     pairs = whole[whole["condition"] == "Human-Human"].set_index("key")["estimate"]
-    assert distance.estimate == pytest.approx(pairs["distance"] - pairs["shuffled"])
-    assert distance.null == pytest.approx(pairs["shuffled"])
+    assert partner.estimate == pytest.approx(pairs["partner"])
     assert found["majority_people"].reason.startswith("Habermas Machine is not among")
 
 
@@ -170,8 +169,8 @@ def test_the_public_data(rooms: ConditionRecords) -> None:
     rooms.people = read(DATA)[0]
     found = by_name(claims(rooms, base()))
     rooms.people = None
-    still, spread, distance = (found[f"{name}_people"] for name in ("still", "room_spread", "distance"))
+    still, spread, partner = (found[f"{name}_people"] for name in ("still", "room_spread", "partner"))
     assert (still.n, still.estimate) == (150, pytest.approx(0.517, abs=1e-3))
     assert spread.low < 0 < spread.high
-    assert distance.low < 0 < distance.high
+    assert partner.low < 0 < partner.high
     assert found["majority_people"].estimate == pytest.approx(0.119, abs=1e-3)

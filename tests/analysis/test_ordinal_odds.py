@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,22 @@ def test_without_enough_debates_or_answers_the_odds_are_unknown() -> None:
     one = odds_table(source(apart), NAMES).iloc[0]
     assert one["reason"]
     assert np.isnan(one["odds"])
+
+
+def test_the_same_people_on_three_topics_are_one_unit() -> None:
+    """Answers that are the same on every topic say no more than those of one topic: the interval stays as wide."""
+    once = drawn(np.random.default_rng(5), 0.5, 20)
+    thrice = pd.concat([once.people.assign(group=once.people["group"] + f" {topic}") for topic in range(3)])
+    casts = {str(group): str(group).split()[0] for group in thrice["group"]}
+    one, rooms, sets = (
+        odds_table(found, NAMES).iloc[0]
+        for found in (once, replace(once, people=thrice), replace(once, people=thrice, casts=casts))
+    )
+    widths = [float(np.log(row["high"] / row["low"])) for row in (one, rooms, sets)]
+    assert widths[1] < 0.65 * widths[0]
+    assert widths[2] == pytest.approx(widths[0], rel=0.03)
+    few = replace(once, people=thrice, casts=dict.fromkeys(casts, "one"))
+    assert odds_table(few, NAMES)["reason"].iloc[0].startswith("fewer than 5 sets of people")
 
 
 def test_people_of_the_published_table_give_the_published_odds() -> None:

@@ -70,7 +70,10 @@ def test_the_same_people_on_six_topics_are_one_unit() -> None:
     rng, missed = np.random.default_rng(0), 0
     for _ in range(400):
         people = np.repeat(rng.normal(0, 0.1, 8), 6)
-        rows = [("k", "p", f"t{at % 6}", at // 6, "for", 0.5 + shift + rng.normal(0, 0.05)) for at, shift in enumerate(people)]
+        rows = [
+            ("k", "p", f"t{at % 6}", at // 6, "for", 0.5 + shift + rng.normal(0, 0.05))
+            for at, shift in enumerate(people)
+        ]
         table = quality_table(pd.DataFrame(rows, columns=["kind", "protocol", "topic", "repetition", "side", "value"]))
         assert table["units"].tolist() == [8]
         missed += not table["low"].iloc[0] <= 0.5 <= table["high"].iloc[0]

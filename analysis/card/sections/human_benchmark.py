@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import NamedTuple
 
@@ -27,8 +27,8 @@ NOTE = (
     "The debates of two (for the majority, of three) and the debates of humans, measured by the same code. The values of humans "
     "are not a goal: humans debated other topics, on scales with fewer points, on which more of them stay where they are. Salvi "
     "et al. 2025: two humans per debate, who argued for assigned sides, agreement 1-5. Habermas Machine (Tessler, Bakker et al. "
-    "2024): groups of about five humans with a mediator. Shuffled partners show how large the correlation is if no one hears the "
-    "other; that value is subtracted as if it were known exactly. Intervals are over blocks, debates and groups. Those of a "
+    "2024): groups of about five humans with a mediator. The correlation with the partner's opinion, with one's own opinion kept "
+    "fixed, is 0 if no one hears the other. Intervals are over blocks, debates and groups. Those of a "
     "difference treat agents and humans as independent samples (Zou and Donner 2008). An agent or human without an answer before "
     "and after is left out."
 )
@@ -36,26 +36,23 @@ NEEDS = (two, three)
 
 
 class Measure(NamedTuple):
-    """A measure of both: `condition` has the rooms, `source` the humans.
-
-    keys: of analysis.human.measures; the second one is a null, which is subtracted.
-    """
+    """A measure of both: `condition` has the rooms, `source` the humans. key: of analysis.human.measures."""
 
     title: str
     measure: str
     condition: str
     source: str
-    keys: tuple[str, ...]
+    key: str
 
 
 PAIRS, GROUPS = "Salvi et al.", "Habermas Machine"
-DISTANCE = "correlation of change and distance to the partner, minus that with shuffled partners"
+PARTNER = "correlation of change and the partner's opinion, own opinion fixed"
 MEASURES = {
-    "room_spread": Measure("change of the SD within a room, of the whole scale", "share", "two", PAIRS, ("spread",)),
-    "still": Measure("share that names the same point again", "share", "two", PAIRS, ("still",)),
-    "distance": Measure(DISTANCE, "r", "two", PAIRS, ("distance", "shuffled")),
+    "room_spread": Measure("change of the SD within a room, of the whole scale", "share", "two", PAIRS, "spread"),
+    "still": Measure("share that names the same point again", "share", "two", PAIRS, "still"),
+    "partner": Measure(PARTNER, "r", "two", PAIRS, "partner"),
     "majority": Measure(
-        "share that moves toward the majority minus share that moves away", "share", "three", GROUPS, ("majority",)
+        "share that moves toward the majority minus share that moves away", "share", "three", GROUPS, "majority"
     ),
 }
 PUBLIC = frozenset(f"{name}_people" for name in MEASURES)
@@ -94,7 +91,7 @@ def _agents(name: str, study: ConditionRecords) -> CardEstimate:
     measure = MEASURES[name]
     if measure.condition not in study:
         return CardEstimate(name, reason=NOT_RUN)
-    return _minus_null(CardEstimate(name), over_blocks(study, measure.condition), measure.keys)
+    return _estimate(CardEstimate(name), over_blocks(study, measure.condition)[measure.key])
 
 
 def over_blocks(study: ConditionRecords, condition: str) -> dict[str, Result]:
@@ -107,8 +104,7 @@ def over_blocks(study: ConditionRecords, condition: str) -> dict[str, Result]:
     spread = measures.within(known).eval("after - before")
     return {
         "still": measures.average(blank, measures.stayed_put(change, 0), block),
-        "distance": measures.change_correlation(blank, change, known["partner"] - known["before"], block),
-        "shuffled": measures.shuffled_partner_null(blank, known),
+        "partner": measures.partner_correlation(blank, known, block),
         "spread": measures.average(blank, spread, spread.index.to_series().map(blocks)),
         "majority": measures.average(blank, moves["moved"], moves["group"].map(blocks)),
     }
@@ -131,24 +127,18 @@ def _humans(name: str, sources: Sequence[Source] | None) -> CardEstimate:
     if measure.source == PAIRS:
         source = replace(source, people=source.people.dropna(subset="partner"), moves=source.moves.iloc[:0])
     table = measures.measure_source(source)
-    rows = table[table["condition"] == table["condition"].iloc[-1]].set_index(
-        "key"
-    )  # of several, all conditions together
-    columns = [column.name for column in fields(Result)]
-    results = {str(key): Result(**row) for key, row in rows[columns].to_dict("index").items()}
-    return _minus_null(replace(claim, unit=source.unit), results, measure.keys)
+    rows = table[table["condition"] == table["condition"].iloc[-1]]  # of several, all conditions together
+    row = rows.set_index("key").loc[measure.key, [column.name for column in fields(Result)]]
+    return _estimate(replace(claim, unit=source.unit), Result(**row.to_dict()))
 
 
-def _minus_null(claim: CardEstimate, results: Mapping[str, Result], keys: Sequence[str]) -> CardEstimate:
-    """The claim with the first of the measures, minus the second, its null, if there is one."""
-    found, *nulls = (results[key] for key in keys)
-    if reason := next((result.reason for result in (found, *nulls) if result.reason), ""):
-        return replace(claim, n=found.n, reason=reason)
-    null = nulls[0].estimate if nulls else math.nan
-    off = 0.0 if math.isnan(null) else null
-    ends = {name: getattr(found, name) - off for name in ("estimate", "low", "high")}
-    none = too_few(claim.unit) if found.n < FEWEST else ALIKE
-    return replace(claim, **ends, null=null, n=found.n, reason="" if math.isfinite(found.low) else none)
+def _estimate(claim: CardEstimate, result: Result) -> CardEstimate:
+    """The claim with the measure, or why it is unknown."""
+    if result.reason:
+        return replace(claim, n=result.n, reason=result.reason)
+    ends = {name: getattr(result, name) for name in ("estimate", "low", "high")}
+    none = too_few(claim.unit) if result.n < FEWEST else ALIKE
+    return replace(claim, **ends, n=result.n, reason="" if math.isfinite(result.low) else none)
 
 
 def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
