@@ -472,3 +472,18 @@ def test_the_same_people_on_four_topics_are_one_unit() -> None:
     whole = table[table["condition"] == ALL].set_index("key")
     assert (whole[["groups", "units"]] == [40, 10]).all(axis=None)
     assert set(whole.loc[["own", "distance", "partner", "still", "toward", "spread"], "n"]) == {10}
+
+
+@pytest.mark.thorough
+def test_a_planted_influence_is_found_in_a_run_and_none_where_agents_only_drift(ran: Callable[..., Path]) -> None:
+    """The oracle with and without influence, over sets of people: the partner's opinion tells them apart, the distance does not."""
+    found = {}
+    for llm in ("oracle", "oracle,kappa=0"):
+        folder = ran("three_way", llm=llm, topics="racism,abortion,climate_change", repetitions=20, rounds=3)
+        table = measure_source(of_run(load(folder)))
+        found[llm] = table[table["condition"] == ALL].set_index("key")
+    assert found["oracle"].loc["partner", "low"] > 0
+    alone = found["oracle,kappa=0"].loc[["partner", "distance"]]
+    assert alone.loc["partner", "low"] < 0 < alone.loc["partner", "high"]
+    assert alone.loc["distance", "low"] > 0.5
+    assert alone["n"].tolist() == [20, 20]
