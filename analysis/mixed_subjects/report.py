@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -210,6 +211,8 @@ def purchase_line(plan: Purchase, prices: tuple[float, float, float]) -> str:
     """Return what to buy for a budget."""
     budget, person, prediction = prices
     costs = f"With a budget of {budget:,.10g}, {person:,.10g} for a person and {prediction:,.10g} for a prediction"
+    if math.isnan(plan.alone):
+        return f"{costs}: that pays for {plan.people} of them, too few people for an interval."
     if not plan.predictions:
         return (
             f"{costs}: ask {plan.people:,} people and buy no predictions; plus or minus {format_number(plan.alone, 3)}."

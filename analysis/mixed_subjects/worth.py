@@ -133,20 +133,27 @@ class Purchase:
     alone: float
 
 
+SPLITS = 100_000
+"""Numbers of people that are compared: all of them, up to so many."""
+
+
 def plan_purchase(sample: Sample, r: float, budget: float, person: float, prediction: float) -> Purchase:
     """Return the numbers of people and predictions, over all conditions, with the narrowest interval for a budget.
 
     person, prediction: the price of an outcome and of a prediction. The variance is (1 - r²) / n + r² / N for n people and
-    N predictions; the best n and N are proportional to sqrt((1 - r²) / person) and sqrt(r² / prediction), if N > n.
+    N > n predictions. By Student's t; half widths are NaN if the budget does not pay for more people than there are conditions.
     """
-    arms = len(sample.arms)
+    arms, most = len(sample.arms), int(budget / person)
     spread = arms * sum(float(arm.outcome.var(ddof=1)) for arm in sample.arms)
-    z = float(ndtri((1 + LEVEL) / 2))
-    alone = z * math.sqrt(spread / (budget / person))
-    parts = math.sqrt((1 - r * r) / person), math.sqrt(r * r / prediction)
-    scale = budget / (parts[0] * person + parts[1] * prediction)
-    people, predictions = scale * parts[0], scale * parts[1]
-    reach = z * math.sqrt(spread * ((1 - r * r) / people + (r * r / predictions if predictions else 0.0)))
-    if predictions <= people or reach >= alone:
-        return Purchase(int(budget / person), 0, alone, alone)
-    return Purchase(int(people), int(predictions), reach, alone)
+    if most <= arms:
+        return Purchase(most, 0, math.nan, math.nan)
+    people = np.unique(np.linspace(arms + 1, most, min(most - arms, SPLITS)).astype(np.int64))
+    predictions = np.floor((budget - person * people) / prediction)
+    shares = (1 - r * r) / people + r * r / np.maximum(predictions, 1)
+    reaches = stdtrit(people - arms, (1 + LEVEL) / 2) * np.sqrt(
+        spread * np.where(predictions > people, shares, 1 / people)
+    )
+    best, alone = int(reaches.argmin()), float(reaches[-1])
+    if predictions[best] <= people[best] or reaches[best] >= alone:
+        return Purchase(most, 0, alone, alone)
+    return Purchase(int(people[best]), int(predictions[best]), float(reaches[best]), alone)

@@ -476,7 +476,7 @@ def test_the_same_people_on_four_topics_are_one_unit() -> None:
 
 @pytest.mark.thorough
 def test_a_planted_influence_is_found_in_a_run_and_none_where_agents_only_drift(ran: Callable[..., Path]) -> None:
-    """The oracle with and without influence, over sets of people: the partner's opinion tells them apart, the distance does not."""
+    """The oracle with and without influence: the partner's opinion tells them apart, the distance to the partner does not."""
     found = {}
     for llm in ("oracle", "oracle,kappa=0"):
         folder = ran("three_way", llm=llm, topics="racism,abortion,climate_change", repetitions=20, rounds=3)

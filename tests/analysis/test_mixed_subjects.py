@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from parley.__main__ import main
 from parley.analysis.mixed_subjects.estimators import ESTIMATORS, Moments, estimate, person_weights, tuned_weights
@@ -179,10 +179,13 @@ def test_purchase_is_the_best_of_all() -> None:
     sample = invented(3, 50, 50, 0.6)
     plan = plan_purchase(sample, 0.6, 1000, 5, 0.05)
     spread = 2 * sum(arm.outcome.var(ddof=1) for arm in sample.arms)
-    people = np.linspace(10, 195, 2000)
-    reach = ndtri(0.975) * np.sqrt(spread * (0.64 / people + 0.36 / ((1000 - 5 * people) / 0.05)))
-    assert plan.reach == pytest.approx(reach.min(), rel=1e-4)
-    assert plan.people == pytest.approx(people[reach.argmin()], abs=1)
+    splits = [(stdtrit(people - 2, 0.975) * math.sqrt(spread * (0.64 / people + 0.36 / (100 * (200 - people)))), people)
+              for people in range(3, 198)]  # fmt: skip
+    assert (plan.reach, plan.people) == (pytest.approx(min(splits)[0]), min(splits)[1])
+    assert plan.predictions == 100 * (200 - plan.people)
+    assert plan.alone == pytest.approx(stdtrit(198, 0.975) * math.sqrt(spread / 200))
+    few = plan_purchase(sample, 0.6, 12, 5, 0.05)
+    assert (few.people, few.predictions, math.isnan(few.reach)) == (2, 0, True)
     assert plan_purchase(sample, 0.01, 1000, 5, 4.9).predictions == 0, (
         "expensive predictions without a relation are not bought"
     )
