@@ -16,8 +16,7 @@ from tempfile import TemporaryDirectory
 
 from parley.analysis.bundles.crate import METADATA, CrateFile, CrateRun, describe_crate
 from parley.analysis.bundles.prompts import PROMPTS, write_prompts
-from parley.analysis.card.derivation import DESIGN, condition_folders, read_design
-from parley.analysis.disclaimers import model_label
+from parley.analysis.bundles.studies import StudyKind, find_kind
 from parley.analysis.provenance import experiment_title, rerun_command
 from parley.analysis.run_archive import archive_errors, run_files, write_zip
 from parley.analysis.run_report import SUMMARY, write_report
@@ -57,14 +56,16 @@ def write_bundle(runs: Sequence[Path], out: Path, author: str = "", licence: str
 
 
 def describe_run(run: Path) -> CrateRun:
-    """Return what a crate says of a run or a bias card; a run without a summary gets its report first.
+    """Return what a crate says of a run, a bias card or a claim; a run without a summary gets its report first.
 
     Errors: UserError without results.
     """
-    if (run / DESIGN).exists():
-        return describe_card(run)
+    if kind := find_kind(run):
+        return describe_study(run, kind)
     if not run.is_dir() or not record_of(run).exists():
-        raise UserError(f"{run} is not the folder of a run or a bias card: it has no record.jsonl and no {DESIGN}")
+        raise UserError(
+            f"{run} is not the folder of a run, a bias card or a claim: it has no record.jsonl, audit.json or claim.json"
+        )
     tables = load(run)
     if not (run / SUMMARY).exists():
         write_report(run)
@@ -73,14 +74,11 @@ def describe_run(run: Path) -> CrateRun:
     return CrateRun(run.resolve().name, title, command, started, ended, tables.finished)
 
 
-def describe_card(folder: Path) -> CrateRun:
-    """Return what a crate says of a bias card: it began with its first condition and ended with the last."""
-    design = read_design(folder)
-    conditions = condition_folders(folder, design)
-    times = [_times(one) for one in conditions]
-    title = f"Bias card: {model_label(load(conditions[0]).header)}"
+def describe_study(folder: Path, kind: StudyKind) -> CrateRun:
+    """Return what a crate says of a bias card or a claim: it began with its first run and ended with the last."""
+    times = [_times(one) for one in kind.folders(folder)]
     started, ended = min(first for first, _ in times), max(last for _, last in times)
-    return CrateRun(folder.resolve().name, title, "", started, ended, not design["stopped"])
+    return CrateRun(folder.resolve().name, kind.title(folder), "", started, ended, not kind.stopped(folder))
 
 
 def _times(run: Path) -> tuple[str, str]:
@@ -101,7 +99,7 @@ def bundled_files(run: Path, place: Path) -> Iterator[tuple[Path, str]]:
     for path, inside in run_files(run, place):
         if inside != PROMPTS:
             yield path, f"{name}/{inside}"
-    if not (run / DESIGN).exists() and can_derive_prompts(load(run), run):
+    if not find_kind(run) and can_derive_prompts(load(run), run):
         yield write_prompts(run, place / PROMPTS), f"{name}/{PROMPTS}"
 
 

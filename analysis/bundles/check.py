@@ -26,7 +26,8 @@ from parley.analysis.bundles.bundle import (
 )
 from parley.analysis.bundles.crate import METADATA, SOFTWARE, crate_fault, listed_files, run_folders
 from parley.analysis.bundles.prompts import PROMPTS, write_prompts
-from parley.analysis.card.derivation import DESIGN, card_files, condition_folders, derive_card, is_same, read_design
+from parley.analysis.bundles.studies import StudyKind, find_kind
+from parley.analysis.card.derivation import is_same
 from parley.analysis.formatting import count_phrase, strip_controls
 from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.tables import load
@@ -135,16 +136,15 @@ def check_bundle(path: Path, expected: str = "") -> list[Finding]:
         findings = [Finding("", SAME, f"the seal fits, and {count_phrase(size, 'file')} have their SHA-256")]
         runs = run_folders(crate)
         for name in runs:
-            if (place / name / DESIGN).exists():
+            if find_kind(place / name):
                 (again / name).mkdir()
             else:
                 shutil.copytree(place / name, again / name, ignore=_ignore_derived(place / name))
         try:
             for name in runs:
-                if (place / name / DESIGN).exists():
-                    findings += check_card(place / name, again / name, _other_versions(crate))
-                    continue
-                findings += check_run(place / name, again / name, _other_versions(crate))
+                folders, versions = (place / name, again / name), _other_versions(crate)
+                kind = find_kind(place / name)
+                findings += check_study(kind, *folders, versions) if kind else check_run(*folders, versions)
         except (KeyError, TypeError, ValueError, AttributeError) as error:  # a record of another hand
             raise UserError(f"{path} has a record that Parley does not write: {name}, {error!r}") from error
         return findings
@@ -191,35 +191,40 @@ def check_run(run: Path, again: Path, versions: str) -> Iterator[Finding]:
     yield from compare_files(run, again, versions)
 
 
-def check_card(card: Path, again: Path, versions: str) -> Iterator[Finding]:
-    """Yield what is found in an unpacked bias card. again: an empty folder; versions: what differs, as a phrase."""
-    design = read_design(card)
-    conditions = condition_folders(card, design)
-    for folder in conditions:
-        header = load(folder).header
-        if code := named_code([design["base"], design["judge"], header.scenario, header.model, header.branch]):
-            why = f"the card uses {code}, code that Parley does not have, and verify runs no such code"
-            yield Finding(card.name, UNKNOWN, f"whether the card comes out of its records again is unknown: {why}")
-            return
-    yield from _check_conditions(card, conditions)
+def check_study(kind: StudyKind, study: Path, again: Path, versions: str) -> Iterator[Finding]:
+    """Yield what is found in an unpacked bias card or claim. again: an empty folder; versions: what differs, as a phrase."""
+    start = f"whether the {kind.noun} comes out of its records again is unknown"
     try:
+        if code := _study_code(kind, study):
+            why = f"the {kind.noun} uses {code}, code that Parley does not have, and verify runs no such code"
+            yield Finding(study.name, UNKNOWN, f"{start}: {why}")
+            return
+        yield from _check_records(study, kind.folders(study))
         yield from (
-            Finding(card.name, DIFFERS, f"{name} does not come out of the replies in its journal")
-            for name in derive_card(card, again)
+            Finding(study.name, DIFFERS, f"{name} does not come out of the replies in its journal")
+            for name in kind.derive(study, again)
         )
     except UserError as error:
-        yield Finding(card.name, UNKNOWN, f"whether the card comes out of its records again is unknown: {error}")
+        yield Finding(study.name, UNKNOWN, f"{start}: {error}")
         return
-    yield from compare_derived(card.name, card_files(card), card_files(again), versions)
+    yield from compare_derived(study.name, kind.files(study), kind.files(again), versions)
 
 
-def _check_conditions(card: Path, conditions: Sequence[Path]) -> Iterator[Finding]:
-    """Yield whether the records of the conditions come out of their replies, each that does not by name."""
-    found = [(folder.relative_to(card).as_posix(), _check_replies(folder)) for folder in conditions]
+def _study_code(kind: StudyKind, study: Path) -> str:
+    """Return the first Python file that the design of a study, or the record of one of its runs, names; "" if none does."""
+    if code := named_code(kind.settings(study)):
+        return code
+    headers = (load(folder).header for folder in kind.folders(study))
+    return next(filter(None, (named_code([one.scenario, one.model, one.branch]) for one in headers)), "")
+
+
+def _check_records(study: Path, folders: Sequence[Path]) -> Iterator[Finding]:
+    """Yield whether the records of a study come out of their replies, each that does not by name."""
+    found = [(folder.relative_to(study).as_posix(), _check_replies(folder)) for folder in folders]
     same = sum(one.verdict == SAME for _, one in found)
-    yield Finding(card.name, SAME, f"{same} of {len(found)} records come out of the replies in their journals")
+    yield Finding(study.name, SAME, f"{same} of {len(found)} records come out of the replies in their journals")
     yield from (
-        Finding(card.name, one.verdict, f"{name}: {one.sentence}") for name, one in found if one.verdict != SAME
+        Finding(study.name, one.verdict, f"{name}: {one.sentence}") for name, one in found if one.verdict != SAME
     )
 
 

@@ -203,7 +203,7 @@ def _run_fault(crate: Mapping[str, Any]) -> str:
     if wrong := [name for name in folders if name in ("", ".", "..") or set(name) & set("/\\\0")]:
         return f"{wrong[0]!r} is no name of a folder"
     files = listed_files(crate)
-    begins = [(f"{name}/record.", f"{name}/audit.json") for name in folders]
+    begins = [(f"{name}/record.", f"{name}/audit.json", f"{name}/claim.json") for name in folders]
     if lost := [
         name for name, own in zip(folders, begins, strict=True) if not any(file.startswith(own) for file in files)
     ]:

@@ -49,6 +49,7 @@ def claim(words: Sequence[str]) -> int:
     options = claim_parser().parse_args(words)
     from parley.analysis.claims.audit import audit_claim
     from parley.analysis.claims.claim import load_claim
+    from parley.analysis.claims.derivation import write_design
     from parley.analysis.claims.multiverse import Multiverse, given_fields
     from parley.analysis.claims.outcomes import RoomMeasure
     from parley.analysis.claims.report import NAME, write_claim
@@ -74,6 +75,7 @@ def claim(words: Sequence[str]) -> int:
         done = measure_cells(options, cells, given_fields(multiverse), folder, measure, partial(print, flush=True))
         done.check()
         audit = audit_claim(multiverse, multiverse.differences(done.measured))
+        write_design(multiverse, folder)
         page = write_claim(audit, folder)
     print(verdict(asked, audit.curve, audit.settings, audit.together))
     print_paths(report=page, figure=folder / f"{NAME}.png")

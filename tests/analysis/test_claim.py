@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,12 +18,15 @@ import pytest
 
 import run
 from benchmarks.claims import CLAIM, DIMENSIONS, NAMES, PLANTED, STRATA, draw_differences, true_share
+from parley.analysis.bundles.bundle import write_bundle
+from parley.analysis.bundles.check import DIFFERS, SAME, check_bundle, named_code
 from parley.analysis.claims.audit import audit_claim
 from parley.analysis.claims.bayes import interval_of, sample_posterior
 from parley.analysis.claims.claim import Claim, load_claim
 from parley.analysis.claims.context import about_bound, at_the_start, generality, unevenly_missing
 from parley.analysis.claims.curve import all_swaps, draw_curve, start_gap, whole_specifications
 from parley.analysis.claims.dependence import dependence_table, distance
+from parley.analysis.claims.derivation import read_values
 from parley.analysis.claims.design import factorial_design, largest_correlation
 from parley.analysis.claims.differences import pair_rooms
 from parley.analysis.claims.dimensions import claim_dimensions
@@ -498,6 +502,59 @@ def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str
     again = capsys.readouterr().out
     assert "0 calls asked" in again
     assert (tmp_path / "out" / "claim.md").read_text(encoding="utf-8") == page
+
+
+@pytest.mark.thorough
+def test_a_sealed_claim_comes_out_of_its_records_and_a_changed_number_is_found(tmp_path: Path) -> None:
+    """A bundle of a moved claim: records come out of replies, and pages out of records; a changed number is named.
+
+    Code that a claim names is not run, and a design that is none is one line.
+    """
+    command = [
+        "claim",
+        str(written_small(tmp_path)),
+        "--repetitions",
+        "1",
+        "--workers",
+        "1",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert run.main(command) == 0
+    folder = (tmp_path / "out").rename(tmp_path / "a claim")
+    write_bundle([folder], tmp_path / "c.zip")
+    findings = check_bundle(tmp_path / "c.zip")
+    assert {one.verdict for one in findings} == {SAME}
+    assert "8 of 8 records" in findings[1].sentence
+    names = ("md", "html", "png", "svg", "txt")
+    tables = ("curve", "differences", "settings", "topics", "variance")
+    assert f"{len(names) + 2 * len(tables)} of {len(names) + 2 * len(tables)} tables" in findings[2].sentence
+    table = folder / "differences.csv"
+    table.write_text(table.read_text().replace("racism", "Racism", 1))
+    write_bundle([folder], tmp_path / "d.zip")
+    found = check_bundle(tmp_path / "d.zip")
+    assert [one.sentence for one in found if one.verdict == DIFFERS] == [
+        "differences.csv is not what comes out of the record"
+    ]
+    design = json.loads((folder / "claim.json").read_text())
+    (folder / "claim.json").write_text(
+        json.dumps({**design, "claim": {**design["claim"], "settings": ["environment=./coin.py"]}})
+    )
+    with pytest.raises(UserError, match="coin"):
+        write_bundle([folder], tmp_path / "e.zip")
+    values = read_values(folder)
+    assert named_code(values) == "./coin.py"
+    for text in (
+        "",
+        "[]",
+        "{}",
+        "[" * 50_000,
+        json.dumps({**design, "specifications": 10**9}),
+        json.dumps({**design, "claim": 1}),
+    ):
+        (folder / "claim.json").write_text(text)
+        with pytest.raises(UserError, match="is no design of a claim"):
+            read_values(folder)
 
 
 def launch(claim: Path, folder: Path, count: int = 0) -> int:
