@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,21 @@ pytestmark = pytest.mark.thorough
 
 NOTEBOOKS = {path.stem: path for path in sorted((Path(__file__).parents[2] / "docs").glob("*.ipynb"))}
 MOST = 60
-"""Seconds: what a newcomer waits for."""
+"""Seconds of processor time: what a newcomer waits for on a machine that does nothing else."""
+
+
+def used() -> float:
+    """Processor time of all kernels that have ended."""
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime
 
 
 def execute(name: str, folder: Path) -> tuple[Any, float]:
-    """A notebook with its outputs, and how long it took, in a folder of its own."""
-    notebook, began = nbformat.read(NOTEBOOKS[name], as_version=4), time.monotonic()
+    """A notebook with its outputs, and the processor time of its kernel, in a folder of its own."""
+    notebook, before = nbformat.read(NOTEBOOKS[name], as_version=4), used()
     here = {"metadata": {"path": str(folder)}}
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=here).execute()
-    return notebook, time.monotonic() - began
+    return notebook, used() - before
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +51,7 @@ def plain(notebook: Any, last: str) -> str:
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_it_runs_in_under_a_minute(ran: dict[str, tuple[Any, float]], name: str) -> None:
-    assert ran[name][1] < MOST
+    assert 1 < ran[name][1] < MOST
 
 
 @pytest.mark.parametrize("last", ['run.plot("attitudes")', "comparison.plot()", "sweep.plot()"])
