@@ -7,7 +7,7 @@ the round. The direction comes from ratings of the speaker in other surveys, at 
 too high by chance would else make its gap and its direction agree. Lines before the first line heard have no direction.
 
 A grader errs. Lines of known grade give its mean score for each grade (a straight line); `floor` is what the gap would be if
-the line said the rating itself. The unit is the room.
+the line said the rating itself. The unit is the repetition of a group: the same people talk about all of its topics.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Do the private notes of agents say what the agents think? Notes and lines by a judge, beside the agents' own ratings.
 
 An agent with `think=latent` (or bdi) notes its states before it speaks. HumanLM (2026) scores how well such states fit what a
-person then says; here the measure is the agent's own private rating in the survey before. The unit is the room.
+person then says; here the measure is the agent's own private rating in the survey before. The unit is the repetition of a group:
+the same people meet on every topic of it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import pandas as pd
 from parley.analysis.bootstrap import FEWEST, too_few
 from parley.analysis.formatting import Column, estimate, format_estimate
 from parley.analysis.judge_quality import on_axis
+from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
-from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.studies.paired_conditions import mean_row, unit_means
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
@@ -34,8 +36,8 @@ MEASURES: Mapping[str, str] = {
 ABOUT = (
     "A judge reads the first state of each note (stance or belief) and each line, from 1 to 7 on the topic's claim. Both are "
     "shown on the topic's axis from 0 to 10 and compared with the agent's own rating in the survey before. Means over the turns "
-    "of a room, then over rooms; brackets are 95% intervals over rooms. A note that says nothing of its agent beyond its party "
-    "is as near to a stranger. On several topics the same people meet again, which makes intervals too narrow."
+    "of a room, then over the rooms of a repetition, where the same people meet on every topic, then over repetitions; brackets "
+    "are 95% intervals over repetitions. A note that says nothing of its agent beyond its party is as near to a stranger."
 )
 
 
@@ -62,12 +64,12 @@ def stated(note: str) -> str:
 
 
 def alignment_table(tables: Tables, notes: pd.DataFrame, lines: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
-    """Return one row per turn with a note: room, agent, iteration, topic, party, round, own (rating), note, line and stranger
-    (distances), known, closer. NaN where a part is missing. notes, lines: verdicts of a judge.
+    """Return one row per turn with a note: room, agent, iteration, topic, UNIT, party, round, own (rating), note, line and
+    stranger (distances), known, closer. NaN where a part is missing. notes, lines: verdicts of a judge.
     """
     probe = tables.header.scenario["probe"]
     ratings = tables.attitudes[tables.attitudes["probe"] == probe].set_index(["room", "agent", "round"])["attitude"]
-    table = notes[[*TURN, "topic", "party"]].assign(said=on_axis(notes["score"], notes["topic"]))
+    table = notes[[*TURN, "topic", *UNIT, "party"]].assign(said=on_axis(notes["score"], notes["topic"]))
     rounds = tables.utterances.set_index(TURN)["round"]
     table["round"] = rounds.reindex(pd.MultiIndex.from_frame(table[TURN])).to_numpy()
     before = pd.MultiIndex.from_arrays([table["room"], table["agent"], table["round"] - 1])
@@ -92,13 +94,15 @@ def _strangers(table: pd.DataFrame, rng: np.random.Generator) -> pd.Series:
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per measure: measure, rooms, missing (turns without it), estimate (points of 10) with its interval."""
+    """Return one row per measure: measure, rooms, repetitions (with a number), missing (turns without it), estimate (points of
+    10) with its interval over repetitions.
+    """
     rows = []
     for name in MEASURES:
-        values = table.groupby("room")[name].mean().dropna().to_numpy(dtype=float)
-        rows.append(
-            {"measure": name, "rooms": len(values), "missing": int(table[name].isna().sum()), **mean_row(values)}
-        )
+        rooms = table.groupby([*UNIT, "room"])[name].mean().dropna()
+        values = unit_means(rooms)
+        counts = {"rooms": len(rooms), "repetitions": len(values), "missing": int(table[name].isna().sum())}
+        rows.append({"measure": name, **counts, **mean_row(values)})
     return pd.DataFrame(rows)
 
 
@@ -121,7 +125,7 @@ def sentences(found: pd.DataFrame) -> list[str]:
     for name, (claim, opposite, question) in asked.items():
         row = rows.loc[name]
         if np.isnan(row["low"]):
-            reason = too_few() if row["rooms"] < FEWEST else "nothing varies between rooms"
+            reason = too_few("repetition") if row["repetitions"] < FEWEST else "nothing varies between repetitions"
             said.append(f"Whether {question} is unknown: {reason}.")
             continue
         value = format_estimate(row["estimate"], row["low"], row["high"])
@@ -140,8 +144,8 @@ def write_notes(tables: Tables, notes: pd.DataFrame, lines: pd.DataFrame, folder
     report.disclaim_models(spec)
     report.lines(f"- {line}" for line in sentences(found))
     columns: Mapping[str, Column] = {
-        "measure": lambda row: MEASURES[str(row["measure"])], "rooms": "rooms", "turns left out": "missing",
-        "points (of 10)": estimate("estimate"),
+        "measure": lambda row: MEASURES[str(row["measure"])], "rooms": "rooms", "repetitions": "repetitions",
+        "turns left out": "missing", "points (of 10)": estimate("estimate"),
     }  # fmt: skip
     report.table(found, columns)
     report.data(note_alignment=found, notes=table)

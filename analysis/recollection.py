@@ -3,7 +3,8 @@
 Every agent of one run is interviewed under each condition (agents/recollection.py), so people, life and questions are the same.
 A judge scores how much of the truth an answer gives back, 0-10 (`own`). It also scores the same answer by the truth of a
 stranger: the agent in the same seat of another room on the same topic (`stranger`). `recall` is own minus stranger, so it is 0 on
-average for an answer that anyone could give, whatever the judge's habits. The unit is the room.
+average for an answer that anyone could give, whatever the judge's habits. The unit is the repetition of a group: the same people
+live on every topic of it.
 
 Source: Park et al. 2023, section 6, whose ablation also interviews agents after a life with the full architecture. Departures:
 right answers are known, and a judge scores them (theirs ranked believability, by people); no question about a reaction; each part
@@ -25,6 +26,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.insight_trees import tree_lines, tree_summary
 from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric, missing, one_line
+from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
 from parley.analysis.statistics.groups import compare_paired
 from parley.analysis.statistics.results import Result, table
@@ -95,14 +97,14 @@ def _items(asked: pd.DataFrame, truth: str) -> list[Item | Verdict]:
     return items
 
 
-def room_means(verdicts: pd.DataFrame, measure: str, questions: list[str]) -> pd.DataFrame:
-    """Return the mean of a measure by room (rows) and condition (columns), over pairs of agent and question.
+def repetition_means(verdicts: pd.DataFrame, measure: str, questions: list[str]) -> pd.DataFrame:
+    """Return the mean of a measure by UNIT (rows) and condition (columns): over pairs of agent and question, then over rooms.
 
     A pair with a missing number in any condition is left out of all, so that every condition has the same pairs.
     """
     chosen = verdicts[verdicts["question"].isin(questions)]
-    wide = chosen.pivot(index=PAIR, columns="condition", values=measure)[list(chosen["condition"].unique())]
-    return wide.dropna().groupby(level="room").mean()
+    wide = chosen.pivot(index=[*UNIT, *PAIR], columns="condition", values=measure)[list(chosen["condition"].unique())]
+    return wide.dropna().groupby(level=[*UNIT, "room"]).mean().groupby(level=UNIT).mean()
 
 
 def lived(verdicts: pd.DataFrame) -> list[str]:
@@ -111,32 +113,31 @@ def lived(verdicts: pd.DataFrame) -> list[str]:
 
 
 def by_condition(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per question (and `all`, those of `lived`) and condition: rooms, own, stranger, recall with its 95%
-    interval over rooms.
+    """Return one row per question (and `all`, those of `lived`) and condition: repetitions, own, stranger, recall with its
+    95% interval over repetitions.
 
     All three are means over the same pairs, those with recall, so that recall is own minus stranger.
     """
     verdicts = verdicts.assign(**{name: verdicts[name].where(verdicts["recall"].notna()) for name in MEASURES})
     rows = []
     for name, chosen in (("all", lived(verdicts)), *((one, [one]) for one in verdicts["question"].unique())):
-        means = {measure: room_means(verdicts, measure, chosen) for measure in MEASURES}
+        means = {measure: repetition_means(verdicts, measure, chosen) for measure in MEASURES}
         for condition in means["recall"]:
             recall = means["recall"][condition].to_numpy(dtype=float)
             low, high = mean_interval(recall)
             sizes = {measure: float(np.mean(means[measure][condition])) for measure in MEASURES}
-            rows.append(
-                {"question": name, "condition": condition, "rooms": len(recall), **sizes, "low": low, "high": high}
-            )
-    return pd.DataFrame(rows, columns=["question", "condition", "rooms", *MEASURES, "low", "high"])
+            counts = {"question": name, "condition": condition, "repetitions": len(recall)}
+            rows.append({**counts, **sizes, "low": low, "high": high})
+    return pd.DataFrame(rows, columns=["question", "condition", "repetitions", *MEASURES, "low", "high"])
 
 
 def differences(verdicts: pd.DataFrame) -> tuple[pd.DataFrame, Result]:
     """Return what each part of the memory is worth: one row per condition, recall without the part minus recall with all of it,
-    within rooms, with p corrected by Holm; and the same for two interviews with all of it, which differ by chance alone.
+    within repetitions, with p corrected by Holm; and the same for two interviews with all of it, which differ by chance alone.
     """
-    means = room_means(verdicts, "recall", lived(verdicts))
+    means = repetition_means(verdicts, "recall", lived(verdicts))
     results = {
-        condition: compare_paired(condition, (means[condition] - means[FULL]).to_numpy(dtype=float), "rooms")
+        condition: compare_paired(condition, (means[condition] - means[FULL]).to_numpy(dtype=float), "repetitions")
         for condition in means
         if condition != FULL
     }
@@ -147,7 +148,7 @@ def differences(verdicts: pd.DataFrame) -> tuple[pd.DataFrame, Result]:
 def sentences(effects: pd.DataFrame, null: Result) -> list[str]:
     """Return what was found, one sentence per part of the memory, and first whether the same interview twice differs."""
     if null.n < FEWEST:
-        return [f"{null.n} rooms: no verdict below {FEWEST} rooms. Run more rooms with `--repetitions`."]
+        return [f"{null.n} repetitions: no verdict below {FEWEST} repetitions. Run more with `--repetitions`."]
     lines = []
     if null.p < 0.05:
         lines.append(
@@ -157,7 +158,9 @@ def sentences(effects: pd.DataFrame, null: Result) -> list[str]:
     for row in effects.to_dict("records"):
         what = row["effect"].removeprefix("without ").capitalize()
         if np.isnan(row["p"]):
-            lines.append(f"{what}: the difference is {row['estimate']:.2f} points in every room, so there is no test.")
+            lines.append(
+                f"{what}: the difference is {row['estimate']:.2f} points in every repetition, so there is no test."
+            )
         elif row["p_holm"] < 0.05:
             side = "lower" if row["estimate"] < 0 else "higher"
             low, high = sorted((abs(row["low"]), abs(row["high"])))
@@ -185,20 +188,20 @@ def write_ablation(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: s
         f"with other random numbers) and with a part of it left out. {spec} scored how much of the truth each answer gives "
         "back, from 0 to 10: of the agent's own truth, and of the truth of a stranger in the same seat of another room. "
         "Recall is own minus stranger; it is 0 on average if an answer says nothing of the agent's own life. Brackets are 95% "
-        "intervals over rooms. `all` are the questions about what agents lived; `self` is a control, because every prompt has "
-        "the persona."
+        "intervals over repetitions, because the same people live on every topic of a repetition. `all` are the questions about "
+        "what agents lived; `self` is a control, because every prompt has the persona."
     )
     report.disclaim(tables.header)
     report.lines(sentences(effects, null))
     _add_missing(report, verdicts, tables)
     report.figure(draw_recall(points, disclaimers.model_label(tables.header)), "ablation", "Recall by condition")
-    heads: dict[str, Column] = {name: name for name in ("question", "condition", "rooms")}
+    heads: dict[str, Column] = {name: name for name in ("question", "condition", "repetitions")}
     heads |= {"own truth": number("own"), "stranger's truth": number("stranger"), "recall": estimate("recall")}
     report.table(points, heads)
     report.section("Differences from the full memory")
     shown: dict[str, Column] = {
         "condition": "effect",
-        "rooms": "n",
+        "repetitions": "n",
         "difference": estimate("estimate"),
         "p (Holm)": lambda row: "< 0.001" if row["p_holm"] < 0.001 else format_number(row["p_holm"], 3),
     }

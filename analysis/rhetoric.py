@@ -1,7 +1,8 @@
 """Which of Aristotle's three appeals an utterance makes, according to a judge, and how far hearers move after each appeal.
 
 The judge is asked about each appeal separately, so an utterance may make several. Written: rhetoric.md, tables and a figure.
-How far a hearer moves is known if all agents were asked after every turn (`also=NAME:turns`).
+How far a hearer moves is known if all agents were asked after every turn (`also=NAME:turns`). The unit is the repetition of a
+group: the same people meet on every topic of it.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import Floats, interval, mean_interval, why_no_interval
+from parley.analysis.bootstrap import Floats, interval, why_no_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, seat_title
 from parley.analysis.human.rooms import each_turn
 from parley.analysis.judging import Item, Judge, load_rubric, one_line, open_judge
+from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
+from parley.analysis.studies.paired_conditions import mean_row, unit_means
 from parley.analysis.tables import Tables
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar
@@ -53,7 +56,7 @@ STEPS: Mapping[str, Column] = {
 }  # fmt: skip
 BETWEEN = (
     "How much farther the same reader moves after one appeal than after another one, in points, with the effects of all three "
-    "estimated together (least squares within readers, intervals over rooms). Here an appeal does not look weak because it "
+    "estimated together (least squares within readers, intervals over repetitions). Here an appeal does not look weak because it "
     "replaces a strong one, and longer utterances with several appeals do not look strong."
 )
 PAIRS: Mapping[str, Column] = {
@@ -85,20 +88,26 @@ def appeal_item(appeal: str, row: Any) -> Item:
 
 
 def shares(tags: pd.DataFrame) -> pd.DataFrame:
-    """One row per party and appeal: utterances (with a verdict), missing, rooms, share (mean of room means) and its interval."""
+    """One row per party and appeal: utterances (with a verdict), missing, rooms, share and its interval.
+
+    The share is the mean over units of the means of their rooms. tags: those of `tags`.
+    """
     rows = []
     for party, part in tags.groupby("party", sort=False):
         for appeal in APPEALS:
-            rooms = part.groupby("room")[appeal].mean().dropna()
-            known, low_high = int(part[appeal].notna().sum()), mean_interval(rooms.to_numpy(dtype=float))
-            rows.append((party, appeal, known, len(part) - known, len(rooms), rooms.mean(), *low_high))
-    columns = ["party", "appeal", "utterances", "missing", "rooms", "share", "share_low", "share_high"]
-    return pd.DataFrame(rows, columns=columns)
+            rooms = part.groupby([*UNIT, "room"])[appeal].mean().dropna()
+            known = int(part[appeal].notna().sum())
+            counts = {"utterances": known, "missing": len(part) - known, "rooms": len(rooms)}
+            rows.append({"party": party, "appeal": appeal, **counts, **mean_row(unit_means(rooms), "share", "share_")})
+    return pd.DataFrame(rows)
 
 
 def effects(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
-    """One row per appeal: steps with it and without, the mean of each (points toward the speaker), and the difference."""
-    joined = moved.merge(tags[["room", "iteration", *APPEALS]], on=["room", "iteration"], how="inner")
+    """One row per appeal: steps with it and without, the mean of each (points toward the speaker), and the difference.
+
+    The interval of the difference is over units.
+    """
+    joined = _steps(tags, moved)
     rows = []
     for appeal in APPEALS:
         known = joined.dropna(subset=[appeal])
@@ -113,23 +122,34 @@ def effects(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
 def appeal_contrasts(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
     """One row per pair of appeals: appeal, other, steps, rooms, difference (points toward the speaker), its ends, reason.
 
-    Steps and appeals are centred within each hearer; one least-squares fit has all three appeals.
+    Steps and appeals are centred within each hearer; one least-squares fit has all three appeals. Intervals are over units.
     """
-    joined = moved.merge(tags[["room", "iteration", *APPEALS]], on=["room", "iteration"], how="inner").dropna()
-    values, rooms = joined[[*APPEALS, "toward"]].astype(float), joined["room"].to_numpy()
+    joined = _steps(tags, moved).dropna()
+    values = joined[[*APPEALS, "toward"]].astype(float)
     centred = (values - values.groupby([joined["room"], joined["agent"]]).transform("mean")).to_numpy()
     terms = (centred[:, :3, None] * centred[:, None, :]).reshape(len(centred), 12)
-    sums: Floats = pd.DataFrame(terms).groupby(rooms, sort=False).sum().to_numpy(dtype=float)
+    sums = _unit_sums(terms, joined)
     rows = []
     for first, second in ((0, 1), (0, 2), (1, 2)):
         pair = partial(_contrast, first=first, second=second)
         difference = float(pair(sums[None])[0]) if len(sums) else np.nan
         ends = interval(sums, pair) if np.isfinite(difference) else (np.nan, np.nan)
-        why = NOT_APART if np.isnan(difference) else why_no_interval(sums) if np.isnan(ends[0]) else ""
+        why = NOT_APART if np.isnan(difference) else why_no_interval(sums, "repetition") if np.isnan(ends[0]) else ""
         names = list(APPEALS)
-        rows.append((names[first], names[second], len(joined), len(sums), difference, *ends, why))
+        rows.append((names[first], names[second], len(joined), joined["room"].nunique(), difference, *ends, why))
     columns = ["appeal", "other", "steps", "rooms", "difference", "difference_low", "difference_high", "reason"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _steps(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `hearer_moves` with the UNIT and the appeals of the turn."""
+    return moved.merge(tags[[*UNIT, "room", "iteration", *APPEALS]], on=["room", "iteration"], how="inner")
+
+
+def _unit_sums(terms: Floats, steps: pd.DataFrame) -> Floats:
+    """Return the sums of terms, a row per step, over the steps of each unit."""
+    sums: Floats = pd.DataFrame(terms).groupby([steps[name].to_numpy() for name in UNIT]).sum().to_numpy(dtype=float)
+    return sums
 
 
 def _contrast(drawn: Floats, first: int, second: int) -> Floats:
@@ -142,11 +162,10 @@ def _contrast(drawn: Floats, first: int, second: int) -> Floats:
 
 
 def _sums(known: pd.DataFrame, appeal: str) -> Floats:
-    """(rooms, 4): sum and number of steps with the appeal, and without."""
+    """(units, 4): sum and number of steps with the appeal, and without."""
     made, moves = known[appeal] == 1, known["toward"]
     terms = np.column_stack([moves.where(made, 0.0), made, moves.where(~made, 0.0), ~made]).astype(float)
-    sums: Floats = pd.DataFrame(terms).groupby(known["room"].to_numpy(), sort=False).sum().to_numpy(dtype=float)
-    return sums
+    return _unit_sums(terms, known)
 
 
 def _difference(drawn: Floats) -> Floats:
@@ -164,7 +183,7 @@ def write_rhetoric(tags: pd.DataFrame, tables: Tables, folder: Path, spec: str) 
     report.data(shares=parts, steps=steps, pairs=pairs)
     report.add(
         f"{spec} tagged {count_phrase(len(tags), 'utterance')}, with a separate question for each appeal. "
-        "Brackets hold 95% intervals over rooms."
+        "Brackets hold 95% intervals over repetitions, because the same people meet on every topic of a repetition."
     )
     report.disclaim(tables.header)
     unread = tags[list(APPEALS)].isna().any(axis=1)

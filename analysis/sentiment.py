@@ -36,6 +36,7 @@ HOW = (
     "neutral. It saw the text alone. Posts of a room in a round are averaged first; numbers are means over rooms, with 95% "
     "intervals over rooms in brackets. Rooms without a post in a round count as 0 posts, and have no sentiment there."
 )
+OVER = "Intervals of the comparison are over repetitions, because the same people meet on every topic of a repetition."
 COLUMNS: Mapping[str, Column] = {
     "round": "round", "rooms": "rooms", "posts in a room": estimate("posts"), "missing": "missing",
     "sentiment": estimate("sentiment"),
@@ -104,7 +105,7 @@ def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str, data: pd
     if data is not None:
         compared = compare_with_data(rooms, data)
         report.data(compared=compared)
-        report.section("Compared with the data", "\n".join(f"- {line}" for line in sentences(compared)))
+        report.section("Compared with the data", OVER, "\n".join(f"- {line}" for line in sentences(compared)))
         report.table(compared, COMPARED)
     return report.write()
 

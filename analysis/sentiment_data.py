@@ -20,6 +20,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, interval, nanmean
 from parley.analysis.formatting import Column, estimate, format_number, format_span, number
+from parley.analysis.line_gaps import UNIT
 from parley.llm.errors import UserError
 
 ENDS = (0.0, 10.0)
@@ -80,7 +81,7 @@ def compare_with_data(rooms: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
     alone). r: Pearson's, over rounds. error: mean distance of the curves after each lost its own mean; flat: the same for a flat
     line. place: of the true order among all shifts in time of the data's changes from round to round, by their r with the changes
     of the run (1: it fits best, and no shift as well). Curves without a common cause are in place 1 about once in
-    (rounds - 1) times. Intervals are over rooms.
+    (rounds - 1) times. Intervals are over UNITs, each the mean of its rooms: the same people meet on every topic of a repetition.
     Posts are shares of all posts. Values are NaN below FEWEST rounds, and where a curve does not vary.
     """
     rows = [_compare(rooms, data, measure) for measure in ("sentiment", "posts")]
@@ -88,7 +89,7 @@ def compare_with_data(rooms: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compare(rooms: pd.DataFrame, data: pd.DataFrame, measure: str) -> dict[str, Any]:
-    wide = rooms.pivot(index="room", columns="round", values=measure).dropna(axis=1, how="all")
+    wide = rooms.groupby([*UNIT, "round"])[measure].mean().unstack("round").dropna(axis=1, how="all")
     known = data.set_index("round")[measure].dropna()
     shared = [round_ for round_ in wide.columns if round_ in known.index]
     row: dict[str, Any] = {"measure": measure, "rounds": len(shared)}
@@ -136,8 +137,10 @@ def _sentence(row: Mapping[str, Any]) -> str:
     what = {"sentiment": "sentiment", "posts": "the number of posts"}[row["measure"]]
     rounds = row["rounds"]
     if np.isnan(row["r_low"]):
-        return f"Whether {what} follows the data is unknown: it takes {FEWEST} rounds, {FEWEST} rooms, and curves that vary."
-    found = f"correlation {format_number(row['r'])} over {rounds} rounds, {format_span(row['r_low'], row['r_high'])} over rooms"
+        needs = f"{FEWEST} rounds, {FEWEST} repetitions, and curves that vary"
+        return f"Whether {what} follows the data is unknown: it takes {needs}."
+    span = format_span(row["r_low"], row["r_high"])
+    found = f"correlation {format_number(row['r'])} over {rounds} rounds, {span} over repetitions"
     if row["r_low"] <= 0:
         return f"That {what} follows the data cannot be distinguished from chance ({found})."
     shifts = rounds - 1

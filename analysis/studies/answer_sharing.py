@@ -24,6 +24,7 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, interval
 from parley.analysis.figures import make_panels, new_figure, styles_by_party
 from parley.analysis.formatting import Column, estimate, group_title
+from parley.analysis.line_gaps import UNIT
 from parley.analysis.metrics._cells import REFERENCE, spans, with_interval
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines
@@ -84,10 +85,10 @@ def calls_used(tables: Tables) -> dict[str, int]:
 def matched(whole: Tables, shared: Tables) -> pd.DataFrame:
     """Return one row per person and survey of both runs.
 
-    KEYS, room, agent, `attitude_all`, `attitude_shared`, `drawn` (was the second one drawn?); where neither is missing also
-    `error`, their distance, and `stranger` (see `from_others`).
+    KEYS, repetition, room, agent, `attitude_all`, `attitude_shared`, `drawn` (was the second one drawn?); where neither is
+    missing also `error`, their distance, and `stranger` (see `from_others`).
     """
-    who = [*KEYS, "room", "agent"]
+    who = [*KEYS, "repetition", "room", "agent"]
     pairs = _rated(whole)[[*who, "attitude"]].merge(
         _rated(shared)[[*who, "attitude", "how"]], on=who, suffixes=("_all", "_shared")
     )
@@ -166,13 +167,14 @@ def _sd_off(rooms: Floats) -> Floats:
 
 
 def pooled(pairs: pd.DataFrame) -> dict[str, Any]:
-    """Return n and the columns of `_errors` over all rows of `matched`."""
+    """Return n and the columns of `_errors` over all rows of `matched`, of all topics."""
     known = pairs.dropna(subset="error")
     return {"n": len(known), **_errors(known)}
 
 
 def _errors(known: pd.DataFrame) -> dict[str, Any]:
-    """Return errors of the people whose rating was drawn (`drawn`, in `drawn_rooms` rooms), with 95% intervals over rooms.
+    """Return errors of the people whose rating was drawn (`drawn`, in `drawn_rooms` rooms), with 95% intervals over
+    repetitions of a group: the same people meet on every topic of one. On one topic these are its rooms.
 
     `error`: mean distance of their two ratings. `stranger`: the same if they had the rating of another person of their row.
     `gain`: stranger minus error, what a draw knows about a person beyond topic, group, party and round. `error_asked`: the error
@@ -182,13 +184,13 @@ def _errors(known: pd.DataFrame) -> dict[str, Any]:
     row = {"drawn": len(drawn), "drawn_rooms": drawn["room"].nunique(), "error_asked": asked["error"].mean()}
     columns = drawn.assign(gain=drawn["stranger"] - drawn["error"])
     for name in ("error", "stranger", "gain"):
-        rooms = columns.dropna(subset=name).groupby("room", sort=False)[name].agg(["size", "sum"])
-        row |= with_interval(name, float(columns[name].mean()), interval(rooms.to_numpy(dtype=float), _ratio))
+        units = columns.dropna(subset=name).groupby(UNIT, sort=False)[name].agg(["size", "sum"])
+        row |= with_interval(name, float(columns[name].mean()), interval(units.to_numpy(dtype=float), _ratio))
     return row
 
 
-def _ratio(rooms: Floats) -> Floats:
-    sums = rooms.sum(axis=1)
+def _ratio(units: Floats) -> Floats:
+    sums = units.sum(axis=1)
     return np.asarray(sums[..., 1] / sums[..., 0])
 
 
@@ -205,7 +207,8 @@ HEAD: Mapping[str, Column] = {
 COST = (
     "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two ratings (0-10), over "
     "the people whose rating was drawn; people who were asked keep their own answer. `of a stranger` is the error of the same "
-    "people if each had the rating of another person of the same row. Brackets are 95% confidence intervals over rooms, for the "
+    "people if each had the rating of another person of the same row. Brackets are 95% confidence intervals over rooms (over "
+    "all topics: over repetitions, because the same people meet on every topic of one), for the "
     "answers of the people who were asked here: with other people asked, a mean would be off by another amount. {same:.0%} of "
     "the lines are the same in both runs. The table has the first and last round; all rounds are in cells.csv."
 )

@@ -4,7 +4,7 @@ Counterpart of DeceptionBench (2025), whose models answer without a frame, for a
 Here the frame is a sentence with every request for a line (a role, agents/languages), and with nothing else. People, rooms, seeds
 and the ratings before the conversation are the same in all frames (checked), so an effect is a difference within a room: frame
 minus neutral. A judge grades the lines on the axis of the ratings, and lines of known grade say what its grades are worth. The
-null is the neutral frame in other words. The unit is the room.
+null is the neutral frame in other words. The unit is the repetition: the same people talk about all of its topics.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pytest
 import run
 from parley.agents.recollection import AGAIN, FULL, WITHOUT
 from parley.analysis.insight_trees import tree_lines
-from parley.analysis.recollection import by_condition, differences, room_means, sentences, stranger_truths
+from parley.analysis.recollection import by_condition, differences, repetition_means, sentences, stranger_truths
 from parley.analysis.tables import load
 
 DAYS = {"repetitions": 6, "rounds": 6}
@@ -30,7 +30,7 @@ def verdicts(rooms: int, effect: float, seed: int = 0, noise: float = 2.0) -> pd
                     own = 5 + shared - effect * (condition == "without memory") + rng.normal(0, noise)
                     rows.append((f"{room}", agent, question, question, condition, own, 0.0, own))
     columns = ["room", "agent", "question", "about", "condition", "own", "stranger", "recall"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns).assign(group="g", repetition=[int(row[0]) for row in rows])
 
 
 def test_the_stranger_sits_in_the_same_seat_of_the_next_room() -> None:
@@ -48,8 +48,8 @@ def test_a_pair_that_is_missing_once_is_left_out_of_every_condition() -> None:
     gap = (table["room"] == "0") & (table["agent"] == 0) & (table["question"] == "said") & (table["condition"] == FULL)
     table.loc[gap, "recall"] = np.nan
     table.loc[(table["room"] == "0") & (table["agent"] == 1), "recall"] = 9.0
-    means = room_means(table, "recall", ["said"])
-    assert means.loc["0"].tolist() == [9.0] * 5
+    means = repetition_means(table, "recall", ["said"])
+    assert means.loc["g", 0].tolist() == [9.0] * 5
 
 
 def test_recall_is_own_minus_stranger_where_scores_are_missing() -> None:
@@ -62,8 +62,8 @@ def test_recall_is_own_minus_stranger_where_scores_are_missing() -> None:
     assert points["recall"].notna().all()
     assert (points["own"] - points["stranger"]).to_numpy() == pytest.approx(points["recall"].to_numpy())
     alone = by_condition(table.assign(stranger=np.nan, recall=np.nan))
-    assert (alone["rooms"] == 0).all()
-    assert alone[["own", "stranger", "recall"]].isna().all(axis=None), "no number beside 0 rooms"
+    assert (alone["repetitions"] == 0).all()
+    assert alone[["own", "stranger", "recall"]].isna().all(axis=None), "no number beside 0 repetitions"
 
 
 def test_a_planted_loss_is_found_and_only_that() -> None:
@@ -84,9 +84,9 @@ def claims(seed: int) -> str:
     return " ".join(sentences(*differences(verdicts(12, 0.0, seed))))
 
 
-def test_four_rooms_give_no_verdict() -> None:
+def test_four_repetitions_give_no_verdict() -> None:
     effects, null = differences(verdicts(4, 5.0))
-    assert sentences(effects, null) == ["4 rooms: no verdict below 5 rooms. Run more rooms with `--repetitions`."]
+    assert sentences(effects, null) == ["4 repetitions: no verdict below 5 repetitions. Run more with `--repetitions`."]
     assert by_condition(verdicts(4, 5.0))["low"].isna().all()
 
 

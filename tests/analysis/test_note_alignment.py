@@ -54,13 +54,13 @@ def test_notes_dealt_anew_say_nothing_of_their_agent(noted: Path) -> None:
     assert claims <= 1
 
 
-def test_below_five_rooms_and_without_notes_there_is_no_verdict(noted: Path) -> None:
+def test_below_five_repetitions_and_without_notes_there_is_no_verdict(noted: Path) -> None:
     tables, notes, lines = verdicts(noted)
     few = notes[notes["room"].isin(sorted(notes["room"].unique())[:2])]
     said = sentences(summary(alignment_table(tables, few, lines)))
     assert said == [
-        "Whether the notes say anything of their agent beyond its party is unknown: fewer than 5 rooms.",
-        "Whether the notes are nearer than the lines is unknown: fewer than 5 rooms.",
+        "Whether the notes say anything of their agent beyond its party is unknown: fewer than 5 repetitions.",
+        "Whether the notes are nearer than the lines is unknown: fewer than 5 repetitions.",
     ]
     with pytest.raises(UserError, match="no agent of this run noted what it thinks"):
         with_notes(replace(tables, private=tables.private.iloc[:0]))

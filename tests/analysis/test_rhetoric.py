@@ -107,6 +107,7 @@ def test_shares_and_differences_by_hand() -> None:
     """Rooms a and b: half and all of the utterances are logos, 0.75 on average. Steps with it 3 and 1, without 0: 2 more."""
     rows = [("a", 1, 1.0), ("a", 2, 0.0), ("b", 1, 1.0), ("b", 2, float("nan"))]
     told = pd.DataFrame(rows, columns=["room", "iteration", "logos"]).assign(party="p", pathos=0.0, ethos=0.0)
+    told = told.assign(group="g", repetition=told["room"])
     found = shares(told).set_index("appeal").loc["logos"]
     assert (found["share"], found["utterances"], found["missing"], found["rooms"]) == (0.75, 3, 1, 2)
     moved = pd.DataFrame([("a", 1, 9, 3.0), ("a", 2, 9, 0.0), ("b", 1, 9, 1.0), ("b", 2, 9, 5.0)],

@@ -97,7 +97,7 @@ def test_contrasts_by_hand() -> None:
     rows += [(room, 3, 9, made["logos"] + made["pathos"] + ord(room) % 2, "logos pathos") for room in "abcdef"]
     moved = pd.DataFrame([row[:4] for row in rows], columns=["room", "iteration", "agent", "toward"])
     judged = moved[["room", "iteration"]].assign(
-        **{appeal: [float(appeal in row[4]) for row in rows] for appeal in made}
+        group="g", repetition=moved["room"], **{appeal: [float(appeal in row[4]) for row in rows] for appeal in made}
     )
     assert appeal_contrasts(judged, moved)["difference"].round(9).tolist() == [1.0, 2.0, 1.0]
     alike = appeal_contrasts(judged.assign(logos=1.0, pathos=1.0, ethos=0.0), moved)
