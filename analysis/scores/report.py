@@ -27,8 +27,9 @@ from parley.analysis.scores.ucl import DIFFER, Chosen, compare, is_smoothed, smo
 
 REVERSION = (
     "{how}. R is 1 if the last statement returns to the first, and negative if it moves further away; over "
-    "topics, {rule}. R has no interval where the direction of the agent's change is uncertain. The middle is the "
-    "mean of all statements but the first and the last. reversion.csv "
+    "topics, {rule}. R has no interval where the direction of the agent's change is uncertain. Intervals are over casts "
+    "with all their topics, because the same people debate on every topic; over runs where one cast sits in all, or people are "
+    "unknown. The middle is the mean of all statements but the first and the last. reversion.csv "
     "also has the authors' two other rules: medians over runs, and the last statement but one as the middle."
 )
 SIZES = (
@@ -93,7 +94,7 @@ def write(
     tests = [compare(scores, way, chosen, smooth, people) for way in (published, not published)]
     tables = {
         "comparisons": pd.concat(tests, ignore_index=True),
-        "reversion": pd.concat([ratios(shown, way, published) for way in REFERENCES], ignore_index=True),
+        "reversion": pd.concat([ratios(shown, way, published, people) for way in REFERENCES], ignore_index=True),
         "gradients": gradients(shown),
         "echo_chambers": echo_chambers(shown, {name: party for name, party in parties.items() if party != "default"}),
     }

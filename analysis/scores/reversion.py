@@ -10,7 +10,8 @@ is back at the first, 0 if it is still at the middle of the debate, negative if 
 R divides by how far the agent moved, and can be anything if that is little: if |middle - first| is below `LEAST`, R is undefined,
 counted and left out (`zero`: 0 where the distance is exactly 0, as in the paper). The mean of such ratios over topics depends on
 the smallest denominator; `pooled` is the ratio of the sums, each topic turned so that its agent moved upward (topics run opposite
-ways). If it is not sure which way the agent moved, a ratio has no bounds and no interval.
+ways). If it is not sure which way the agent moved, a ratio has no bounds and no interval. The unit of an interval is the cast
+where it is known: the same people debate every topic. One cast that sits in all runs has the run as its unit, topic by topic.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from parley.analysis import bootstrap
 from parley.analysis.bootstrap import FEWEST, Floats, nanmean, nanmedian
-from parley.analysis.scores.table import MIDDLE, ScoreLine, lines
+from parley.analysis.scores.table import MIDDLE, ScoreLine, casts, lines
 from parley.llm.seeding import derive
 
+Places = list[NDArray[np.intp]]
 ZERO_SLOPE = 1e-9
 """Points per statement: a smaller slope is rounding."""
 OUTWARD, CONVERTED, NEITHER, UNKNOWN = "outward", "converted", "neither", f"fewer than {FEWEST} runs"
@@ -122,15 +125,21 @@ def _sign(values: Floats) -> int:
     return int(low > ZERO_SLOPE) - int(high < -ZERO_SLOPE)
 
 
-def ratios(scores: pd.DataFrame, reference: str = "mean", zero: bool = False) -> pd.DataFrame:
+def ratios(
+    scores: pd.DataFrame, reference: str = "mean", zero: bool = False, people: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """One row per condition and agent: reference, topics, undefined (topics without R), and R over topics.
 
-    R is given as mean, median and pooled, with 95% intervals (cluster bootstrap over runs, topic by topic).
+    R is given as mean, median and pooled, with 95% intervals (cluster bootstrap over casts with all their topics; without people
+    (`PEOPLE`), and with one cast alone, over runs, topic by topic).
     """
+    units = None if people is None else casts(people)
     groups: dict[tuple[str, str], list[ScoreLine]] = {}
     for line in lines(scores):
         groups.setdefault((line.condition, line.agent), []).append(line)
-    return pd.DataFrame([_reversion_row(*key, group, reference, zero) for key, group in groups.items()])
+    return pd.DataFrame(
+        [_reversion_row(*key, group, reference, zero, _places(group, units)) for key, group in groups.items()]
+    )
 
 
 def ratio(scores: Floats, reference: str = "mean", zero: bool = False) -> float:
@@ -170,15 +179,15 @@ def _divided(moved: Floats, back: Floats, zero: bool) -> Floats:
 
 
 def _reversion_row(
-    condition: str, agent: str, group: Sequence[ScoreLine], reference: str, zero: bool
+    condition: str, agent: str, group: Sequence[ScoreLine], reference: str, zero: bool, places: Places
 ) -> dict[str, object]:
     moved, back = _by_topic([_parts(line.scores, reference) for line in group])
-    way, runs = np.sign(moved), min(len(line.scores) for line in group)
+    way, count = np.sign(moved), len(places[0]) if places else min(len(line.scores) for line in group)
     estimates, defined = _over_topics(moved, back, way, zero), np.isfinite(_divided(moved, back, zero))
     undefined = int((~(np.abs(moved) >= (ZERO if zero else LEAST))).sum())
     row: dict[str, object] = {"condition": condition, "agent": agent, "reference": reference}
     row |= {"topics": len(group), "undefined": undefined}
-    ends = _ends(_draws(condition, agent, group, reference), way, defined, zero, runs)
+    ends = _ends(_draws(condition, agent, group, reference, places), way, defined, zero, count)
     for name in STATISTICS:
         row |= {name: float(estimates[name]), f"{name}_low": ends[name][0], f"{name}_high": ends[name][1]}
     return row
@@ -190,18 +199,42 @@ def _by_topic(pairs: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     return moved, back
 
 
-def _draws(condition: str, agent: str, group: Sequence[ScoreLine], reference: str) -> tuple[Floats, Floats]:
-    """(topics, DRAWS) twice: both parts of the ratio, of runs drawn topic by topic."""
+def _places(group: Sequence[ScoreLine], units: pd.Series | None) -> Places:
+    """Return by topic the rows of each cast, (casts, runs), casts in the same order; empty where the run is the unit.
+
+    units: of `casts`. The run is the unit without them, for one cast alone, and where casts have unequal numbers of runs.
+    """
+    if units is None:
+        return []
+    found = []
+    for line in group:
+        own = units.reindex(pd.MultiIndex.from_product([[line.condition], line.runs])).to_numpy()
+        found.append(pd.Series(own).groupby(own).indices)
+    pairs = [(line, own, rows) for line, own in zip(group, found, strict=True) for rows in own.values()]
+    even = all(len(line.runs) == len(own) * len(rows) for line, own, rows in pairs)
+    if not even or len({tuple(own) for own in found}) > 1 or len(found[0]) < 2:
+        return []
+    return [np.array(list(own.values())) for own in found]
+
+
+def _draws(
+    condition: str, agent: str, group: Sequence[ScoreLine], reference: str, places: Places
+) -> tuple[Floats, Floats]:
+    """(topics, DRAWS) twice: both parts of the ratio, of casts drawn with all their topics, or of runs drawn topic by topic."""
     rng = np.random.default_rng(derive(0, "reversion", condition, agent))
-    sizes = (len(line.scores) for line in group)
-    drawn = (rng.integers(0, runs, (bootstrap.DRAWS, runs)) for runs in sizes)
+    if places:
+        chosen = rng.integers(0, len(places[0]), (bootstrap.DRAWS, len(places[0])))
+        drawn = [rows[chosen].reshape(bootstrap.DRAWS, -1) for rows in places]
+    else:
+        sizes = (len(line.scores) for line in group)
+        drawn = [rng.integers(0, runs, (bootstrap.DRAWS, runs)) for runs in sizes]
     return _by_topic([_parts(line.scores[rows], reference) for line, rows in zip(group, drawn, strict=True)])
 
 
 def _ends(
-    drawn: tuple[Floats, Floats], way: Floats, defined: np.ndarray, zero: bool, runs: int
+    drawn: tuple[Floats, Floats], way: Floats, defined: np.ndarray, zero: bool, count: int
 ) -> dict[str, tuple[float, float]]:
-    """The ends of each statistic's interval; NaN if a denominator's sign is not sure, runs are few or all alike."""
+    """The ends of each statistic's interval; NaN if a denominator's sign is not sure, the `count` units are few or all alike."""
     moved, back = drawn
     kept = defined & (way != 0)
     alone = (np.sign(moved) == way[:, None]).mean(axis=1)[kept].min(initial=1.0) >= SURE
@@ -210,8 +243,8 @@ def _ends(
     ends = {}
     for name in STATISTICS:
         known = statistics[name][np.isfinite(statistics[name])]
-        sure = runs >= FEWEST and len(known) > bootstrap.DRAWS / 2 and (pooled if name == "pooled" else alone)
-        low, high = np.quantile(known, [bootstrap.tail(runs), 1 - bootstrap.tail(runs)]) if sure else bootstrap.NONE
+        sure = count >= FEWEST and len(known) > bootstrap.DRAWS / 2 and (pooled if name == "pooled" else alone)
+        low, high = np.quantile(known, [bootstrap.tail(count), 1 - bootstrap.tail(count)]) if sure else bootstrap.NONE
         ends[name] = (float(low), float(high)) if high - low > bootstrap.ALIKE else bootstrap.NONE
     return ends
 

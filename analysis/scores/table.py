@@ -10,7 +10,7 @@ share a person are one unit. If all conditions have the same texts, a run may be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ Of = Callable[[Floats, Floats], Floats]
 class ScoreLine(NamedTuple):
     """The scores of one agent in a topic and condition: one row per run, one column per statement; NaN: missing.
 
-    at: the statements' numbers, in order.
+    at: the statements' numbers, in order. runs: the name of each run.
     """
 
     topic: str
@@ -45,6 +45,7 @@ class ScoreLine(NamedTuple):
     agent: str
     scores: Floats
     at: Floats
+    runs: tuple[Hashable, ...]
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -91,7 +92,7 @@ def lines(scores: pd.DataFrame) -> Iterator[ScoreLine]:
     for (topic, condition, agent), rows in scores.groupby(["topic", "condition", "agent"], sort=False):
         wide = rows.pivot(index="run", columns="statement", values="score").sort_index(axis=1)
         numbers, at = wide.to_numpy(dtype=float), wide.columns.to_numpy(dtype=float)
-        yield ScoreLine(str(topic), str(condition), str(agent), numbers, at)
+        yield ScoreLine(str(topic), str(condition), str(agent), numbers, at, tuple(wide.index))
 
 
 def mean_of(lines: Floats, _: Floats) -> Floats:

@@ -13,6 +13,7 @@ from parley.agents.recollection import AGAIN, FULL, WITHOUT
 from parley.analysis.note_alignment import summary
 from parley.analysis.recollection import by_condition, differences
 from parley.analysis.rhetoric import APPEALS, appeal_contrasts, effects, shares
+from parley.analysis.scores.reversion import ratios
 from parley.analysis.sentiment_data import compare_with_data
 from parley.analysis.studies.answer_sharing import pooled
 
@@ -53,6 +54,15 @@ def of_shared_answers(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([pooled(rows.assign(drawn=True))])
 
 
+def of_reversion(rows: pd.DataFrame) -> pd.DataFrame:
+    """Each agent moves by two points, and then back by another number."""
+    turns, own = rows["iteration"].clip(upper=4), {"condition": "c", "agent": "A"}
+    said = rows.assign(**own, run=rows["room"], statement=turns).drop_duplicates(["run", "statement"])
+    score = 2 + 2 * (said["statement"] > 1) + 0.2 * said["score"] - 1.0 * (said["statement"] == 4)
+    people = said.assign(person=said["repetition"], text="").drop_duplicates("run")
+    return ratios(said.assign(score=score), people=people)
+
+
 def of_sentiment(rows: pd.DataFrame) -> pd.DataFrame:
     data = pd.DataFrame({"round": range(1, TURNS + 1), "sentiment": [1.0, 3, 2, 5, 4, 6], "posts": np.nan})
     return compare_with_data(rows.assign(sentiment=rows["sentiment"] + rows["round"], posts=1.0), data)
@@ -66,6 +76,7 @@ def of_sentiment(rows: pd.DataFrame) -> pd.DataFrame:
         (of_interviews, (FULL, AGAIN, *WITHOUT)),
         (of_shared_answers, ("error", "stranger")),
         (of_sentiment, ("sentiment",)),
+        (of_reversion, ("score",)),
     ],
 )
 def test_the_same_people_on_more_topics_are_no_more_units(
