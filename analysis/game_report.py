@@ -15,6 +15,7 @@ from parley.analysis import disclaimers, provenance
 from parley.analysis.bootstrap import mean_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_phrase, escape_markdown, strip_controls
+from parley.analysis.line_gaps import UNIT
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._games import amounts, endings
 from parley.analysis.summary import add_metric, again, missing, open_summary, run_on
@@ -67,14 +68,18 @@ def write_game_report(tables: Tables, run: Path, summary: Path, prices: Prices =
 
 
 def by_round(tables: Tables, move: str) -> pd.DataFrame:
-    """Return a row per round: round, rooms, value (mean move of rooms) with its interval."""
+    """Return a row per round: round, rooms, value (mean move of repetitions) with its interval over repetitions.
+
+    The same people play on every topic of a repetition, so its rooms are averaged first.
+    """
     known = amounts(tables).dropna(subset=["value"])
     rows = []
     for round_, part in known[known["move"] == move].groupby("round"):
-        values = part.groupby("room")["value"].mean().to_numpy(dtype=float)
+        rooms = part.groupby([*UNIT, "room"])["value"].mean()
+        values = rooms.groupby(level=UNIT).mean().to_numpy(dtype=float)
         low, high = mean_interval(values)
         rows.append(
-            {"round": round_, "rooms": len(values), "value": values.mean(), "value_low": low, "value_high": high}
+            {"round": round_, "rooms": len(rooms), "value": values.mean(), "value_low": low, "value_high": high}
         )
     return pd.DataFrame(rows, columns=["round", "rooms", "value", "value_low", "value_high"])
 
@@ -84,7 +89,7 @@ def figure(tables: Tables) -> Figure:
     scenario, rooms = tables.header.scenario, tables.moves["room"].nunique()
     unfinished = "" if tables.finished else " (unfinished)"
     about = f"{scenario['name']}{unfinished} on {disclaimers.model_label(tables.header)}, seed {scenario['seed']}"
-    note = f"Points are means over {count_phrase(rooms, 'room')}, bars are 95% intervals over rooms. {about}"
+    note = f"Points are means over {count_phrase(rooms, 'room')}, bars are 95% intervals over repetitions. {about}"
     kinds = [move for move in MOVES if move in set(amounts(tables)["move"])]
     with new_figure(
         6.4, 2.9, strip_controls(note), title="What do people do in the game, and how does it end?"

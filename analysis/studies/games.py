@@ -245,7 +245,7 @@ def _add_benchmark(report: Any, tables: Tables) -> None:
 
 
 def _figure(runs: Mapping[str, Tables], caption: str) -> Figure:
-    note = f"Points are means over rooms, bars are 95% intervals over rooms. {caption}"
+    note = f"Points are means over rooms, bars are 95% intervals over repetitions (people: over rooms). {caption}"
     with new_figure(5.2, 3.6, note, title="What people do, round by round") as figure:
         axis = figure.subplots()
         move = next(one for one in MOVES if one in set(amounts(next(iter(runs.values())))["move"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.recollection import AGAIN, FULL, WITHOUT
+from parley.analysis.game_report import by_round
 from parley.analysis.note_alignment import summary
 from parley.analysis.recollection import by_condition, differences
 from parley.analysis.rhetoric import APPEALS, appeal_contrasts, effects, shares
@@ -38,6 +40,11 @@ def of_appeals(rows: pd.DataFrame) -> pd.DataFrame:
     tags = rows.assign(**{name: (rows[name] > 0).astype(float) for name in APPEALS})
     moved = rows[["room", "iteration", "agent", "toward"]]
     return pd.concat([shares(tags), effects(tags, moved), appeal_contrasts(tags, moved)])
+
+
+def of_games(rows: pd.DataFrame) -> pd.DataFrame:
+    moves = rows.assign(move="contribution", value=rows["moved"], asked=1)
+    return by_round(SimpleNamespace(moves=moves), "contribution").drop(columns="rooms")  # type: ignore[arg-type]
 
 
 def of_notes(rows: pd.DataFrame) -> pd.DataFrame:
@@ -72,6 +79,7 @@ def of_sentiment(rows: pd.DataFrame) -> pd.DataFrame:
     ("report", "columns"),
     [
         (of_appeals, (*APPEALS, "toward")),
+        (of_games, ("moved",)),
         (of_notes, ("note", "line", "stranger", "known", "closer")),
         (of_interviews, (FULL, AGAIN, *WITHOUT)),
         (of_shared_answers, ("error", "stranger")),
