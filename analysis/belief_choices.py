@@ -124,6 +124,36 @@ class Exposures(NamedTuple):
         near, far = (np.linalg.norm(vectors[side] - position, axis=1) for side in (self.chosen, self.rejected))
         return np.where(known, near, np.nan), np.where(known, far, np.nan)
 
+    def swapped(self, rng: np.random.Generator) -> Exposures:
+        """Return the choices with what someone with as many choices or more (perhaps oneself) took before that choice."""
+        sizes, order = np.bincount(self.people), np.argsort(self.people, kind="stable")
+        starts, number = np.cumsum(sizes) - sizes, np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order)) - starts[self.people[order]]
+        longest = np.argsort(-sizes, kind="stable")
+        as_many = np.searchsorted(np.sort(-sizes), -sizes, side="right")
+        other = longest[rng.integers(as_many)]
+        return self._replace(earlier=self.earlier[order[starts[other[self.people]] + number]])
+
+    def apart(self) -> Exposures:
+        """Return the choices with the two beliefs of each left out of what was taken before it."""
+        rows, beliefs = np.tile(np.arange(len(self.people)), 2), np.concatenate((self.chosen, self.rejected))
+        known = beliefs >= 0
+        offered = csr_array((np.ones(known.sum()), (rows[known], beliefs[known])), self.earlier.shape)
+        earlier = csr_array(self.earlier - self.earlier.multiply(offered))
+        earlier.eliminate_zeros()
+        earlier.data /= earlier.sum(axis=1)[np.repeat(np.arange(len(self.people)), np.diff(earlier.indptr))]
+        return self._replace(earlier=earlier)
+
+
+class Swapped(NamedTuple):
+    """Slopes without the beliefs of a choice among the earlier ones: with one's own earlier beliefs, and with those of others.
+
+    Of others: a slope that is unknown is left out.
+    """
+
+    own: float
+    others: Floats
+
 
 def exposures(choices: pd.DataFrame, beliefs: pd.Index) -> Exposures:
     """Return the choices by place. Every earlier choice of a person counts alike, also the same belief taken twice."""
@@ -189,14 +219,20 @@ def _logit(gain: Floats, people: Codes | None) -> Any:
     return Logit(took, (gain * signs)[:, None]).fit(disp=0, **clusters)
 
 
-def shuffled_slopes(choices: pd.DataFrame, vectors: pd.DataFrame, count: int = SHUFFLES) -> Floats:
-    """Return the slopes if vectors are shuffled among beliefs: the null. A slope that is unknown is left out."""
+def swapped_slopes(choices: pd.DataFrame, vectors: pd.DataFrame, count: int = SHUFFLES) -> Swapped:
+    """Return the slope, and the slopes if each person has the earlier beliefs of another: the null.
+
+    It keeps what all people have in common: which beliefs are popular, also where popular beliefs are near to each other.
+    """
     rng, matrix = np.random.default_rng(derive(0, "dissonance")), vectors.to_numpy(dtype=float)
-    exposed, slopes = exposures(choices, vectors.index), []
-    for _ in range(count):
-        near, far = exposed.distances(rng.permutation(matrix))
-        slopes.append(fit(pd.DataFrame({"person": exposed.people, "near": near, "far": far}))["slope"])
-    return np.array([slope for slope in slopes if np.isfinite(slope)])
+    exposed = exposures(choices, vectors.index)
+    slopes = [_slope(one.apart(), matrix) for one in (exposed, *(exposed.swapped(rng) for _ in range(count)))]
+    return Swapped(slopes[0], np.array([slope for slope in slopes[1:] if np.isfinite(slope)]))
+
+
+def _slope(exposed: Exposures, matrix: Floats) -> float:
+    near, far = exposed.distances(matrix)
+    return float(fit(pd.DataFrame({"person": exposed.people, "near": near, "far": far}))["slope"])
 
 
 def by_ratio(rows: pd.DataFrame) -> pd.DataFrame:

@@ -11,8 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.agents.laws.dissonance import choice_probability
-from parley.analysis.belief_choices import by_ratio, fit, pairs, shuffled_slopes
-from parley.analysis.bootstrap import Floats
+from parley.analysis.belief_choices import Swapped, by_ratio, fit, pairs, swapped_slopes
 from parley.analysis.figures import ESTIMATE, add_legend, error_bars, new_figure
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span, number
 from parley.analysis.report import Report
@@ -22,7 +21,7 @@ READING = (
     "The fit is P(A) = 1 / (1 + r^slope). With slope 0 dissonance has no effect. Brackets are 95% intervals, clustered by person."
 )
 TICKS = (0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10)
-FEWEST_SHUFFLES, CHANCE = 100, 0.05
+FEWEST_SWAPS, CHANCE = 100, 0.05
 
 
 def write_dissonance(choices: pd.DataFrame, vectors: pd.DataFrame, source: str, folder: Path) -> Path:
@@ -31,14 +30,14 @@ def write_dissonance(choices: pd.DataFrame, vectors: pd.DataFrame, source: str, 
     source: where the vectors come from, for the page.
     """
     rows = pairs(choices, vectors)
-    found, bins, shuffled = fit(rows), by_ratio(rows), shuffled_slopes(choices, vectors)
+    found, bins, swapped = fit(rows), by_ratio(rows), swapped_slopes(choices, vectors)
     report = Report(folder, "dissonance", "Relative dissonance of beliefs")
     report.data(slope=pd.DataFrame([found]), by_ratio=bins)
     report.add(READING, f"{count_phrase(len(vectors), 'belief')} in {vectors.shape[1]} dimensions ({source}).")
     counted = f"{found['choices']:,} of {len(rows):,} choices, of {count_phrase(found['people'], 'person')}"
     rest = "a first choice has no earlier beliefs, and a belief may have no vector or no distance"
     report.add(f"Used: {counted.replace('persons', 'people')}; left out: {found['left_out']:,} ({rest}).")
-    report.section("In short", f"- {sentence(found, shuffled)}\n- {null_sentence(found, shuffled)}")
+    report.section("In short", f"- {sentence(found, swapped)}\n- {null_sentence(swapped)}")
     report.section(
         "Choices by relative dissonance", "A is the first of the two beliefs by name. Bins have the same size."
     )
@@ -48,35 +47,38 @@ def write_dissonance(choices: pd.DataFrame, vectors: pd.DataFrame, source: str, 
     return report.write()
 
 
-def shuffled_p(found: Mapping[str, Any], shuffled: Floats) -> float:
-    """Return how often a slope for shuffled vectors is as steep as the fitted one; NaN with too few slopes."""
-    if len(shuffled) < FEWEST_SHUFFLES or not np.isfinite(found["slope"]):
+def swapped_p(swapped: Swapped) -> float:
+    """Return how often a slope with the earlier beliefs of others is as steep as with one's own; NaN with too few slopes."""
+    if len(swapped.others) < FEWEST_SWAPS or not np.isfinite(swapped.own):
         return np.nan
-    return (1 + int((np.abs(shuffled) >= abs(found["slope"]) - 1e-12).sum())) / (len(shuffled) + 1)
+    return (1 + int((np.abs(swapped.others) >= abs(swapped.own) - 1e-12).sum())) / (len(swapped.others) + 1)
 
 
-def sentence(found: Mapping[str, Any], shuffled: Floats) -> str:
-    """Return what the slope says; unknown without an interval. A slope that shuffled vectors also have is no preference."""
-    p = shuffled_p(found, shuffled)
+def sentence(found: Mapping[str, Any], swapped: Swapped) -> str:
+    """Return what the slope says; unknown without an interval. A slope as with the beliefs of others is no preference."""
+    p = swapped_p(swapped)
     if not np.isfinite(found["low"]) or np.isnan(p):
-        return f"Whether people take the nearer belief is unknown: {found['reason'] or 'too few slopes for shuffled vectors'}."
+        return f"Whether people take the nearer belief is unknown: {found['reason'] or 'too few slopes of others'}."
     size = f"slope {format_number(found['slope'])}, {format_span(found['low'], found['high'])}"
     nearer = f"{found['nearer']:.0%} of choices are for the nearer belief"
     if found["low"] <= 0 <= found["high"]:
         return f"Choices do not clearly depend on relative dissonance ({size}); {nearer}."
     if p >= CHANCE:
-        return f"The slope ({size}) is not clearly steeper than with shuffled vectors: which beliefs are popular can explain it."
+        return f"The slope ({size}) is not clearly steeper than with the beliefs of others: what is popular can explain it."
     side = "nearer to" if found["low"] > 0 else "further from"
     return f"People prefer the belief that is {side} their own ({size}); {nearer}."
 
 
-def null_sentence(found: Mapping[str, Any], shuffled: Floats) -> str:
-    """Return how the slope compares with slopes for vectors shuffled among beliefs."""
-    p = shuffled_p(found, shuffled)
+def null_sentence(swapped: Swapped) -> str:
+    """Return how the slope compares with slopes for the earlier beliefs of others."""
+    p = swapped_p(swapped)
     if np.isnan(p):
-        return "How the slope compares with shuffled vectors is unknown: too few slopes can be fitted."
-    span = format_span(*np.quantile(shuffled, [0.025, 0.975]).tolist())
-    return f"With vectors shuffled among beliefs, 95% of slopes are from {span}; as steep as the fitted one: p {p:.3f}."
+        return "How the slope compares with the earlier beliefs of others is unknown: too few slopes can be fitted."
+    span = format_span(*np.quantile(swapped.others, [0.025, 0.975]).tolist())
+    return (
+        f"With the earlier beliefs of other people, 95% of slopes are from {span}; with one's own {format_number(swapped.own)} "
+        f"(as steep: p {p:.3f}). The two beliefs of a choice are left out of the earlier ones here."
+    )
 
 
 def _figure(bins: pd.DataFrame, slope: float) -> Figure:

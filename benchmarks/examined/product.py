@@ -85,7 +85,6 @@ ELSEWHERE: dict[str, str] = {
     "analysis.studies.honesty.effects": "the p of a mean, which is examined",
     "analysis.metrics.believers_by_topic._rows": "the p of a mean, which is examined",
     "analysis.alignment.perception._dealt": "tests/analysis/test_stereotypes.py",
-    "analysis.belief_choices.shuffled_slopes": A_NULL,
     "analysis.belief_report.null_sentence": A_NULL,
     "analysis.human.clones.person_table": A_SCORE,
     "analysis.human.fidelity._compare": A_SCORE,

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 import run
 from parley.agents.laws import Floats, open_law
 from parley.agents.laws.dissonance import Dissonance, choice_probability
-from parley.analysis.belief_choices import by_ratio, embed, fit, pairs, shuffled_slopes
+from parley.analysis.belief_choices import Swapped, by_ratio, embed, exposures, fit, pairs, swapped_slopes
 from parley.analysis.belief_report import sentence
 from parley.environments.sparse_graphs import small_world
 from parley.llm.backends.fake import Fake
@@ -109,22 +109,48 @@ def test_a_planted_slope_is_found_and_none_without(slope: float) -> None:
     assert sum(row["low"] > 0 for row in found) == (15 if slope else pytest.approx(0, abs=2))
 
 
-def test_shuffled_vectors_have_no_slope() -> None:
+def test_a_planted_slope_is_steeper_than_with_the_beliefs_of_others() -> None:
     rng = np.random.default_rng(2)
     vectors = space(rng)
-    choices = chosen(rng, vectors, 4.0)
-    shuffled = shuffled_slopes(choices, vectors, 60)
-    assert abs(shuffled.mean()) < 1
-    assert fit(pairs(choices, vectors))["slope"] > shuffled.max()
+    swapped = swapped_slopes(chosen(rng, vectors, 4.0), vectors, 60)
+    assert swapped.own > swapped.others.max()
 
 
-def test_a_slope_that_shuffled_vectors_also_have_is_no_preference() -> None:
+def test_what_everyone_prefers_is_no_preference_for_ones_own() -> None:
+    """All prefer one of two camps of beliefs, so all are near to what they take next; nobody follows its own beliefs."""
+    rng, claims = np.random.default_rng(5), []
+    for _ in range(5):
+        vectors = space(rng)
+        camp = np.where(np.arange(len(BELIEFS)) < len(BELIEFS) // 2, 1.0, -1.0)
+        vectors[0] += 2 * camp
+        two = np.array([rng.choice(len(BELIEFS), 2, replace=False) for _ in range(20 * 10)])
+        takes = rng.random(len(two)) < 1 / (1 + np.exp(1.5 * (camp[two[:, 1]] - camp[two[:, 0]])))
+        names = np.array(BELIEFS)[np.where(takes[:, None], two, two[:, ::-1])]
+        choices = pd.DataFrame(names, columns=["chosen", "rejected"]).assign(person=np.repeat(np.arange(20), 10))
+        found = fit(pairs(choices, vectors))
+        assert found["slope"] > 0
+        claims.append("People prefer" in sentence(found, swapped_slopes(choices, vectors, 100)))
+    assert not any(claims)
+
+
+def test_earlier_beliefs_are_dealt_from_people_with_as_many_choices() -> None:
+    """Ann (two choices) has those of Ann or Bob (three) before her second; Bob his own. A choice's beliefs are left out."""
+    rows = [("ann", "a", "c"), ("ann", "b", "c"), ("bob", "c", "a"), ("bob", "c", "b"), ("bob", "a", "c")]
+    exposed = exposures(pd.DataFrame(rows, columns=["person", "chosen", "rejected"]), pd.Index(["a", "b", "c"]))
+    dealt = [exposed.swapped(np.random.default_rng(seed)).earlier.toarray().tolist() for seed in range(20)]
+    assert {tuple(one[1]) for one in dealt} == {(1, 0, 0), (0, 0, 1)}
+    assert all(one[2:] == [[0, 0, 0], [0, 0, 1], [0, 0, 1]] for one in dealt)
+    assert exposed.apart().earlier.toarray().tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def test_a_slope_that_people_also_have_with_the_beliefs_of_others_is_no_preference() -> None:
     """Interval above 0 and a rare slope: a preference. A common slope: popularity can explain it. No interval: unknown."""
     found = {"slope": 1.0, "low": 0.5, "high": 1.5, "nearer": 0.6, "reason": ""}
-    assert "People prefer the belief that is nearer" in sentence(found, np.linspace(-0.5, 0.5, 199))
-    assert "popular can explain it" in sentence(found, np.linspace(0.5, 1.5, 199))
-    assert "do not clearly depend" in sentence(found | {"low": -0.1}, np.zeros(199))
-    assert "is unknown: few" in sentence(found | {"low": np.nan, "reason": "few"}, np.zeros(199))
+    rare, common = (Swapped(1.0, np.linspace(*ends, 199)) for ends in ((-0.5, 0.5), (0.5, 1.5)))
+    assert "People prefer the belief that is nearer" in sentence(found, rare)
+    assert "what is popular can explain it" in sentence(found, common)
+    assert "do not clearly depend" in sentence(found | {"low": -0.1}, rare)
+    assert "is unknown: few" in sentence(found | {"low": np.nan, "reason": "few"}, rare)
 
 
 def test_few_people_and_one_sided_choices_have_no_interval() -> None:
