@@ -25,7 +25,8 @@ NOTE = (
     "links are shuffled so that each agent hears, and is heard by, as many as before: what is left is the paradox that these "
     "numbers alone produce. For activity, the numbers of lines are dealt anew to the agents of a room. Excess is the share "
     "minus that of the shuffles, room by room, with an interval over rooms; where chance decides who hears whom, it is 0 on "
-    "average. The two-sided p in `tables/` compares the mean over rooms with the shuffles. Numbers are means over rooms."
+    "average. The two-sided p in `tables/` compares the mean over rooms with the shuffles. "
+    "Rooms with the same graph have the same shuffles of it. Numbers are means over rooms."
 )
 LABELS = {
     "rooms": "rooms", "degree": "degree", "degree_null": "degree, shuffled", "degree_excess": "degree, excess",
@@ -91,23 +92,25 @@ class _Shuffles:
         self._known: dict[bytes, tuple[RoomMeasurement, Floats | None]] = {}
 
     def of_links(self, round_: int) -> tuple[RoomMeasurement, Floats | None]:
-        """Return the share for degree, and that in each graph with the same degrees; None if there is no link."""
+        """Return the share for degree, and that in each graph with the same degrees; None if there is no link.
+
+        Rooms with the same graph have the same shuffles, because they say no more than one of them.
+        """
         links = self.population.links(round_)
-        key = np.sort(links.source * self.size + links.target).tobytes()
+        codes = np.sort(links.source * self.size + links.target)
+        key, links = codes.tobytes(), Links(codes // self.size, codes % self.size)
         if key not in self._known:
             share = paradox(links, hearers(links, self.size))
-            generator = self._generator("links", round_)
+            generator = np.random.default_rng(derive(0, "friendship paradox", "links", self.size, key.hex()))
             self._known[key] = share, None if share.value is None else degree_null(links, self.size, generator)
         return self._known[key]
 
     def of_values(self, round_: int, values: Floats) -> tuple[RoomMeasurement, Floats | None]:
         """Return the share for these values of the agents, and that in each deal of them; None if there is no link."""
-        links, generator = self.population.links(round_), self._generator("values", round_)
+        links, name = self.population.links(round_), self.population.room.name
+        generator = np.random.default_rng(derive(0, "friendship paradox", name, "values", round_))
         share = paradox(links, values)
         return share, None if share.value is None else dealt_null(links, values, generator)
-
-    def _generator(self, *name: object) -> np.random.Generator:
-        return np.random.default_rng(derive(0, "friendship paradox", self.population.room.name, *name))
 
 
 def hearers(links: Links, size: int) -> Floats:

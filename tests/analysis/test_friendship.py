@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations, product
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,16 @@ from scipy.stats import binomtest, chisquare
 
 from parley.analysis.metrics._network import Links
 from parley.analysis.metrics._shuffled_links import shuffled_links
-from parley.analysis.metrics.friendship import compute, dealt_null, degree_null, hearers, paradox, two_sided
+from parley.analysis.metrics.friendship import (
+    _null_columns,
+    _Shuffles,
+    compute,
+    dealt_null,
+    degree_null,
+    hearers,
+    paradox,
+    two_sided,
+)
 from parley.analysis.tables import tables
 from parley.model.debate import DebateModel
 from parley.model.recorder import MemoryRecorder
@@ -89,6 +100,23 @@ def test_who_follows_by_chance_is_inside_the_null_at_the_nominal_rate() -> None:
             alarms[quantity] += two_sided(null, float(true[quantity] or 0)) <= 0.05
     for count in alarms.values():
         assert binomtest(count, 60, 0.05).pvalue > 0.01
+
+
+def test_the_same_graph_in_several_rooms_is_no_more_evidence_than_in_one() -> None:
+    """Ten random graphs, each in six rooms: the p is that of one room, and so are the shuffles in another order of links."""
+    for seed in range(10):
+        links = drawn(np.random.default_rng(seed))
+        turned = Links(links.source[::-1], links.target[::-1])
+        rooms: list[Any] = [
+            SimpleNamespace(
+                room=SimpleNamespace(name=f"room {room}", parties=range(SIZE)), links=lambda _, one=one: one
+            )
+            for room, one in enumerate([links] * 5 + [turned])
+        ]
+        found = [_Shuffles(room).of_links(0) for room in rooms]
+        nulls = [null for _, null in found if null is not None]
+        alone, together = (_null_columns("degree", part, found[0][0].value or 0.0) for part in (nulls[:1], nulls))
+        assert together == pytest.approx(alone)
 
 
 def test_following_the_active_is_found() -> None:
