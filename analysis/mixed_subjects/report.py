@@ -200,7 +200,7 @@ def _add_plan(report: Report, sample: Sample, worth: Worth, prices: tuple[float,
     if prices:
         plan = plan_purchase(sample, worth.r, *prices)
         report.add(purchase_line(plan, prices))
-        if plan.people < FEWEST_PEOPLE * len(sample.arms):
+        if not math.isnan(plan.alone) and plan.people < FEWEST_PEOPLE * len(sample.arms):
             each = " in a condition" if len(sample.arms) > 1 else ""
             report.add(
                 f"These are fewer than {FEWEST_PEOPLE} people{each}: the interval may be wider, and the worth is then unknown."

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
-from parley.analysis.bootstrap import LEVEL, correlation_interval
+from parley.analysis.bootstrap import FEWEST, LEVEL, correlation_interval
 from parley.analysis.mixed_subjects.sample import Arm, Floats, Sample
 
 FEWEST_PEOPLE = 10
@@ -141,14 +141,15 @@ def plan_purchase(sample: Sample, r: float, budget: float, person: float, predic
     """Return the numbers of people and predictions, over all conditions, with the narrowest interval for a budget.
 
     person, prediction: the price of an outcome and of a prediction. The variance is (1 - r²) / n + r² / N for n people and
-    N > n predictions. By Student's t; half widths are NaN if the budget does not pay for more people than there are conditions.
+    N > n predictions. By Student's t; half widths are NaN if the budget does not pay for `FEWEST` people in each condition.
     """
-    arms, most = len(sample.arms), int(budget / person)
+    arms, most = len(sample.arms), int(_whole(budget / person))
+    least = FEWEST * arms
     spread = arms * sum(float(arm.outcome.var(ddof=1)) for arm in sample.arms)
-    if most <= arms:
+    if most < least:
         return Purchase(most, 0, math.nan, math.nan)
-    people = np.unique(np.linspace(arms + 1, most, min(most - arms, SPLITS)).astype(np.int64))
-    predictions = np.floor((budget - person * people) / prediction)
+    people = np.unique(np.rint(np.linspace(least, float(most), min(most - least + 1, SPLITS))))
+    predictions = _whole((budget - person * people) / prediction)
     shares = (1 - r * r) / people + r * r / np.maximum(predictions, 1)
     reaches = stdtrit(people - arms, (1 + LEVEL) / 2) * np.sqrt(
         spread * np.where(predictions > people, shares, 1 / people)
@@ -157,3 +158,8 @@ def plan_purchase(sample: Sample, r: float, budget: float, person: float, predic
     if predictions[best] <= people[best] or reaches[best] >= alone:
         return Purchase(most, 0, alone, alone)
     return Purchase(int(people[best]), int(predictions[best]), float(reaches[best]), alone)
+
+
+def _whole(number: float | Floats) -> Floats:
+    """Return the whole part of a quotient of prices, which rounding must not lower: 1.2 / 0.4 is 3, not 2.9999999999999996."""
+    return np.asarray(np.floor(number * (1 + 1e-12)))

@@ -180,7 +180,7 @@ def test_purchase_is_the_best_of_all() -> None:
     plan = plan_purchase(sample, 0.6, 1000, 5, 0.05)
     spread = 2 * sum(arm.outcome.var(ddof=1) for arm in sample.arms)
     splits = [(stdtrit(people - 2, 0.975) * math.sqrt(spread * (0.64 / people + 0.36 / (100 * (200 - people)))), people)
-              for people in range(3, 198)]  # fmt: skip
+              for people in range(10, 198)]  # fmt: skip
     assert (plan.reach, plan.people) == (pytest.approx(min(splits)[0]), min(splits)[1])
     assert plan.predictions == 100 * (200 - plan.people)
     assert plan.alone == pytest.approx(stdtrit(198, 0.975) * math.sqrt(spread / 200))
@@ -189,6 +189,19 @@ def test_purchase_is_the_best_of_all() -> None:
     assert plan_purchase(sample, 0.01, 1000, 5, 4.9).predictions == 0, (
         "expensive predictions without a relation are not bought"
     )
+
+
+def test_a_purchase_counts_prices_exactly_and_promises_no_interval_that_the_page_would_not_give() -> None:
+    """By hand: 2.4 pays for six people at 0.4; below five people in a condition there is no interval; a budget may be huge."""
+    both = invented(3, 50, 50, 0.6)
+    one = Sample(both.arms[:1])
+    plan, deviation = plan_purchase(one, 0.0, 2.4, 0.4, 0.1), one.arms[0].outcome.std(ddof=1)
+    assert (plan.people, plan.alone) == (6, pytest.approx(stdtrit(5, 0.975) * deviation / math.sqrt(6)))
+    assert plan_purchase(one, 1.0, 70, 0.7, 0.1).predictions == 588  # beside 16 people
+    for sample, fewest in ((one, 5), (both, 10)):
+        plans = [plan_purchase(sample, 0.9, 10 * people, 10, 1) for people in range(1, fewest + 1)]
+        assert [math.isnan(plan.reach) for plan in plans] == [True] * (fewest - 1) + [False]
+    assert plan_purchase(both, 0.0, 1e30, 1, 1e-9).predictions == 0
 
 
 def test_a_purchase_of_few_people_is_called_so(tmp_path: Path) -> None:
