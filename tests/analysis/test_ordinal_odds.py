@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import stdtrit
+from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import COLUMNS, SALVI, Source, find, salvi
@@ -74,6 +76,22 @@ def test_the_same_people_on_three_topics_are_one_unit() -> None:
     assert widths[2] == pytest.approx(widths[0], rel=0.03)
     few = replace(once, people=thrice, casts=dict.fromkeys(casts, "one"))
     assert odds_table(few, NAMES)["reason"].iloc[0].startswith("fewer than 5 sets of people")
+
+
+def test_few_sets_of_people_have_the_interval_of_student() -> None:
+    """Six debates in all: half the width over the standard error of the same regression is Student's with five degrees."""
+    made = drawn(np.random.default_rng(8), 0.5, 6).people
+    made["group"] = made["group"].str[1:]  # the same people meet in both conditions
+    people = pd.concat([made, made.assign(before=1 - made["after"], after=1 - made["before"])])
+    row = odds_table(Source("made", people, people.iloc[:0], "debate", "made"), NAMES).iloc[0]
+    design = pd.DataFrame(
+        {"b": (people["condition"] == "b") * 1.0, "before": people["side"] * (people["before"] - 0.5)}
+    )
+    answers = np.rint(4 * (0.5 + people["side"] * (people["after"] - 0.5)))
+    model = OrderedModel(pd.Categorical(answers, ordered=True), design.reset_index(drop=True), distr="logit")
+    groups = {"groups": pd.factorize(people["group"])[0]}
+    error = model.fit(method="bfgs", disp=0, maxiter=500, cov_type="cluster", cov_kwds=groups).bse.iloc[0]
+    assert np.log(row["high"] / row["low"]) / 2 == pytest.approx(stdtrit(5, 0.975) * error, rel=1e-3)
 
 
 def test_people_of_the_published_table_give_the_published_odds() -> None:
