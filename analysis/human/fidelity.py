@@ -29,6 +29,7 @@ from parley.llm.seeding import derive
 
 DRAWS = 499
 FEW = f"fewer than {FEWEST} talks with turns"
+FEW_ROOMS = f"fewer than {FEWEST} rooms of different people with turns"
 COLUMNS = ["people", "condition", "talks", "steps", "rooms", "run_steps", "distance", "distance_low", "distance_high", "halves",
            "still", "score", "score_low", "score_high", "reason"]  # fmt: skip
 
@@ -74,7 +75,7 @@ def _compare(own: Steps, human: Steps, name: str) -> dict[str, object]:
     talks, rooms = len(human.groups), len(own.groups)
     row: dict[str, object] = {"talks": talks, "steps": len(human.all), "rooms": rooms, "reason": ""}
     if min(rooms, talks) < FEWEST:
-        return row | {"reason": FEW}
+        return row | {"reason": FEW if talks < FEWEST else FEW_ROOMS}
     rng = np.random.default_rng(derive(0, "fidelity", name))
     drawn = np.array([_distances(_resample(own, rng), _resample(human, rng)) for _ in range(DRAWS)])
     distance, still = _distances(own.all, human.all)

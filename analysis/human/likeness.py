@@ -238,9 +238,11 @@ def _ordered(order: pd.DataFrame, people: str, condition: str) -> list[dict[str,
 
 
 def compare_part(part: Part, own: Groups, people: Groups, name: str, casts: Casts | None = None) -> dict[str, object]:
-    """Return the row of a part, without people and condition; a reason where there is no score. casts: of `same_people`."""
+    """Return the row of a part, without people and condition; a reason where there is no score. casts: of `same_people`; their
+    number is `rooms`, as in the parts of `compare_sequences`.
+    """
     casts = casts or [np.array([at]) for at in range(len(own))]
-    row: dict[str, object] = {"part": part.title, "groups": len(people), "rooms": len(own), "reason": ""}
+    row: dict[str, object] = {"part": part.title, "groups": len(people), "rooms": len(casts), "reason": ""}
     if reason := FEW if len(people) < LEAST else FEW_ROOMS if len(casts) < LEAST_ROOMS else "":
         return row | {"reason": reason}
     described = part.describe(people)

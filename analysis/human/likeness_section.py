@@ -40,7 +40,8 @@ def whole_rows(parts: pd.DataFrame) -> pd.DataFrame:
 
 
 COLUMNS: Mapping[str, Column] = {
-    "people": lambda row: f"{row['people']}: {row['condition']}", "part": "part", "groups": "groups", "rooms": "rooms",
+    "people": lambda row: f"{row['people']}: {row['condition']}", "part": "part", "groups": "groups",
+    "rooms of different people": "rooms",
     "run": number("run_value"), "people's": number("people_value"), "distance to the run": number("run", 3),
     "ceiling": number("ceiling", 3), "null": number("null", 3), "score": estimate("score"), "verdict": "verdict",
 }  # fmt: skip

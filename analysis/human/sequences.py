@@ -37,7 +37,7 @@ from parley.llm.seeding import derive
 Places = NDArray[np.intp]
 DRAWS, SHUFFLES = 200, 199
 LEAST_ROOMS = 10
-FEW_ROOMS = f"fewer than {LEAST_ROOMS} rooms with turns"
+FEW_ROOMS = f"fewer than {LEAST_ROOMS} rooms of different people with turns"
 PARTS = {
     "conditional": "conditional step", "autocorrelation": "autocorrelation of steps", "sizes": "memory of sizes",
     "movers": "share who move",

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parley.analysis.human.fidelity import FEW, fidelity, steps
+from parley.analysis.human.fidelity import FEW, FEW_ROOMS, fidelity, steps
 from parley.analysis.human.readers import COLUMNS, Source, persuasiontrace, toward_majority
 from parley.analysis.human.rooms import each_turn, of_run
 from parley.analysis.tables import load
@@ -50,6 +50,8 @@ def test_too_few_talks_are_a_reason_and_no_number() -> None:
     found = fidelity(source([(0.5, 0.7)] * 12), [source([(0.5, 0.7)] * 9)]).iloc[0]
     assert (found["reason"], found["talks"]) == (FEW, 9)
     assert math.isnan(found["score"])
+    few = fidelity(source([(0.5, 0.7)] * 9), [source([(0.5, 0.7)] * 12)]).iloc[0]
+    assert (few["reason"], few["talks"], few["rooms"]) == (FEW_ROOMS, 12, 9)
 
 
 def test_agents_have_a_step_for_each_turn_that_they_heard(ran: Callable[..., Path]) -> None:

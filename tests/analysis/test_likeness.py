@@ -93,10 +93,8 @@ def test_nothing_is_claimed_where_people_are_like_the_null(monkeypatch: pytest.M
     assert row["reason"] in (scoring.SAME_AS_NULL, scoring.FAR_HALVES)
     assert compare_part(part, pairs(100, 4), pairs(19, 5), "c")["reason"] == likeness.FEW
     assert compare_part(part, pairs(1, 4), pairs(30, 5), "c")["reason"] == likeness.FEW_ROOMS
-    assert (
-        compare_part(part, pairs(100, 4), pairs(250, 5), "c", np.array_split(np.arange(100), 9))["reason"]
-        == likeness.FEW_ROOMS
-    )
+    nine = compare_part(part, pairs(100, 4), pairs(250, 5), "c", np.array_split(np.arange(100), 9))
+    assert (nine["reason"], nine["rooms"]) == (likeness.FEW_ROOMS, 9)
 
 
 def test_a_run_without_turns_has_no_part_about_turns(ran: Callable[..., Path], tmp_path: Path) -> None:
