@@ -12,6 +12,7 @@ import pandas as pd
 from parley.analysis.bootstrap import FEWEST, Floats, mean_interval
 from parley.analysis.formatting import count_phrase, format_estimate
 from parley.analysis.human.clones import OTHER_PEOPLE, add_people, person_table
+from parley.analysis.human.rooms import casts_of_rooms
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics.spread import levels
 from parley.analysis.report import Report
@@ -23,7 +24,8 @@ COLUMNS = ("cascade", "person", "parent")
 MEASURES = {"scale": "people in a tree", "depth": "longest way from the author", "breadth": "most people at one depth"}
 UNITS = (
     "Only posts that were shared at least once count. The run: means over the posts of a room, then over rooms, with 95% "
-    "intervals over rooms. The data: means over cascades, with 95% intervals over cascades. "
+    "intervals over rooms; where the same people meet on several topics, over sets of people. The data: means over "
+    "cascades, with 95% intervals over cascades. "
     f"Below {FEWEST} units there is no interval. The units differ, so no difference is tested. Cascades of one network may "
     "depend on each other, and then their intervals are too narrow."
 )
@@ -38,23 +40,25 @@ def write_cascades(tables: Tables, file: Path, folder: Path) -> Path:
         raise UserError("no one could share a post in this run: choose a run on a platform (docs/platform.md)")
     shares = read_shares(file)
     real, people = _trees(file, shares), person_table(tables, shares)
-    rooms = [means for medium in media(tables) if (means := room_trees(medium)) is not None]
+    rooms = run_trees(tables)
+    sets = by_people(rooms, casts_of_rooms(tables))
     report = Report(folder, "cascades", "Cascades of a run and of real posts")
     report.disclaim(tables.header)
     report.add(UNITS)
-    sources = {"run": pd.DataFrame(rooms, columns=list(MEASURES)), "data": real}
     rows = [
-        [f"{words} ({name})", *[_mean(frame[name].to_numpy(float)) for frame in sources.values()]]
+        [f"{words} ({name})", *[_mean(frame[name].to_numpy(float)) for frame in (sets, real)]]
         for name, words in MEASURES.items()
     ]
+    of_sets = f" of {count_phrase(len(sets), 'set')} of people" if len(sets) < len(rooms) else ""
     report.table(
-        rows, ["", f"run, {count_phrase(len(rooms), 'room')}", f"{file.name}, {count_phrase(len(real), 'cascade')}"]
+        rows,
+        ["", f"run, {count_phrase(len(rooms), 'room')}{of_sets}", f"{file.name}, {count_phrase(len(real), 'cascade')}"],
     )
     if people is not None:
         add_people(report, people)
     else:
         report.note(OTHER_PEOPLE)
-    report.data(cascades=pd.concat([frame.assign(source=name) for name, frame in sources.items()], ignore_index=True))
+    report.data(cascades=pd.concat([rooms.assign(source="run"), real.assign(source="data")], ignore_index=True))
     return report.write()
 
 
@@ -98,6 +102,22 @@ def _real_trees(file: Path, rows: pd.DataFrame) -> Iterator[tuple[int, int, int]
             one = part["person"].iloc[min(lost) - 1]
             raise UserError(f"{file}, cascade {cascade}: the parents of {one} lead in a circle, not to the author")
         yield shape(0, carriers)
+
+
+def run_trees(tables: Tables) -> pd.DataFrame:
+    """Return scale, depth and breadth of each room in which a post was shared, indexed by room."""
+    found = {medium.room.name: means for medium in media(tables) if (means := room_trees(medium)) is not None}
+    return pd.DataFrame(list(found.values()), index=pd.Index(list(found), dtype=object), columns=list(MEASURES))
+
+
+def by_people(rooms: pd.DataFrame, casts: Mapping[str, str]) -> pd.DataFrame:
+    """Return the means of the rooms of each set of people. casts: of `casts_of_rooms`.
+
+    >>> trees = pd.DataFrame({"scale": [2.0, 4.0, 5.0]}, index=["a", "b", "c"])
+    >>> by_people(trees, {"a": "x", "b": "x", "c": "y"})["scale"].tolist()
+    [3.0, 5.0]
+    """
+    return rooms.groupby([casts.get(str(room), room) for room in rooms.index], sort=False).mean() if casts else rooms
 
 
 def room_trees(medium: Medium) -> tuple[float, float, float] | None:

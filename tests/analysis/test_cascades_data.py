@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.analysis.human.cascades import read_cascades, shape, write_cascades
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.formatting import format_estimate
+from parley.analysis.human.cascades import read_cascades, run_trees, shape, write_cascades
+from parley.analysis.human.rooms import casts_of_rooms
 from parley.analysis.tables import tables
 from parley.llm.errors import UserError
 from parley.model.debate import DebateModel
@@ -67,3 +70,24 @@ def test_the_report_has_both_and_a_run_without_acts_is_refused(tmp_path: Path) -
     assert "to" in line.split("|")[2]
     with pytest.raises(UserError, match="no one could share"):
         write_cascades(tables([make_header(load_preset("two_way"), (), model.backend)]), tmp_path / "c.csv", tmp_path)
+
+
+def test_the_same_people_on_two_topics_are_one_unit(tmp_path: Path) -> None:
+    """Five sets of people on two topics: the interval is that of five means, one for the rooms of each set."""
+    (tmp_path / "c.csv").write_text(GOOD)
+    settings = {
+        "llm": "oracle,homophily=0,repost=1",
+        "repetitions": 5,
+        "rounds": 3,
+        "size": 6,
+        "topics": "racism,gun_violence",
+    }
+    scenario, recorder = load_preset("spread").with_settings(settings), MemoryRecorder()
+    model = DebateModel(scenario, recorder=recorder)
+    model.run()
+    found = tables([make_header(scenario, (), model.backend), *recorder.events])
+    text = write_cascades(found, tmp_path / "c.csv", tmp_path / "out").read_text()
+    rooms = run_trees(found)
+    assert f"run, {len(rooms)} rooms of 5 sets of people" in text
+    sets = rooms.groupby([casts_of_rooms(found)[room] for room in rooms.index])["scale"].mean()
+    assert format_estimate(sets.mean(), *mean_interval(sets.to_numpy())) in text
