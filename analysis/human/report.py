@@ -47,7 +47,10 @@ STILL = (
     "only."
 )
 WHERE = "The other side is the opponent's or persuader's; in a run, it is where the mean of the others lies before."
-SPREAD = "Mean SD (n - 1) over groups of two or more, before and after, and a paired t-test of the change."
+SPREAD = (
+    "Mean SD (n - 1) within groups of two or more, before and after, and a paired t-test of the change over groups (of different "
+    "people)."
+)
 WAY = (
     "How far people have moved toward the other side since before, on average; `last` is the opinion after the debate."
 )
