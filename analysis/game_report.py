@@ -18,6 +18,7 @@ from parley.analysis.formatting import count_phrase, escape_markdown, strip_cont
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._games import amounts, endings
+from parley.analysis.studies.paired_conditions import unit_means
 from parley.analysis.summary import add_metric, again, missing, open_summary, run_on
 from parley.analysis.table_export import write_table, write_tables
 from parley.analysis.tables import Tables
@@ -76,7 +77,7 @@ def by_round(tables: Tables, move: str) -> pd.DataFrame:
     rows = []
     for round_, part in known[known["move"] == move].groupby("round"):
         rooms = part.groupby([*UNIT, "room"])["value"].mean()
-        values = rooms.groupby(level=UNIT).mean().to_numpy(dtype=float)
+        values = unit_means(rooms)
         low, high = mean_interval(values)
         rows.append(
             {"round": round_, "rooms": len(rooms), "value": values.mean(), "value_low": low, "value_high": high}

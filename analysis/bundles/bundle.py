@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from parley.analysis.bundles.crate import METADATA, CrateFile, CrateRun, describe_crate
 from parley.analysis.bundles.prompts import PROMPTS, write_prompts
-from parley.analysis.bundles.studies import StudyKind, find_kind
+from parley.analysis.bundles.studies import DESIGNS, StudyKind, find_kind
 from parley.analysis.provenance import experiment_title, rerun_command
 from parley.analysis.run_archive import archive_errors, run_files, write_zip
 from parley.analysis.run_report import SUMMARY, write_report
@@ -63,9 +63,8 @@ def describe_run(run: Path) -> CrateRun:
     if kind := find_kind(run):
         return describe_study(run, kind)
     if not run.is_dir() or not record_of(run).exists():
-        raise UserError(
-            f"{run} is not the folder of a run, a bias card or a claim: it has no record.jsonl, audit.json or claim.json"
-        )
+        files = ", ".join(("record.jsonl", *DESIGNS))
+        raise UserError(f"{run} is not the folder of a run, a bias card or a claim: it has none of {files}")
     tables = load(run)
     if not (run / SUMMARY).exists():
         write_report(run)

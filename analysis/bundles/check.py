@@ -195,11 +195,13 @@ def check_study(kind: StudyKind, study: Path, again: Path, versions: str) -> Ite
     """Yield what is found in an unpacked bias card or claim. again: an empty folder; versions: what differs, as a phrase."""
     start = f"whether the {kind.noun} comes out of its records again is unknown"
     try:
-        if code := _study_code(kind, study):
+        named = named_code(kind.settings(study))
+        folders = [] if named else kind.folders(study)  # building them may load what the design names
+        if code := named or _records_code(folders):
             why = f"the {kind.noun} uses {code}, code that Parley does not have, and verify runs no such code"
             yield Finding(study.name, UNKNOWN, f"{start}: {why}")
             return
-        yield from _check_records(study, kind.folders(study))
+        yield from _check_records(study, folders)
         yield from (
             Finding(study.name, DIFFERS, f"{name} does not come out of the replies in its journal")
             for name in kind.derive(study, again)
@@ -210,11 +212,9 @@ def check_study(kind: StudyKind, study: Path, again: Path, versions: str) -> Ite
     yield from compare_derived(study.name, kind.files(study), kind.files(again), versions)
 
 
-def _study_code(kind: StudyKind, study: Path) -> str:
-    """Return the first Python file that the design of a study, or the record of one of its runs, names; "" if none does."""
-    if code := named_code(kind.settings(study)):
-        return code
-    headers = (load(folder).header for folder in kind.folders(study))
+def _records_code(folders: Sequence[Path]) -> str:
+    """Return the first Python file that the record of a run names; "" if none does."""
+    headers = (load(folder).header for folder in folders)
     return next(filter(None, (named_code([one.scenario, one.model, one.branch]) for one in headers)), "")
 
 

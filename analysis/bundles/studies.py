@@ -61,6 +61,7 @@ CLAIM = StudyKind(
     claim.claim_files,
 )
 KINDS = (CARD, CLAIM)
+DESIGNS = tuple([kind.design for kind in KINDS])
 
 
 def find_kind(folder: Path) -> StudyKind | None:

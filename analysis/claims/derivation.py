@@ -54,16 +54,16 @@ def read_design(folder: Path) -> Multiverse:
     return Multiverse(build_claim(values["claim"], DESIGN), *(values[name] for name in NUMBERS))
 
 
-def record_folders(folder: Path) -> list[Path]:
-    """Return the run folders of both arms of each specification."""
-    return [folder / cell.folder for cell in read_design(folder).cells()]
+def record_folders(folder: Path, multiverse: Multiverse | None = None) -> list[Path]:
+    """Return the run folders of both arms of each specification, in the order of its cells. multiverse: of `read_design`."""
+    return [folder / cell.folder for cell in (multiverse or read_design(folder)).cells()]
 
 
 def derive_claim(folder: Path, out: Path) -> Iterator[str]:
     """Make the report of a folder again in the folder `out`. Yields nothing: all of it comes out of the records."""
     multiverse = read_design(folder)
     measure = RoomMeasure(multiverse.claim.measure)
-    rooms = {place: measure(path) for place, path in enumerate(record_folders(folder))}
+    rooms = {place: measure(path) for place, path in enumerate(record_folders(folder, multiverse))}
     write_claim(audit_claim(multiverse, multiverse.differences(rooms)), out)
     yield from ()
 

@@ -9,8 +9,8 @@ before and after, has no such part as long as chance is as large after as before
 draw together.
 
 **Partner's opinion**: the partial correlation of change with it, given one's own opinion before, all as deviations from the mean
-of that seat in that condition. It has no such part either: it is 0 without influence, also if everybody drifts or returns to the
-mean.
+of that seat in that condition. It has no such part either: it is 0 without influence, even if all people drift or return to the
+mean. Example: the oracle with `kappa=0` has .8 against the distance, and about 0 here.
 
 Sources: Oldham 1962, Journal of Chronic Diseases 15; DEBATE, arXiv 2510.25110 (the other correlations and the spread).
 """

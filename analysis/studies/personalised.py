@@ -58,9 +58,11 @@ CAPTION = (
 def outcomes(runs: Mapping[str, Tables]) -> Source:
     """Return the runs of all four conditions as one source of people. A seat is one on a topic, as topics are put together."""
     sources = {name: of_run(tables) for name, tables in runs.items()}
-    people = pd.concat([source.people.assign(seat=name) for name, source in sources.items()], ignore_index=True)
-    people["person"] += " " + people["condition"]
-    people["condition"] = people.pop("seat")
+    parts = [(name, source.people, source.people["condition"]) for name, source in sources.items()]
+    people = pd.concat(
+        [part.assign(condition=name, person=part["person"] + " " + topic) for name, part, topic in parts],
+        ignore_index=True,
+    )
     first = next(iter(sources.values()))
     return Source(RUN, people, first.moves.iloc[:0], first.unit, first.origin, casts=first.casts)
 

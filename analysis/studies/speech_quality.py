@@ -29,7 +29,6 @@ from parley.llm.seeding import derive, stream
 from parley.model.trait_assignment import alternate_sides, side_of
 
 BELIEF, NULL = "own belief or not", "both own belief"
-UNIT = "repetition"
 PERCENT = 100
 
 
@@ -113,7 +112,7 @@ def compare_speeches(
     table = ask_readers(matches, texts, spec, desk, seed)
     values = pair_values(table, list(texts)).groupby("a")["value"].mean()
     rows = [(pair.kind, *pair.first[:4], values.get(pair.ids[0], np.nan)) for pair in pairs]
-    return table, pd.DataFrame(rows, columns=["kind", "protocol", "topic", UNIT, "side", "value"]).astype(
+    return table, pd.DataFrame(rows, columns=["kind", "protocol", "topic", "repetition", "side", "value"]).astype(
         {"value": "float64"}
     )
 
@@ -131,7 +130,7 @@ def quality_table(values: pd.DataFrame) -> pd.DataFrame:
     """Return one row per protocol and kind: pairs, units, share with low and high over units."""
     rows = []
     for (protocol, kind), part in values.groupby(["protocol", "kind"], sort=False):
-        means = part.groupby(UNIT)["value"].mean().dropna().to_numpy(dtype=float)
+        means = part.groupby("repetition")["value"].mean().dropna().to_numpy(dtype=float)
         counts = {"protocol": protocol, "kind": kind, "pairs": int(part["value"].notna().sum()), "units": len(means)}
         rows.append(counts | mean_row(means, "share"))
     return pd.DataFrame(rows, columns=["protocol", "kind", "pairs", "units", "share", "low", "high"])

@@ -63,7 +63,7 @@ def test_recall_is_own_minus_stranger_where_scores_are_missing() -> None:
     assert (points["own"] - points["stranger"]).to_numpy() == pytest.approx(points["recall"].to_numpy())
     alone = by_condition(table.assign(stranger=np.nan, recall=np.nan))
     assert (alone["repetitions"] == 0).all()
-    assert alone[["own", "stranger", "recall"]].isna().all(axis=None), "no number beside 0 repetitions"
+    assert alone[["own", "stranger", "recall"]].isna().all(axis=None), "no number with 0 repetitions"
 
 
 def test_a_planted_loss_is_found_and_only_that() -> None:

@@ -117,7 +117,7 @@ def test_a_planted_slope_is_steeper_than_with_the_beliefs_of_others() -> None:
 
 
 def test_what_everyone_prefers_is_no_preference_for_ones_own() -> None:
-    """All prefer one of two camps of beliefs, so all are near to what they take next; nobody follows its own beliefs."""
+    """All prefer one of two camps of beliefs, so all are near to what they take next; no one follows their own beliefs."""
     rng, claims = np.random.default_rng(5), []
     for _ in range(5):
         vectors = space(rng)

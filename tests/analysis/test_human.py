@@ -394,8 +394,8 @@ def test_a_partners_opinion_is_found_where_it_is_heard_and_not_in_regression_to_
     for group, pair in enumerate(before):
         for seat, noise in enumerate(rng.normal(0, 0.1, 2)):
             heard = 0.4 * (pair[1 - seat] - pair[seat]) if group < 100 else 0.4 * (0.5 - pair[seat])
-            told = pair[seat], pair[seat] + heard + noise, pair[1 - seat]
-            rows.append((("heard", "not")[group >= 100], group, str(seat), *told))
+            opinions = pair[seat], pair[seat] + heard + noise, pair[1 - seat]
+            rows.append((("heard", "not")[group >= 100], group, str(seat), *opinions))
     people = pd.DataFrame(rows, columns=["condition", "group", "person", "before", "after", "partner"])
     blank = Result("", "", 0, "r", "")
     heard, alone = (partner_correlation(blank, part, part["group"]) for _, part in people.groupby("condition"))
@@ -415,7 +415,7 @@ def test_a_partners_opinion_is_the_textbooks_partial_correlation() -> None:
     numbers = [
         (before[seat, group], after[seat, group], partners[seat, group]) for group in range(8) for seat in range(2)
     ]
-    rows = [("c", place // 2, "ab"[place % 2], *told) for place, told in enumerate(numbers)]
+    rows = [("c", place // 2, "ab"[place % 2], *row) for place, row in enumerate(numbers)]
     people = pd.DataFrame(rows, columns=["condition", "group", "person", "before", "after", "partner"])
     found = partner_correlation(Result("", "", 0, "r", ""), people, people["group"])
     assert found.estimate == pytest.approx((r - r1 * r2) / math.sqrt((1 - r1**2) * (1 - r2**2)))
@@ -439,7 +439,7 @@ def test_without_partners_or_with_the_same_ones_there_is_a_reason() -> None:
 
 
 def meetings(rng: np.random.Generator) -> Source:
-    """Ten sets of three people on four topics. Each set goes its own way, the same on every topic; nobody has influence."""
+    """Ten sets of three people on four topics. Each set goes its own way, the same on every topic; no one has influence."""
     own, way, rows = rng.normal(0.5, 0.1, (10, 3)), rng.normal(0, 0.1, 10), []
     for cast, people in enumerate(own):
         for topic in range(4):

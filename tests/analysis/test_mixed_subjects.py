@@ -197,7 +197,7 @@ def test_a_purchase_counts_prices_exactly_and_promises_no_interval_that_the_page
     one = Sample(both.arms[:1])
     plan, deviation = plan_purchase(one, 0.0, 2.4, 0.4, 0.1), one.arms[0].outcome.std(ddof=1)
     assert (plan.people, plan.alone) == (6, pytest.approx(stdtrit(5, 0.975) * deviation / math.sqrt(6)))
-    assert plan_purchase(one, 1.0, 70, 0.7, 0.1).predictions == 588  # beside 16 people
+    assert plan_purchase(one, 1.0, 70, 0.7, 0.1).predictions == 588  # with 16 people
     for sample, fewest in ((one, 5), (both, 10)):
         plans = [plan_purchase(sample, 0.9, 10 * people, 10, 1) for people in range(1, fewest + 1)]
         assert [math.isnan(plan.reach) for plan in plans] == [True] * (fewest - 1) + [False]
