@@ -58,6 +58,10 @@ def _runs(given: Sequence[str]) -> dict[str, Path]:
     return {name: Path(folder) for name, folder in pairs}
 
 
+MOST = 10**12
+"""Predictions that a budget pays for at most, so that numbers of them are exact."""
+
+
 def _prices(text: str) -> tuple[float, float, float]:
     try:
         budget, person, prediction = (float(part) for part in text.split(","))
@@ -67,4 +71,6 @@ def _prices(text: str) -> tuple[float, float, float]:
         raise UserError(
             "--prices: a prediction must cost less than a person and more than nothing, a person at most the budget"
         )
+    if budget > MOST * prediction:
+        raise UserError(f"--prices: the budget pays for more than {MOST:,} predictions: give all three in one currency")
     return budget, person, prediction

@@ -263,7 +263,8 @@ def test_wrong_files_end_in_one_line(tmp_path: Path) -> None:
     path.write_text(ROWS)
     with pytest.raises(UserError, match="condition"):
         read_people(path, control="nws")
-    assert main(["mixed", str(path), "--prices", "10,5"]) == 2
+    for prices in ("10,5", "1e300,1e-10,1e-300"):
+        assert main(["mixed", str(path), "--prices", prices]) == 2
     assert main(["mixed", str(path), "--run", "a=x", "--run", "a=y"]) == 2
     assert main(["mixed", str(path), "--out", str(path)]) == 2, "a file is no folder of results"
     (bare := tmp_path / "people").write_text(ROWS)
