@@ -75,8 +75,8 @@ def claim(words: Sequence[str]) -> int:
         done = measure_cells(options, cells, given_fields(multiverse), folder, measure, partial(print, flush=True))
         done.check()
         audit = audit_claim(multiverse, multiverse.differences(done.measured))
-        write_design(multiverse, folder)
         page = write_claim(audit, folder)
+        write_design(multiverse, folder)  # last: what has a design can be sealed
     print(verdict(asked, audit.curve, audit.settings, audit.together))
     print_paths(report=page, figure=folder / f"{NAME}.png")
     return 0

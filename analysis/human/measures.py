@@ -9,8 +9,8 @@ before and after, has no such part as long as chance is as large after as before
 draw together.
 
 **Partner's opinion**: the partial correlation of change with it, given one's own opinion before, all as deviations from the mean
-of that seat in that condition. It has no such part either: it is 0 without influence, even if all people drift or return to the
-mean. Example: the oracle with `kappa=0` has .8 against the distance, and about 0 here.
+of that seat in that condition. It has no such part either, if partners are met by chance: it is 0 without influence, even if all
+people drift or return to the mean. Example: the oracle with `kappa=0` has .8 against the distance, and about 0 here.
 
 Sources: Oldham 1962, Journal of Chronic Diseases 15; DEBATE, arXiv 2510.25110 (the other correlations and the spread).
 """
@@ -45,6 +45,7 @@ FEW = f"fewer than {FEWEST} people"
 ALIKE = "no person differs from another"
 NO_PARTNER = "no partner's opinion is known"
 SAME_PARTNERS = "partners do not differ between groups"
+LIKE_PARTNERS = "partners' opinions go with one's own before the debate, and then noise in ratings looks like influence"
 NO_SIDE = "there is no other side"
 NO_SPREAD = "no group has two people rated before and after"
 NO_MAJORITY = "no group of three and more that leans to a side"
@@ -129,7 +130,8 @@ def change_correlation(
 def partner_correlation(blank: Result, people: pd.DataFrame, units: pd.Series) -> Result:
     """Return the partial correlation of change with the partner's opinion, given one's own before; see the module.
 
-    All are taken minus the mean of the same seat and condition. Seats that occur once in a condition are left out.
+    All are taken minus the mean of the same seat and condition. Seats that occur once in a condition are left out. Unknown where
+    partners are not met by chance: where their opinions before correlate with one's own (the interval excludes 0).
     """
     seats = ["condition", "person"]
     met = people.dropna(subset=["before", "after", "partner"])
@@ -138,8 +140,10 @@ def partner_correlation(blank: Result, people: pd.DataFrame, units: pd.Series) -
     terms -= terms.groupby([met[name] for name in seats]).transform("mean")
     change, partner = (_residuals(terms[name], terms["own"]) for name in ("change", "partner"))
     result = change_correlation(blank, change, partner, units[met.index], NO_PARTNER)
-    same = len(met) >= FEWEST and np.ptp(terms["partner"]) <= EQUAL  # a fixed cast: the same people sit in every group
-    return replace(result, reason=SAME_PARTNERS) if same else result
+    if len(met) >= FEWEST and np.ptp(terms["partner"]) <= EQUAL:  # a fixed cast: the same people sit in every group
+        return replace(result, reason=SAME_PARTNERS)
+    alike = change_correlation(blank, terms["own"], terms["partner"], units[met.index])
+    return replace(blank, n=result.n, reason=LIKE_PARTNERS) if alike.low > 0 or alike.high < 0 else result
 
 
 def _residuals(values: pd.Series, given: pd.Series) -> pd.Series:

@@ -229,10 +229,15 @@ def _of_odds(rng: np.random.Generator, debates: int, kind: str) -> Outcome:
 
 
 def _of_partners(rng: np.random.Generator, groups: int, kind: str) -> Outcome:
-    """Groups of three who return halfway to the mean, and, if `drifting`, a drift of each group; partners have no influence."""
-    before = rng.normal(0, 1, (groups, 3))
+    """Groups of three who return halfway to the mean; partners have no influence.
+
+    drifting: with a drift of each group. alike: the opinions of a group have something in common, and ratings of them are noisy.
+    """
+    common = rng.normal(0, 0.5, (groups, 1)) if kind == "alike" else 0.0
+    held = common + rng.normal(0, 1, (groups, 3))
+    before = held + rng.normal(0, 0.5, (groups, 3)) if kind == "alike" else held
     drift = rng.normal(0, 1, (groups, 1)) if kind == "drifting" else 0.0
-    after = 0.5 * before + drift + rng.normal(0, 0.5, (groups, 3))
+    after = 0.5 * held + drift + rng.normal(0, 0.5, (groups, 3))
     partner = (before.sum(axis=1, keepdims=True) - before) / 2
     people = pd.DataFrame({"condition": "null", "group": np.repeat(np.arange(groups), 3), "person": np.tile(list("abc"), groups),
                            "before": before.ravel(), "after": after.ravel(), "partner": partner.ravel()})  # fmt: skip
@@ -409,7 +414,7 @@ ENTRIES = (
     Entry("people: odds of agreement", (HUMAN + "ordinal_odds.odds_table",), _of_odds, ("independent", "clustered"),
           unit="debate a condition", sets=80, sizes=(3, 5, 10, 40)),
     Entry("people: change and partner's opinion", (HUMAN + "measures.partner_correlation",), _of_partners,
-          ("returning", "drifting"), unit="group", sizes=(3, 5, 10, 20), sets=300),
+          ("returning", "drifting", "alike"), unit="group", sizes=(3, 5, 10, 20), sets=300),
     Entry("people: change toward the other side", (HUMAN + "measures.average",), _of_talks("toward", True), ("normal", "rounded"),
           unit="group", sizes=(3, 5, 20), sets=60),
     Entry("people: change of group SD", (HUMAN + "measures.measure_source",), _of_talks("spread", False), ("normal", "rounded"),
