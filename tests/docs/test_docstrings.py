@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("llm", "agents", "environments", "model", "analysis", "training")
-OPTIONAL = {"torch", "transformers", "peft", "trl", "solara", "inspect_ai", "datasets"}
+OPTIONAL = {"torch", "transformers", "peft", "trl", "solara", "inspect_ai", "datasets", "gguf"}
 """Packages that a small installation lacks; examples of modules that need them run with the local suite."""
 OTHERS = {"types.py", "run.py", "app.py", "coin.py", "mine.py"}
 """Files of other projects, of the top level and of examples."""
