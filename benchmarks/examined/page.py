@@ -12,9 +12,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from null_reports import NOTHING
+from scipy.stats import binom
 
 from examined import ENTRIES
+from examined.columns import registered
 from examined.product import ELSEWHERE
+from parley.analysis.bootstrap import share_interval
 from parley.analysis.figures import KINDS as FORMATS
 from parley.analysis.figures import RC, TWO_COLUMNS
 from parley.analysis.formatting import markdown_table
@@ -99,6 +102,7 @@ def write_page(table: pd.DataFrame, path: Path) -> None:
         "reports": _reports(path.with_name("exam_reports.csv")),
         "nothing": f"{len(NOTHING)}",
         "elsewhere": _elsewhere(),
+        "columns": _columns(),
         "mended": (HERE / "mended.md").read_text(encoding="utf-8").strip(),
         "limits": (HERE / "limits.md").read_text(encoding="utf-8").strip(),
     }  # fmt: skip
@@ -121,16 +125,49 @@ def _reports(path: Path) -> str:
     return markdown_table(head, rows)
 
 
+def _columns() -> str:
+    """Return how many columns of reports there are, and what stands for them."""
+    columns = registered()
+    kinds = [
+        row.exam.partition(":")[0] if row.exam.startswith(("elsewhere:", "no claim:")) else "exam" for row in columns
+    ]
+    reports = len({row.report for row in columns})
+    return (
+        f"{len(columns)} columns in {reports} reports: {kinds.count('exam')} are examined by a statistic of this exam, "
+        f"{kinds.count('elsewhere')} by a benchmark or a test of their own, and {kinds.count('no claim')} make no claim, "
+        "such as the range of a null beside a result."
+    )
+
+
 def _elsewhere() -> str:
     """Return the table of functions that a benchmark or a test of their own examines."""
     rows = [[name, where] for name, where in ELSEWHERE.items() if "benchmarks/" in where or "tests/" in where]
     return markdown_table(["function", "examined by"], rows)
 
 
+def power(counted: pd.DataFrame, rate: float) -> float:
+    """Return the mean chance that a condition is called too often if it misses the truth at this rate (0 to 1).
+
+    counted: rows of exam.csv with a verdict. A condition is called so if the interval of its misses is above the bar.
+    """
+    sizes = counted["known"].astype(int).value_counts()
+    return float(np.average([1 - binom.cdf(_most_within(size) - 1, size, rate) for size in sizes.index], weights=sizes))
+
+
+def _most_within(size: int) -> int:
+    """Return the smallest number of misses of so many results that is called too often."""
+    return next(missed for missed in range(size + 2) if share_interval(min(missed, size), size)[0] > BAR[1] / 100)
+
+
 def _result(counted: pd.DataFrame, table: pd.DataFrame) -> str:
     wrong, silent = counted[counted["verdict"] != WITHIN], len(table) - len(counted)
     often = int((wrong["verdict"] == "too often").sum())
+    exact = counted[~counted["statistic"].isin([entry.name for entry in ENTRIES if entry.at_most])]
+    pooled = 100 * (exact["missed"] * exact["known"]).sum() / exact["known"].sum()
+    seen = [f"{100 * power(exact, rate / 100):.0f}% at a true rate of {rate}%" for rate in (8, 10, 15)]
     return (
+        f"Over all conditions together, {pooled:.1f}% of the results miss the truth. The exam sees a condition that misses too "
+        f"often with this probability: {', '.join(seen)}. "
         f"{table['statistic'].nunique()} statistics were examined in {len(table):,} conditions. In {silent:,} of these the "
         "statistic says `unknown`, or has fewer than 30 results, because there are too few units. Of the other "
         f"{len(counted):,}, {len(counted) - len(wrong):,} are within the bar, {often} miss too often, and "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,13 @@ import pytest
 from data_checks import check_each
 from exam import examine, sit_exam
 from examined import ENTRIES
+from examined.columns import columns_of_product, registered
 from examined.entry import Entry, outside
+from examined.page import power
 from examined.product import ELSEWHERE, statistics_of_product, without_exam
+from scipy.stats import binom
 
-from parley.analysis.bootstrap import FEWEST, mean_interval
+from parley.analysis.bootstrap import FEWEST, mean_interval, share_interval
 
 EXAMINED = {name for entry in ENTRIES for name in entry.examines}
 FAST = [entry for entry in ENTRIES if "law" not in entry.name and "scores:" not in entry.name]
@@ -34,6 +38,41 @@ def test_the_registry_names_functions_that_exist() -> None:
         assert hasattr(importlib.import_module(f"parley.{file}"), function), name
     assert set(ELSEWHERE) <= set(statistics_of_product())
     assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
+
+
+def test_every_printed_column_names_its_unit_and_its_exam() -> None:
+    """A column with an interval or a P has a row in benchmarks/examined/columns.csv, which says what stands for it; a statistic
+    that is right for one unit proves nothing of a column that takes another."""
+    columns = registered()
+    assert {(row.report, row.column) for row in columns} == columns_of_product(), (
+        "python benchmarks/examined/columns.py"
+    )
+    assert len(columns) == len({(row.report, row.column) for row in columns})
+    names = {entry.name for entry in ENTRIES}
+    assert [
+        row for row in columns if row.exam not in names and not row.exam.startswith(("elsewhere: ", "no claim: "))
+    ] == []
+    assert {row.rows for row in columns} <= {"one", "heavy", "crossed"}
+
+
+def test_a_new_column_is_seen(tmp_path: Path) -> None:
+    """A report that calls a shared interval under a new name, and a table with a new interval, are columns without a row."""
+    (tmp_path / "analysis" / "schemas").mkdir(parents=True)
+    table = {"$defs": {"mood": {"properties": {"joy": {}, "joy_low": {}, "rooms": {}, "p": {}}}}}
+    (tmp_path / "analysis" / "schemas" / "tables-1.schema.json").write_text(json.dumps(table))
+    (tmp_path / "analysis" / "bootstrap.py").write_text("def mean_interval(values) -> Ends: ...")
+    (tmp_path / "analysis" / "report.py").write_text(
+        "from parley.analysis.bootstrap import mean_interval\n"
+        "def write(values):\n    counts = len(values)\n    return {'within': mean_interval(values), 'rooms': counts}\n"
+    )
+    assert columns_of_product(tmp_path) == {("table mood", "joy"), ("table mood", "p"), ("report", "within")}
+
+
+def test_the_page_says_how_often_a_wrong_statistic_would_be_seen() -> None:
+    """Of 100 results, 12 misses are called too often (11 have an interval from 6.3%): at a true rate of 10% that is 1 - F(11)."""
+    counted = pd.DataFrame({"known": [100, 100]})
+    assert share_interval(11, 100)[0] < 0.065 < share_interval(12, 100)[0]
+    assert power(counted, 0.1) == pytest.approx(1 - binom.cdf(11, 100, 0.1))
 
 
 @check_each("name", [entry.name for entry in FAST])

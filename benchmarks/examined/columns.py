@@ -1,0 +1,137 @@
+"""The columns of every report that have an interval or a P value, and which statistic of the exam stands for each.
+
+`columns_of_product` reads the source and the published schema of the tables. A column is a number of a table of metrics with a
+`_low` or a P beside it, or a place in another report where a shared interval or test is called. columns.csv has a row for each:
+
+    report  the table ("table drift"), or the file of the report
+    column  the name that is printed, or the function that makes the number
+    unit    what is counted as independent: room, person, question, item, ...
+    rows    how single answers depend: `one` (one number a unit, all weigh the same), `heavy` (a unit weighs by its rows, so
+            that one may have most of them), `crossed` (each row belongs to two units, such as a person and a question)
+    exam    the entry of the exam, which has the kinds of data `heavy` or `crossed` where the rows do; or `elsewhere: FILE`,
+            or `no claim: WHY`
+
+Counts, and means without an interval or a P, are no columns. `python benchmarks/examined/columns.py` prints the rows that lack.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from examined.product import ROOT, statistics_of_product
+
+REGISTRY = Path(__file__).with_suffix(".csv")
+SHARED = frozenset(["mean_row", "clustered_mean", "rank_correlation", "p_value"])
+"""Makers of intervals and P values that several reports call, beside those of the floor of statistics."""
+FLOORS = ("analysis.bootstrap.", "analysis.statistics.")
+NO_NUMBERS = ("/views/", "/commands/", "/schemas/")
+CHECKED = ("heavy", "crossed")
+"""Ways in which rows depend whose exam needs a kind of data of the same name."""
+
+
+class Column(NamedTuple):
+    """A row of columns.csv."""
+
+    report: str
+    column: str
+    unit: str
+    rows: str
+    exam: str
+
+
+def columns_of_product(root: Path = ROOT) -> set[tuple[str, str]]:
+    """Return (report, column) of every printed number that has an interval or a P value."""
+    return {*_of_tables(root), *_of_reports(root)}
+
+
+def registered() -> list[Column]:
+    """Return the rows of columns.csv."""
+    with REGISTRY.open(encoding="utf-8", newline="") as file:
+        return [Column(**row) for row in csv.DictReader(file)]
+
+
+def _of_tables(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the columns of the tables of metrics, by their published schema."""
+    (path,) = (root / "analysis" / "schemas").glob("tables-*.schema.json")
+    for table, row in json.loads(path.read_text(encoding="utf-8"))["$defs"].items():
+        for name in row["properties"]:
+            if name.endswith("_low") or name in ("p", "p_holm"):
+                yield f"table {table}", name.removesuffix("_low")
+
+
+def _of_reports(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the places of other reports that call a maker, and the functions that make an interval or a P themselves."""
+    makers = _makers(root)
+    for path in sorted((root / "analysis").rglob("*.py")):
+        report = path.relative_to(root / "analysis").with_suffix("").as_posix()
+        inside = f"/{report}"
+        if (
+            any(place in inside for place in NO_NUMBERS)
+            or report == "bootstrap"
+            or report.startswith(("statistics/", "metrics/"))
+        ):
+            continue
+        text = path.read_text(encoding="utf-8")
+        if any(maker in text for maker in makers):
+            tree = ast.parse(text)
+            yield from ((report, column) for column in _called(tree, makers & _imported(tree)))
+    for name in statistics_of_product(root):
+        file, _, function = name.removeprefix("analysis.").rpartition(".")
+        if not name.startswith((*FLOORS, "analysis.metrics.")):
+            yield file.replace(".", "/"), function
+
+
+@cache
+def _makers(root: Path) -> frozenset[str]:
+    names = (name.rpartition(".")[2] for name in statistics_of_product(root) if name.startswith(FLOORS))
+    return SHARED | {name for name in names if not name.startswith("_")}
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """Return the names that a file imports, and those it takes from a module (`bootstrap.mean_interval`)."""
+    imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names}
+    modules = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+    return imported | {node.attr for node in modules if node.value.id in imported}
+
+
+def _called(tree: ast.Module, makers: frozenset[str]) -> Iterator[str]:
+    """Yield the name of each number made: its key or its keyword, else the function that makes it."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            yield from (name or function.name for name in _names(function, "", makers))
+
+
+def _names(node: ast.AST, name: str, makers: frozenset[str]) -> Iterator[str]:
+    """Yield the names of the calls of makers in a node, which is a part of the number `name`."""
+    if isinstance(node, ast.Call):
+        called = _last(node.func)
+        if called in makers:
+            yield name
+        name = _literal(node.args[0]) if called in ("with_interval", "bounded", "_named_ends") and node.args else name
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            yield from _names(value, _literal(key) or name, makers)
+        return
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef):
+            yield from _names(child, name, makers)
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _literal(node: ast.AST | None) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+if __name__ == "__main__":
+    known = {(row.report, row.column) for row in registered()} if REGISTRY.is_file() else set()
+    for lacking in sorted(columns_of_product() - known):
+        print(*lacking, sep=",")
