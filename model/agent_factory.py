@@ -59,9 +59,8 @@ def make_agent(model: DebateModel, seating: RoomSeating, number: int) -> SeatedA
     place = seating.places[number]
     if seating.group != REFERENCE and _surrogate_file(model, place):
         return SurrogateSeat(model, seating, number)
-    linked = NETWORKED.get(type(model.environment), NetworkSeat)
-    kind: Any = PrivateSeat if seating.mediated else linked if seating.links else DebateSeat
-    kind = OWN_SEATS.get(type(model.environment), kind)
+    kind: Any = PrivateSeat if seating.mediated else NetworkSeat if seating.links else DebateSeat
+    kind = next((SEATS[base] for base in type(model.environment).__mro__ if base in SEATS), kind)
     own_class = model.agent_classes.get(place.persona.party)
     agent: SeatedAgent = (_combined(own_class, kind) if own_class else kind)(model, seating, number)
     return agent
@@ -101,6 +100,11 @@ class SeatedAgent(DebateAgent):
     """An agent with a seat in a room of the model."""
 
     _ids = _Counters()
+
+    def remove(self) -> None:
+        """Take the agent out of the model (Mesa's `Agent.remove`): it is absent from its room from its next turn on."""
+        super().remove()
+        self.absent = True
 
     def assign_seat(self, seating: RoomSeating, number: int) -> None:
         """Set the room, group, seat and party of the agent, and assign the traits of its seat."""
@@ -158,10 +162,6 @@ class StorySeat(NetworkSeat, Storyteller):
     """A seat among people who pass a story on."""
 
 
-NETWORKED: Mapping[type, type[NetworkSeat]] = {Platform: PlatformSeat, Story: StorySeat}
-"""The seats of networks that have their own."""
-
-
 class PrivateSeat(SeatedAgent, Participant):
     """A seat in a group that deliberates in private."""
 
@@ -197,8 +197,13 @@ class PlayerSeat(SeatedAgent, Player):
         self.assign_seat(seating, number)
 
 
-OWN_SEATS: Mapping[type, type[SeatedAgent]] = {Herding: HerdSeat, Game: PlayerSeat}
-"""The seats of environments in which people choose or play."""
+SEATS: Mapping[type, type[SeatedAgent]] = {
+    Platform: PlatformSeat,
+    Story: StorySeat,
+    Herding: HerdSeat,
+    Game: PlayerSeat,
+}
+"""The seats of environments, and of classes made from them, in which agents do more than speak."""
 
 
 class SurrogateSeat(SeatedAgent, SurrogateAgent):

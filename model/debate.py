@@ -102,7 +102,7 @@ class DebateModel(SteppedModel):
         Keep an exception in `error` instead of raising it (for `mesa.batch_run`). `run()` raises it in any case.
     keep_going : bool
         Continue when almost no reply can be read. By default that is an error.
-    **fields
+    **kwargs
         Any other field of the scenario or of its environment by name: `memory="last:12"`, `frame="conversation"`,
         `interventions=[parley.Message(round=2, by="Ann", text="Think of the cost.")]`.
 
@@ -150,10 +150,10 @@ class DebateModel(SteppedModel):
         progress: Progress | None = None,
         collect_errors: bool = False,
         keep_going: bool = False,
-        **fields: Any,
+        **kwargs: Any,
     ):
         settings: dict[str, Any] = {"topics": topics, "repetitions": repetitions, "rounds": rounds, "llm": llm}
-        settings |= {"seed": None if rng is None else int(rng), **fields}
+        settings |= {"seed": None if rng is None else int(rng), **kwargs}
         settings = {name: value for name, value in settings.items() if value is not None}
         if isinstance(preset, str):
             settings.setdefault("repetitions", QUICK)
@@ -199,7 +199,7 @@ class DebateModel(SteppedModel):
     def grid(self) -> Any:
         """The networked rooms as a space of Mesa with the current links, for drawing; None without networked rooms."""
         if self._grid[0] != self.round:
-            self._grid = self.round, network_grid(self, self.rooms, {agent.unique_id: agent for agent in self.agents})
+            self._grid = self.round, network_grid(self, [(room, self.seatings[room.id]) for room in self.rooms])
         return self._grid[1]
 
     def add_intervention(self, intervention: Intervention) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING
 
 import mesa
 import networkx as nx
@@ -24,26 +23,35 @@ from parley.model.interventions.base import View
 from parley.model.room import RoomState
 from parley.model.round import run_round
 
-if TYPE_CHECKING:
-    from parley.model.agent_factory import SeatedAgent
 
+def network_grid(model: mesa.Model, rooms: Iterable[tuple[RoomState, RoomSeating]]) -> Cells | None:
+    """Return all networked rooms as one space of Mesa with the current links; None without networked rooms.
 
-def network_grid(model: mesa.Model, rooms: Iterable[RoomState], agents: dict[int, SeatedAgent]) -> Cells | None:
-    """Return all networked rooms as one space of Mesa, with a cell for each agent; None without networked rooms."""
-    graph = nx.DiGraph()
-    for room in rooms:
+    Nodes are 0, 1, 2, ... as Mesa draws them, in the order of rooms and seats. A node has the attributes `agent` (its unique_id),
+    `name` (the label of the node in the user's graph, else the name of the agent) and the attributes of the user's graph.
+    An edge joins two agents if one hears the other.
+    An agent that was removed from the model leaves its cell empty.
+    """
+    graph = nx.Graph()  # Mesa cannot draw a directed one
+    place: dict[int, int] = {}
+    for room, seating in rooms:
         if room.society:
-            graph.add_nodes_from(room.members)
-            graph.add_edges_from(room.society.links.pairs)
+            own = seating.nodes or [None] * len(room.members)
+            for (number, agent), node in zip(room.members.items(), own, strict=True):
+                place[number] = len(place)
+                attributes = {**node.attributes, "name": node.name} if node else {"name": agent.name}
+                graph.add_node(place[number], **{**attributes, "agent": number})
+            graph.add_edges_from((place[hearer], place[heard]) for hearer, heard in room.society.links.pairs)
     if not graph:
         return None
     no_layout = (
         {"layout": None} if "layout" in signature(Cells).parameters else {}
     )  # in Mesa 3.5 a layout takes seconds
     cells = Cells(graph, random=model.random, **no_layout)
-    for cell in cells.all_cells:
-        agents[cell.coordinate].cell = cell
-        cell.add_agent(agents[cell.coordinate])
+    for agent in model.agents:
+        if agent.unique_id in place:
+            agent.cell = cells[place[agent.unique_id]]
+            agent.cell.add_agent(agent)
     return cells
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import mesa.discrete_space
+import networkx as nx
 import pytest
 from data_checks import check_each
 from standins import Scrambled, opinionated
 
+from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
@@ -243,14 +245,66 @@ def test_the_grid_is_the_network_as_it_is_now(small: Small) -> None:
     model = DebateModel(network(repetitions=2, rewiring="nearer,probability=1,beyond=1"), backend=Fake(opinionated))
     assert isinstance(model.grid, mesa.discrete_space.Network)
     assert model.grid is model.grid
-    assert sorted(model.grid.G.nodes) == [agent.unique_id for agent in model.agents]
-    assert all(agent.cell.coordinate == agent.unique_id for agent in model.grid.agents)
+    assert sorted(model.grid.G.nodes) == list(range(len(model.agents)))  # Mesa draws the nodes 0, 1, 2, ... only
+    agents = dict(model.grid.G.nodes(data="agent"))
+    assert all(agents[agent.cell.coordinate] == agent.unique_id for agent in model.grid.agents)
     before = set(model.grid.G.edges)
     model.run()
     after = {pair for room in model.rooms for pair in room.society.links.pairs}
-    assert set(model.grid.G.edges) == after != before
+    assert {frozenset((agents[one], agents[other])) for one, other in model.grid.G.edges} == set(map(frozenset, after))
+    assert set(model.grid.G.edges) != before
     assert all(len(cell.agents) == 1 for cell in model.grid.all_cells)
     assert DebateModel(small(), backend=Fake(opinionated)).grid is None
+
+
+def test_mesa_draws_the_grid_of_a_graph_with_names() -> None:
+    """Mesa's own drawing of a network takes nodes as places in an array; labels and attributes of the user's graph are kept."""
+    graph = nx.Graph([("Ann", "Bea"), ("Bea", "Cem")])
+    graph.nodes["Bea"]["district"] = "north"
+    model = DebateModel(network(rounds=1, repetitions=2), topology=graph, backend=Fake(opinionated))
+    visualization = pytest.importorskip("mesa.visualization")  # with the packages of the page
+    assert visualization.draw_space(
+        model.grid, lambda _: visualization.components.AgentPortrayalStyle(color="tab:blue")
+    ).collections
+    assert [name for _, name in model.grid.G.nodes(data="name")] == ["Ann", "Bea", "Cem"] * 2
+    assert model.grid.G.nodes[1]["district"] == "north"
+
+
+def test_an_agent_that_is_removed_neither_speaks_nor_rates() -> None:
+    """Mesa's `agent.remove()` takes a person out of the debate, not only out of the data."""
+    recorder = MemoryRecorder()
+    model = DebateModel(network(), backend=Fake(opinionated), recorder=recorder)
+    model.step()
+    leaving = next(iter(model.agents))
+    leaving.remove()
+    assert leaving not in model.grid.agents
+    model.run()
+    spoken = {
+        event.round: event
+        for event in recorder.events
+        if isinstance(event, Utterance) and event.agent == leaving.unique_id
+    }
+    rated = {
+        event.round: event for event in recorder.events if isinstance(event, Rated) and event.agent == leaving.unique_id
+    }
+    assert spoken[1].text
+    assert {spoken[2].reason, spoken[3].reason, rated[2].reason, rated[3].reason} == {"absent"}
+    assert leaving.unique_id not in set(model.datacollector.get_agent_vars_dataframe().loc[2].index)
+
+
+@check_each("preset", ["herding", "trust_game", "platform", "news_evolution", "network", "three_way", "consensus"])
+def test_a_class_made_from_an_environment_of_ours_runs_as_it_does(preset: str, tmp_path: Path) -> None:
+    """A user's environment begins as a subclass: its agents get the seats of the class that it is made from."""
+    small = {"llm": "oracle", "repetitions": 1, "rounds": 1, "topics": ",".join(load_preset(preset).subject.topics[:1])}
+    kind = type(load_preset(preset).environment)
+    path = tmp_path / "mine.py"
+    path.write_text(
+        f"from dataclasses import dataclass\nfrom {kind.__module__} import {kind.__name__}\n"
+        f"@dataclass(frozen=True)\nclass Mine({kind.__name__}):\n    pass\n"
+    )
+    ours = load_preset(preset, small)
+    mine = ours.with_settings({"environment": f"{path}:Mine", **ours.environment_spec.options})
+    assert held(mine, open_spec("oracle"))[1] == held(ours, open_spec("oracle"))[1]
 
 
 @check_each("settings", [{"rule": "bounded_confidence"}, {"rewiring": "nearer"}, {"rule": "posts,feed=hot"}])
