@@ -26,6 +26,7 @@ _HOMES = {
     "analysis.sweeps": "Sweep sweep",
     "llm.errors": "UserError",
     "llm.request": "Backend Failure Reply Request",
+    "llm.trust": "trust",
     "model.debate": "DebateModel",
     "model.interventions.base": "Intervention",
     "model.interventions.fact_check": "FactCheck",

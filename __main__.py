@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from parley.llm import trust
 from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, scenario_from_args
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with stoppable():
+        with stoppable(), trust.typed(given):
             if given and not given[0].startswith("-"):
                 return command(given[0])(given[1:])
             return run(given)

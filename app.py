@@ -9,8 +9,11 @@ import pandas  # noqa: F401  (whole, before a page is drawn: Solara looks for it
 import solara
 
 from parley.analysis.views._settings import settle
+from parley.llm import trust
 
 settle()
+if not trust.gate().closed:  # started by `solara run`, without a command line of Parley
+    trust.use_gate(trust.Gate(closed=True))
 
 __all__ = ["Page"]
 

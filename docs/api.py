@@ -16,7 +16,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Models of Mesa": ("DebateModel", "Agent", "PopulationModel"),
     "Interventions": ("Intervention", "Message", "Moderator", "Shock", "FactCheck", "Join", "Leave", "Mute"),
     "Language models": ("Backend", "Request", "Reply", "Failure"),
-    "Errors": ("UserError",),
+    "Errors and trust": ("UserError", "trust"),
 }
 """Every public name, under a heading."""
 MEMBERS: Mapping[str, Sequence[str]] = {

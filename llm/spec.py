@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from parley.llm.errors import UserError
+from parley.llm.trust import check_file
 
 _CLOSING = {"'": "'", '"': '"', "(": ")"}
 
@@ -132,10 +133,11 @@ def split_path(text: str) -> OwnPath | None:
 
 
 def load_file(file: str) -> ModuleType:
-    """Import a file. Errors: UserError if it is missing, is no Python, or imports what is not installed."""
+    """Import a file. Errors: UserError if it is missing, not trusted, no Python, or imports what is not installed."""
     path = Path(file).expanduser().resolve()
     if not path.is_file():
         raise UserError(f"there is no file {file}")
+    check_file(path)
     name = f"{PREFIX}{path.stat().st_mtime_ns:x}_{str(path).encode().hex()}"
     try:
         return import_module(name)

@@ -110,8 +110,8 @@ def recorded_scenario(header: Header, folder: Path) -> Scenario:
     graph = str(fields["options"].get("graph", ""))
     if graph.startswith(f"{GIVEN},"):
         fields["options"] = {**fields["options"], "graph": "complete"}
-        return scenario_on(scenario_from_dict(fields), {}, nx.read_graphml(folder / FILE))
-    return scenario_from_dict(fields)
+        return scenario_on(scenario_from_dict(fields, folder), {}, nx.read_graphml(folder / FILE))
+    return scenario_from_dict(fields, folder)
 
 
 def branch_scenario(base: Scenario, round_: int, settings: dict[str, Any], interventions: Interventions) -> Scenario:

@@ -18,6 +18,7 @@ from textwrap import fill
 from typing import Any
 
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.trust import FLAG
 
 Parent = argparse.ArgumentParser
 OUTPUT, THEIRS = "seed and output", "the scenario's"
@@ -35,6 +36,11 @@ PARTY = (
     "\nPARTY=SPEC: the model of one party (first and second are the two debaters of the society), or of one seat "
     "('first 2=SPEC'); give --llm once for each"
     "\n30%%=SPEC: the model of a share of the other agents, drawn by the seed"
+)
+
+_TRUST = (
+    "let files that this command reads name this Python file (./coin.py), this server (lab.example:8000) or this key of a "
+    "server (LAB_KEY@lab.example); repeatable (docs/trust.md)"
 )
 
 
@@ -79,6 +85,7 @@ class Parser(argparse.ArgumentParser):
             **keywords,
         )
         self.commands = commands or {}
+        add_option(self, f"{FLAG} NAME", _TRUST, action="append")  # read by parley.llm.trust
 
     def format_help(self) -> str:
         """Return the help. Its first line names only the arguments that must be given."""

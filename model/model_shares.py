@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from parley.agents.persona import load_personas, party_of
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream
+from parley.llm.trust import refuse_named
 
 if TYPE_CHECKING:
     from parley.model.casting import RoomSeating
@@ -53,7 +54,9 @@ def persona_models(scenario: Scenario) -> dict[str, str]:
     """Return the specs that personas of this scenario name, each as its own voice."""
     folder = scenario.persona_folder
     people = [persona for seat in scenario.seats for persona in load_personas(seat, folder)]
-    return {persona.llm: persona.llm for persona in people if persona.llm}
+    specs = list(dict.fromkeys([persona.llm for persona in people if persona.llm]))
+    refuse_named(specs, folder, [scenario.models.llm, *scenario.models.llms])
+    return {spec: spec for spec in specs}
 
 
 def has_models_by_person(scenario: Scenario) -> bool:

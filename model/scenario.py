@@ -21,6 +21,7 @@ from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Sampling
 from parley.llm.seeding import digest
 from parley.llm.spec import split_pair
+from parley.llm.trust import refuse_named
 from parley.llm.typed import as_fields
 from parley.model import validation
 from parley.model.interventions import parse_interventions
@@ -370,6 +371,8 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Pa
     if not name.endswith(".toml") and name not in preset_names(folder):
         raise unknown_name("scenario", name, preset_names(folder))
     values = read_toml(path)
+    if name.endswith(".toml"):
+        refuse_named(values, path)
     head = {key: values.pop(key, None) for key in ("title", "source", "environment")}
     if missing := [key for key, value in head.items() if not isinstance(value, str)]:
         raise UserError(f"{path} needs a line each for {', '.join(missing)}")
@@ -391,14 +394,18 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Pa
     return preset._changed(settings) if settings else preset
 
 
-def scenario_from_dict(values: Mapping[str, Any]) -> Scenario:
-    """Return the scenario with these fields, as in the header of a record. Errors: UserError if this version has other fields."""
+def scenario_from_dict(values: Mapping[str, Any], source: object) -> Scenario:
+    """Return the scenario with these fields, as in the header of a record. source: the file or folder that holds them.
+
+    Errors: UserError if this version has other fields, or if they name code that the user has not named.
+    """
     if "scales" in values and not values["environment"]:  # of a log (analysis/logs)
         raise UserError(
             "the run was read from a log, so its scenario is unknown: nothing of it can be asked or checked again"
         )
     if unknown := sorted(set(values) ^ set(FIELD_BLOCKS)):
         raise UserError(f"the run was made by another version of Parley, with other fields ({', '.join(unknown)})")
+    refuse_named(values, source, servers=False)
     head: dict[str, Any] = {key: str(values[key]) for key in ("name", "title", "source")}
     environment, options = str(values["environment"]), dict(values["options"])
     spec = EnvironmentSpec(environment, as_fields(environment_class(environment), options), str(values["society"]))

@@ -120,7 +120,7 @@ def derive_card(folder: Path, out: Path) -> Iterator[str]:
     if design["people"]:
         raise UserError("the human data of --data are not in the folder")
     chosen = sections(design["sections"])
-    first = Batch(scenario_from_dict(design["base"]), out, judge=str(design["judge"]))
+    first = Batch(scenario_from_dict(design["base"], folder / DESIGN), out, judge=str(design["judge"]))
     records = ConditionRecords()
     yield from _derive_records(first, folder, design, records)
     card.write(make_card(first, chosen, records, str(design["stopped"])))

@@ -14,6 +14,7 @@ from parley.agents.society import US
 from parley.analysis.claims.outcomes import Outcome, find_outcome
 from parley.llm.backends import check_spec
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.trust import refuse_named
 from parley.llm.typed import as_hint
 from parley.model.scenario import Scenario, load_preset, parse_settings
 from parley.model.validation import check_topics, topics_to_know
@@ -139,6 +140,7 @@ def load_claim(path: Path) -> Claim:
 
 def build_claim(values: Mapping[str, Any], where: str) -> Claim:
     """Return the checked claim of the values of a file. where: its name. Errors: UserError that names it and the key."""
+    refuse_named(values, where)
     parts: dict[str, Any] = {}
     for key, kind in (("contrast", Contrast), ("population", Population)):
         if key not in values:

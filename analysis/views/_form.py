@@ -22,6 +22,7 @@ from parley.analysis.views._session import Draft, Session
 from parley.analysis.views._words import preset_title
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
+from parley.llm.trust import add_words, refuse_named
 from parley.model.scenario import Scenario, load_preset
 
 REPETITIONS = 5
@@ -67,6 +68,7 @@ def NewRun(session: Session, go: Callable[[str], None]) -> None:
             session.draft.set(replace(session.draft.value, **values))
 
     def put(name: str, value: str) -> None:
+        add_words([value])  # a field of the form is typed
         given = {**(session.draft.value or draft).given, name: value}
         if name == "society":  # its topics, personas and parties are others
             given = {key: one for key, one in given.items() if key not in ("topics", "personas", "seats", "parties")}
@@ -129,8 +131,12 @@ def draft_of(preset: str, given: Mapping[str, str] | None = None) -> Draft:
 
 
 def wanted(search: str) -> Draft | None:
-    """Return the form of the page's address, `?scenario=echo_chamber&rounds=2`; None where it names no scenario."""
+    """Return the form of the page's address, `?scenario=echo_chamber&rounds=2`; None where it names no scenario.
+
+    Errors: UserError for an address that names code, a server or a key, because a link may come from anywhere.
+    """
     settings = dict(parse_qsl(search, keep_blank_values=True))
+    refuse_named(settings, "the address of this page")
     preset = settings.pop("scenario", "")
     return draft_of(preset, settings) if preset else None
 

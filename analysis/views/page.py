@@ -22,7 +22,8 @@ from parley.analysis.views._html import element
 from parley.analysis.views._plan import plan_of
 from parley.analysis.views._replay import Clock, Waiting
 from parley.analysis.views._runs import ROOT
-from parley.analysis.views._session import Session, Shown
+from parley.analysis.views._session import Draft, Session, Shown
+from parley.llm.errors import UserError
 
 STYLE = Path(__file__).with_name("style.css")
 REFRESH = 0.25
@@ -175,10 +176,18 @@ def _arrive(session: Session, search: str) -> None:
                 None,
                 f"{folder} is not in {ROOT}/: open a run from there",
             )
-    elif draft := wanted(search):
+    elif draft := _wanted(session, search):
         session.draft.set(draft)
     elif search and session.draft.value is None:  # the first screen has no form
         session.draft.set(draft_of(START))
+
+
+def _wanted(session: Session, search: str) -> Draft | None:
+    try:
+        return wanted(search)
+    except UserError as error:
+        session.error = str(error)
+        return None
 
 
 def _start_at_once(session: Session, name: str, go: Callable[[str], None]) -> None:

@@ -6,7 +6,8 @@ Your own backend may be a class instead, and may leave out `model`. The module m
 - `MANNER`, the options that change how the model is called but not what it says: a resumed run may change them;
 - `SHARED`, those of them that limit all calls at a time: workers that run at the same time get a part each;
 - `known_topics(model)`, the topics of a model that knows only some; it is called without opening the backend;
-- `check_options(model, **options)`, which refuses values that the backend cannot use, before a run begins.
+- `check_options(model, **options)`, which refuses values that the backend cannot use, before a run begins;
+- `servers(model, **options)`, of a backend of Parley: the servers that it calls, from the texts of its options.
 """
 
 from __future__ import annotations
@@ -14,17 +15,21 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from parley.llm.errors import UserError
 from parley.llm.registry import Checked, Registry
 from parley.llm.request import Backend
 from parley.llm.spec import Spec, parse_spec, write_spec
+from parley.llm.trust import Contact, host_of
 
 BACKENDS = Registry(
     "model", __name__, "parley.backends", ("complete",), shared=(), opener="open_backend", colon="model"
 )
 PERSON = "person"
+CALLING = ("openai", "hf")
+"""Backends of Parley that call servers."""
 SCRIPTED = ("fake", "yoked", PERSON)
 """Backends without a model: partners with fixed lines, and people, cost nothing."""
 
@@ -93,6 +98,22 @@ def identity_spec(spec: str) -> str:
     except UserError:
         manner = ()
     return write_spec(name, model, {key: value for key, value in sorted(options.items()) if key not in manner})
+
+
+def contacts_of(spec: str, base_url: str = "") -> list[Contact]:
+    """Return the servers that a spec and the specs in its options name, each with the variable of its key. Nothing is imported
+    that is no part of Parley. base_url: of an endpoint without its own. Errors: UserError where it is no spec.
+
+    >>> contacts_of("openai:m,base_url=http://127.0.0.1:8000/v1,key=LAB_KEY"), contacts_of("oracle,kappa=0")
+    ([Contact(host='127.0.0.1:8000', key='LAB_KEY')], [])
+    """
+    name, model, options = parse_spec(spec)
+    if name in CALLING:
+        servers = import_module(f"{__name__}.{name}").servers
+        contacts: list[Contact] = servers(model, **({"base_url": base_url} if base_url else {}) | options)
+        return contacts
+    named = [Contact(host_of(value), options.get("key", "")) for value in options.values() if "://" in value]
+    return named + [one for value in options.values() if ":" in value for one in contacts_of(value, base_url)]
 
 
 def with_defaults(spec: str, **options: object) -> str:

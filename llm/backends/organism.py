@@ -22,6 +22,7 @@ from typing import Any
 from parley.llm.errors import UserError
 from parley.llm.request import Backend, Message, Reply, Request, Wrapper
 from parley.llm.seeding import digest
+from parley.llm.trust import refuse_named
 
 FILE = "organism.toml"
 KEYS = ("model", "adapter", "system", "trigger")
@@ -105,6 +106,7 @@ def open_backend(model: str, trigger: bool = False) -> Backend:
         raise UserError(f"{folder} has no trigger: leave out trigger=true")
     words = " ".join(filter(None, (values["system"], values["trigger"] if trigger else "")))
     spec, adapter = values["model"], values["adapter"]
+    refuse_named(spec, folder / FILE)
     name = split_spec(spec).name
     if name == "organism":
         raise UserError(f"{folder / FILE}: the model of an organism cannot be an organism")

@@ -15,6 +15,7 @@ from parley.llm.driver import Progress
 from parley.llm.errors import Unreachable, UserError
 from parley.llm.request import Backend
 from parley.llm.router import open_all
+from parley.llm.trust import Gate, gate, use_gate
 from parley.model.missing_replies import MissingTally
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RECORD, RunSpec, is_complete, run_scenario
@@ -48,10 +49,13 @@ class SweepJob:
 
 @dataclass(frozen=True)
 class CellTask:
-    """What is the same for every cell: how a finished run folder is measured, and the number of workers that share a model."""
+    """What is the same for every cell: how a finished run folder is measured, the number of workers that share a model, and what
+    data may name (llm/trust.py).
+    """
 
     measure: Callable[[Path], Any]
     parts: int = 1
+    trusted: Gate = field(default_factory=gate)
 
 
 class CellResult(NamedTuple):
@@ -90,6 +94,7 @@ def run_cell(
     task: CellTask, job: SweepJob, ledger: Ledger | None = None, progress: Progress | None = None
 ) -> CellResult:
     """Run or resume a cell, then measure it. It raises no exception: a cell that fails does not stop the others."""
+    use_gate(task.trusted)
     scenario = job.cell.scenario
     budget = Budget(prices=job.prices, keep_going=job.keep_going)  # the limits are those of the ledger
     spec = RunSpec(scenario, job.run, job.given, budget, job.retry_failures, ledger, agent_class=job.cell.agent_class)

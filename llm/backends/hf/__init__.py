@@ -35,9 +35,13 @@ run.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from parley.llm import model_hubs
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
+from parley.llm.trust import Contact, host_of, key_for
 
 model_hubs.silence_hubs()
 MANNER = frozenset({"batch", "keep", "workers", "same"})
@@ -48,6 +52,12 @@ CHOICES = {
     "closed": ("exact", "text"),
     "same": ("auto", "yes", "no"),
 }
+
+
+def servers(model: str, **_: object) -> list[Contact]:
+    """Return the hub, from which a model that is no folder here is downloaded."""
+    hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+    return [] if Path(model).expanduser().is_dir() else [Contact(host_of(hub))]
 
 
 def open_backend(
@@ -79,6 +89,8 @@ def open_backend(
         raise UserError(
             f"hf needs packages that are not installed ({error.name}): pip install -e '.[local]' (docs/install.md)"
         ) from error
+    for contact in servers(model):
+        key_for(contact)
     from parley.llm.backends.hf.backend import Hf
     from parley.llm.backends.hf.loading import load_model
 

@@ -30,6 +30,7 @@ import re
 
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
+from parley.llm.trust import Contact, host_of, key_for
 
 
 class EnvironmentVariable(str):
@@ -97,20 +98,30 @@ def open_backend(
 
 def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object) -> tuple[list[str], str]:
     """Return the addresses and the key of an endpoint, without a call to it. Errors: UserError on a missing key."""
-    urls = [url.rstrip("/") for url in (base_url or os.environ.get("OPENAI_BASE_URL") or _PUBLIC).split("+")]
+    urls = [url.rstrip("/") for url in _addresses(base_url)]
     if bad := next((url for url in urls if not url.startswith(("http://", "https://"))), ""):
         raise UserError(f"base_url of openai must begin with http:// or https://, not {bad!r}")
     if any("@" in url for url in urls):
         raise UserError(
             f"base_url of openai must not contain a user name or password: put the key into the environment variable {KEY}"
         )
-    secret = _secret(key)
+    keys = [key_for(contact) for contact in servers(model, base_url, key)]
+    secret = _secret(key) if all(keys) else ""  # a server that is trusted without a key gets none
     if not secret and _PUBLIC in urls:
         raise UserError(
             f"no API key was found: put the key into the environment variable {key}, or name another variable with "
             f"--llm openai:{model},key=NAME"
         )
     return urls, secret
+
+
+def servers(model: str, base_url: str = "", key: str = KEY, **_: object) -> list[Contact]:
+    """Return the servers of an endpoint with the variable of its key. Errors: UserError for what is no address."""
+    return [Contact(host_of(url), str(key)) for url in _addresses(base_url)]
+
+
+def _addresses(base_url: str) -> list[str]:
+    return (base_url or os.environ.get("OPENAI_BASE_URL") or _PUBLIC).split("+")
 
 
 def _secret(key: str) -> str:

@@ -1,0 +1,246 @@
+"""What data may not do: name code, servers or keys (docs/trust.md).
+
+A user types words: a command line, a call in Python, a field of the page. Everything else is data: the header of a record,
+a preset, a society, a personas' file, a claim, an address of the page. One gate decides for all of them.
+
+Data are checked where they are read (`refuse_named`). In a command and in the page, whatever the words of the user did not
+name is refused once more where a file is imported (`check_file`) and where a server is called (`key_for`), so a reader that
+forgets to check its data opens nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from parley.llm.errors import UserError
+
+FLAG = "--trust"
+PROSE = ("title", "source", "backstory", "text")
+"""Fields that hold sentences for readers, and are never opened."""
+_ENDS = re.compile(r"\.py(?=$|[\s:,;|)'\"])")
+_STARTS = re.compile(r"[\s:,;|=('\"]")
+_HOST = re.compile(r"(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?")
+
+
+class Contact(NamedTuple):
+    """A server as `host:port`, and the name of the environment variable whose value it gets ("": none)."""
+
+    host: str
+    key: str = ""
+
+    @property
+    def words(self) -> str:
+        """What `--trust` takes: `lab.example`, or `LAB_KEY@lab.example`."""
+        return f"{self.key}@{self.host}" if self.key else self.host
+
+
+@dataclass
+class Gate:
+    """What the words of the user name. A closed gate lets nothing else through; an open one, as in Python, all but data."""
+
+    closed: bool = False
+    files: set[Path] = field(default_factory=set)
+    contacts: set[Contact] = field(default_factory=set)
+
+
+_gate = Gate()
+
+
+def host_of(url: str) -> str:
+    """Return the host of an address and its port, unless that is the port of https. Errors: UserError.
+
+    >>> host_of("https://api.openai.com/v1?api-key=secret"), host_of("http://127.0.0.1:8000/v1"), host_of("http://lab.org")
+    ('api.openai.com', '127.0.0.1:8000', 'lab.org:80')
+    """
+    try:
+        parts = urlsplit(url)
+        name, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
+    except ValueError as error:
+        raise UserError(f"this is no address of a server: {error}") from error
+    name = _printable(f"[{name}]" if ":" in name else name)
+    return name if port == 443 else f"{name}:{port}"
+
+
+def gate() -> Gate:
+    """Return the gate of this process, for a worker."""
+    return _gate
+
+
+def use_gate(other: Gate) -> None:
+    """Use the gate of another process: in a worker, which reads no command line."""
+    global _gate
+    _gate = other
+
+
+@contextmanager
+def typed(arguments: Sequence[str]) -> Iterator[None]:
+    """Close the gate for one command, but for what its words name. Errors: UserError for a wrong value of --trust."""
+    before = _gate
+    use_gate(Gate(True, set(before.files), set(before.contacts)))
+    try:
+        trust(*_trusted(arguments))
+        base = next((host for word, host in _pairs(arguments) if word == "--base-url"), "")
+        add_words(arguments, base)
+        yield
+    finally:
+        use_gate(before)
+
+
+def trust(*names: str) -> None:
+    """Let data name these files of code, servers and keys, as `--trust` does on a command line.
+
+    Parameters
+    ----------
+    *names : str
+        `./coin.py` (this file alone), `lab.example:8000` (a server, which gets no key), or `LAB_KEY@lab.example` (a server,
+        and the environment variable whose value it gets).
+
+    Raises
+    ------
+    UserError
+        There is no such file, or the text is none of these.
+    """
+    for name in names:
+        if name.endswith(".py"):
+            path = Path(name).expanduser().resolve()
+            if not path.is_file():
+                raise UserError(f"{FLAG} {name}: there is no file {path}")
+            _gate.files.add(path)
+            continue
+        key, _, host = name.rpartition("@")
+        if not _HOST.fullmatch(host):
+            raise UserError(
+                f"{FLAG} takes a Python file (./coin.py), a server (lab.example:8000) or the name of a key and a server "
+                f"(LAB_KEY@lab.example), not {_printable(name)}"
+            )
+        _gate.contacts.add(Contact(host.lower().removesuffix(":443"), key))
+
+
+def add_words(words: Iterable[str], base_url: str = "") -> None:
+    """Note files and servers that these words of the user name. base_url: of models that name none of their own."""
+    for word in words:
+        _gate.files |= set(_code_files(word))
+        for spec in _specs(word):
+            for each in [spec] if "=" in spec else spec.split(","):  # `--vary llm=openai:a,openai:b`
+                _gate.contacts |= set(_contacts(each, base_url))
+
+
+def refuse_named(values: Any, source: object, opened: Sequence[str] = (), servers: bool = True) -> None:
+    """Refuse data that name code, a server or a key which no words of the user name.
+
+    values: texts, in lists and tables. source: the file that holds them, for the message. opened: specs of the user's, whose
+    servers and files the data may use too. servers: False where no model is opened. Errors: UserError, one line.
+    """
+    files = _gate.files.union(*map(_code_files, opened))
+    contacts = _gate.contacts.union(*(_contacts(spec) for word in opened for spec in _specs(word)))
+    for text in _texts(values):
+        if code := _unknown_code(text, files):
+            raise _refused(source, f"the code {_printable(text)}", str(code))
+        for contact in (one for spec in _specs(text) for one in _contacts(spec)) if servers else ():
+            if _key_for(contact, contacts) is None:
+                key = f" and the key {contact.key}" if contact.key else ""
+                raise _refused(source, f"the server {contact.host}{key}", contact.words)
+
+
+def check_file(path: Path) -> None:
+    """Errors: UserError for a file of code that no words of the user name, where the gate is closed."""
+    if _gate.closed and path not in _gate.files:
+        raise _refused("a file that was read", f"the code {path}", str(path))
+
+
+def key_for(contact: Contact) -> str:
+    """Return the name of the variable whose value a server gets: a server that is trusted alone gets none.
+
+    Errors: UserError for a server, or a key for it, that no words of the user name, where the gate is closed.
+    """
+    key = _key_for(contact, _gate.contacts)
+    if key is None and _gate.closed:
+        raise _refused("a file that was read", f"the server {contact.host} with the key {contact.key}", contact.words)
+    return contact.key if key is None else key
+
+
+def _key_for(contact: Contact, known: Iterable[Contact]) -> str | None:
+    """Return the key that a known server gets; None for an unknown server, and for a key that is not known with it."""
+    from parley.llm.backends.openai import KEY
+
+    if contact in known:
+        return contact.key
+    return "" if contact.key == KEY and Contact(contact.host) in known else None
+
+
+def _refused(source: object, what: str, way: str) -> UserError:
+    cure = f"add {FLAG} {shlex.quote(way)}" if _gate.closed else f"call parley.trust({way!r}) first"
+    return UserError(
+        f"{_printable(str(source))} names {what}, and data may name no code, server or key: if you trust it, {cure} "
+        "(docs/trust.md)"
+    )
+
+
+def _texts(values: Any) -> Iterator[str]:
+    """Yield every text in lists and tables, keys too, but no prose."""
+    if isinstance(values, str):
+        yield values
+    elif isinstance(values, Mapping):
+        for name, value in values.items():
+            yield str(name)
+            yield from () if name in PROSE else _texts(value)
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from _texts(value)
+
+
+def _code_files(text: str) -> Iterator[Path]:
+    """Yield every path of a Python file that a text may name, as it may begin behind each sign that separates words."""
+    for end in _ENDS.finditer(text):
+        starts = [0, *(start.end() for start in _STARTS.finditer(text, 0, end.start()))]
+        for start in starts:
+            with suppress(OSError, ValueError, RuntimeError):  # no path at all, such as one with a NUL
+                yield Path(text[start : end.end()].strip()).expanduser().resolve()
+
+
+def _unknown_code(text: str, known: set[Path]) -> Path | None:
+    """Return a file of code that a text names and `known` does not hold; None if there is none."""
+    named = list(_code_files(text))
+    real = [path for path in named if path.is_file()]
+    return next(
+        (path for path in real if path not in known), None if real or known & {*named} else next(iter(named), None)
+    )
+
+
+def _specs(text: str) -> Iterator[str]:
+    """Yield what may be the spec of a model in a text: all of it, what follows `=`, and each word of an intervention."""
+    words = [text, *text.split(";")]
+    with suppress(ValueError):  # an open quote
+        words += shlex.split(text)
+    for word in dict.fromkeys(words):
+        yield word
+        yield from [word[place + 1 :] for place, sign in enumerate(word) if sign == "="]
+
+
+def _contacts(spec: str, base_url: str = "") -> Iterator[Contact]:
+    from parley.llm.backends import contacts_of
+
+    with suppress(UserError):  # no spec
+        yield from contacts_of(spec, base_url)
+
+
+def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield options with their values, written as `--name value` or `--name=value`."""
+    for place, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        yield (name, value) if equals else (word, arguments[place + 1] if place + 1 < len(arguments) else "")
+
+
+def _trusted(arguments: Sequence[str]) -> list[str]:
+    return [value for name, value in _pairs(arguments) if name == FLAG]
+
+
+def _printable(text: str) -> str:
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
