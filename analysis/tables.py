@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ from parley.environments.story import RETELLING
 from parley.llm.backends.oracle.phrases import TopicBank, topic_bank
 from parley.llm.errors import UserError
 from parley.model import events
+from parley.model.header_bounds import LARGEST
 from parley.model.recorder import read_lines
 from parley.model.scenario_run import record_of
 
@@ -242,6 +243,15 @@ def load(run: Path) -> Tables:
     return tables(read_lines(record_of(run)), str(run))
 
 
+def _check_rounds(kinds: Mapping[type, Sequence[Any]], run: str) -> None:
+    """Errors: UserError on a round or turn that no run has: tables and figures go from the first to the last."""
+    most = max(LARGEST, sum(map(len, kinds.values())))
+    for kind, found in kinds.items():
+        for name in {"round", "rounds", "iteration"} & {field.name for field in fields(kind)}:
+            if (last := max((getattr(event, name) for event in found), default=0)) > most:
+                raise UserError(f"{run}: the record says {name} = {last:,}, and no run of Parley has such a number")
+
+
 def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     """Return the tables of a record's events. Errors: UserError without a header among them."""
     kinds: dict[type, list[Any]] = {kind: [] for kind in events.KINDS.values()}
@@ -250,6 +260,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         kinds[type(event)].append(event)
     if not kinds[events.Header]:
         raise UserError(f"{run} has no results yet: its record is empty")
+    _check_rounds(kinds, run)
     header, frames = kinds[events.Header][-1], {kind: partial(event_frame, kinds[kind], kind) for kind in kinds}
     agents, calls = with_nodes(frames[events.Seated](), kinds[events.Node]), frames[events.Called]()
     agents["llm"] = text_column(agent_models(agents, header, kinds[events.OwnModel]))

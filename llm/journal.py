@@ -17,11 +17,11 @@ from contextlib import closing, contextmanager
 from operator import sub
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from parley.llm.budget import Budget, Ledger
 from parley.llm.errors import BudgetSpent, UserError
 from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, Wrapper, check_replies, identity_text
+from parley.llm.sqlite_files import check_schema, read_sqlite
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS outcomes (
@@ -53,17 +53,19 @@ _KEYS = 500  # per SELECT, below SQLite's limit of 999 variables
 
 @contextmanager
 def journal_errors(path: Path) -> Iterator[None]:
-    """Turn any error of SQLite (no journal, disk full, damaged, locked) into one line for the user."""
+    """Turn any error of SQLite (no journal, disk full, damaged, locked), and any value that no journal of ours has, into one
+    line for the user.
+    """
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, ValueError, TypeError, OverflowError, AttributeError, KeyError, RecursionError) as error:
         raise UserError(f"cannot use the journal {path}: {error}") from error
 
 
 def open_database(path: Path) -> sqlite3.Connection:
     """Open or make a journal. Errors: UserError when the file is no journal or cannot be written."""
     with journal_errors(path):
-        connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+        connection = check_schema(sqlite3.connect(path, timeout=30, isolation_level=None))
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
@@ -78,12 +80,8 @@ def read_database(path: Path) -> sqlite3.Connection:
     """Open a journal for reading only: another program's database, or an archive, stays as it is."""
     if not path.is_file():
         raise UserError(f"{path} does not exist: give the folder of a run that has a journal of replies")
-    log = path.with_name(f"{path.name}-wal")
-    mode = (
-        "mode=ro" if log.exists() else "immutable=1"
-    )  # without a log no process writes, and the folder may be read-only
     with journal_errors(path):
-        return sqlite3.connect(f"file:{quote(str(path.resolve()))}?{mode}", uri=True)
+        return read_sqlite(path)
 
 
 def query(path: Path, sql: str) -> list[tuple[Any, ...]]:
@@ -221,7 +219,8 @@ class Journal(Wrapper):
             part = keys[start : start + _KEYS]
             marks = ",".join("?" * len(part))
             rows = self._run(f"SELECT key, reply FROM outcomes WHERE key IN ({marks}) ORDER BY key, attempt", part)
-            known |= {key: Reply.from_json(reply) for key, reply in rows}
+            with journal_errors(self.path):
+                known |= {key: Reply.from_json(reply) for key, reply in rows}
         if self.retry_failures:
             return {key: reply for key, reply in known.items() if not reply.failure or key in self._retried}
         return known
@@ -276,7 +275,8 @@ def _without_copied(rows: Sequence[Sequence[Any]], copied: Sequence[Sequence[Any
 
 def own_usage(path: Path) -> tuple[int, dict[str, Usage]]:
     """Return what a journal that is not open has spent itself, as `Journal.spent`. Errors: UserError when there is none."""
-    return _without_copied(query(path, _SPENT), query(path, _COPIED))
+    with journal_errors(path):
+        return _without_copied(query(path, _SPENT), query(path, _COPIED))
 
 
 def usage_of_journal(path: Path) -> tuple[int, dict[str, Usage]]:
@@ -284,7 +284,8 @@ def usage_of_journal(path: Path) -> tuple[int, dict[str, Usage]]:
 
     Errors: UserError when there is none.
     """
-    return _spent(query(path, _SPENT))
+    with journal_errors(path):
+        return _spent(query(path, _SPENT))
 
 
 def shared_ledger(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Ledger | None:
@@ -304,14 +305,16 @@ def shared_ledger(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Le
 
 def reply_rate(path: Path) -> float | None:
     """Return the calls per second over all starts of a journal; None where fewer than 20 calls were made."""
-    ((asked, seconds),) = query(path, _RATE)
-    return asked / seconds if asked >= FEWEST and seconds else None
+    with journal_errors(path):
+        ((asked, seconds),) = query(path, _RATE)
+        return asked / seconds if asked >= FEWEST and seconds else None
 
 
 def thinking_tokens(path: Path) -> float | None:
     """Return the mean tokens that a journal's model thought before it replied; None for fewer than 20 replies."""
-    ((replies, mean),) = query(path, _THINKING)
-    return float(mean) if replies >= FEWEST else None
+    with journal_errors(path):
+        ((replies, mean),) = query(path, _THINKING)
+        return float(mean) if replies >= FEWEST else None
 
 
 def read_identity(path: Path) -> dict[str, Any]:
@@ -319,4 +322,5 @@ def read_identity(path: Path) -> dict[str, Any]:
     rows = query(path, "SELECT value FROM meta WHERE name = 'identity'")
     if not rows:
         raise UserError(f"the journal {path} has no replies to replay: choose a run that has called a model")
-    return dict(json.loads(rows[0][0]))
+    with journal_errors(path):
+        return dict(json.loads(rows[0][0]))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from parley.llm.purposes import Facts
 from parley.llm.seeding import derive, digest
+from parley.llm.value_types import check_types
 
 
 class Message(NamedTuple):
@@ -200,9 +201,14 @@ class Reply:
 
     @classmethod
     def from_json(cls, line: str) -> Reply:
+        """Return the reply of a line. Errors: ValueError or TypeError where a value has another type than its field."""
         fields = json.loads(line)
-        fields["failure"] = Failure(*fields["failure"]) if fields["failure"] else None
-        return cls(**fields | {"usage": Usage(*fields["usage"])})
+        failure = Failure(*fields["failure"]) if fields["failure"] else None
+        usage = Usage(*fields["usage"])
+        fields |= {"failure": failure, "usage": usage}
+        for kind, values in ((cls, fields), (Usage, usage._asdict()), (Failure, failure._asdict() if failure else {})):
+            check_types(kind, values)
+        return cls(**fields)
 
 
 class Backend(Protocol):

@@ -28,6 +28,7 @@ from parley.model.cost_estimate import KnownReplies, RunPlan, plan_run
 from parley.model.custom import AGENT_CLASS, FILE, TOPOLOGY, class_names, scenario_on
 from parley.model.debate import DebateModel
 from parley.model.events import Ended, Event, Header
+from parley.model.header_bounds import check_header
 from parley.model.interventions import intervention_spec, parse_interventions
 from parley.model.interventions.base import Intervention
 from parley.model.interventions.model import Model
@@ -105,7 +106,15 @@ def scenario_of(header: Header, folder: Path) -> Scenario:
 
 
 def recorded_scenario(header: Header, folder: Path) -> Scenario:
-    """Return the scenario of a run. Errors: UserError where this version of Parley cannot repeat it."""
+    """Return the scenario of a run. Errors: UserError where this version of Parley cannot repeat it, and where the header names
+    more people than the record in the folder has lines.
+    """
+    scenario = _scenario(header, folder)
+    check_header(scenario, record_of(folder))
+    return scenario
+
+
+def _scenario(header: Header, folder: Path) -> Scenario:
     fields = {key: value for key, value in header.scenario.items() if key not in (AGENT_CLASS, TOPOLOGY)}
     graph = str(fields["options"].get("graph", ""))
     if graph.startswith(f"{GIVEN},"):

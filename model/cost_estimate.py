@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -343,7 +342,7 @@ def _latest_journal(spec: str) -> Path | None:
             asked = identity.get("backend"), identity.get("model") or ""
             if asked == (name, model.rsplit("/", 1)[-1]) and reply_rate(journal):
                 return journal
-        except (UserError, json.JSONDecodeError):
+        except UserError:
             continue
     return None
 

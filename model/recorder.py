@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from parley.llm.errors import UserError
+from parley.llm.value_types import check_types
 from parley.model.events import KINDS, SCHEMA, Event
 from parley.model.files import file_errors
 
@@ -108,19 +109,23 @@ def to_line(event: Event) -> str:
 
 
 def from_line(line: str) -> Event:
-    """Return the event of a line. Errors: ValueError for a torn line, an unknown kind or field, another schema."""
+    """Return the event of a line. Errors: ValueError for a torn line, an unknown kind or field, a value of a type that the field
+    does not have, another schema.
+    """
     try:
         values = json.loads(line)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if isinstance(values, dict):
         values = {name: _frozen(value) if isinstance(value, list) else value for name, value in values.items()}
-    if not isinstance(values, dict) or values.get("kind") not in KINDS:
+    kind = values.pop("kind", None) if isinstance(values, dict) else None
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError("no event")
     if values.get("schema", SCHEMA) != SCHEMA:
         raise ValueError(f"record schema {values['schema']}; this version reads {SCHEMA}")
+    check_types(KINDS[kind], values)
     try:
-        return KINDS[values.pop("kind")](**values)
+        return KINDS[kind](**values)
     except TypeError as error:
         raise ValueError(str(error)) from error
 

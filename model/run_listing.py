@@ -18,6 +18,7 @@ from parley.llm.errors import UserError
 from parley.llm.journal import own_usage
 from parley.model.events import Ended, Header, InRound
 from parley.model.files import write_whole
+from parley.model.header_bounds import check_header
 from parley.model.recorder import from_line
 from parley.model.run_folder import LOCK
 from parley.model.scenario import Scenario, load_preset
@@ -80,8 +81,10 @@ def read_header(folder: Path) -> Header:
     return header
 
 
-def scenario_of(header: Header) -> Scenario:
-    """Return the scenario of a recorded run. Errors: UserError when the presets here do not give the same scenario."""
+def scenario_of(header: Header, folder: Path) -> Scenario:
+    """Return the scenario of the run in a folder. Errors: UserError when the presets here do not give the same scenario, or its
+    numbers are not those of a run of Parley.
+    """
     recorded = header.scenario
     values = {key: recorded.get(key, recorded["options"].get(key)) for key in header.given}
     name = str(recorded["name"])
@@ -91,6 +94,7 @@ def scenario_of(header: Header) -> Scenario:
             f"the preset {name} has changed since this run, or the run was made in Python: resume it with the command or the "
             "program that began it"
         )
+    check_header(scenario, record_of(folder))
     return scenario
 
 
@@ -124,7 +128,14 @@ def _row(folder: Path, record: Path, changed: float) -> RunRow | None:
     try:
         header, rounds, done = _read(record, changed)
         calls, cost = _spent(folder, header)
-    except (OSError, UserError):
+    except (
+        OSError,
+        UserError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ):  # the last four: a header of another hand
         return None
     return RunRow(folder, header, rounds, "done" if done else "unfinished", changed, calls, cost)
 

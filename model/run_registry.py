@@ -77,7 +77,7 @@ class RunRegistry:
         header = read_header(folder)
         limits = (budget or NO_LIMIT)._replace(prices=saved_prices(folder))
         branch = Branch(**header.branch) if header.branch else None
-        return self._add(scenario_of(header), folder, header.given, limits, branch=branch)
+        return self._add(scenario_of(header, folder), folder, header.given, limits, branch=branch)
 
     def get(self, folder: Path) -> InteractiveRun | None:
         """Return the run that this process has in the folder; None where it has none."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.llm.errors import MissingRecording, UserError
-from parley.llm.journal import query, read_identity
+from parley.llm.journal import journal_errors, query, read_identity
 from parley.llm.request import Backend, Reply, Request
 
 
@@ -42,7 +42,7 @@ class Replay:
     def reply_to(self, key: str) -> Reply | None:
         """Return the reply under a digest, as the record of a run has it; None where the recording has none."""
         line = self._replies.get(bytes.fromhex(key))
-        return None if line is None else Reply.from_json(line)
+        return None if line is None else self._read(line)
 
     def _reply(self, request: Request) -> Reply:
         line = self._replies.get(request.key(self._text, self.seedless(request)))
@@ -51,7 +51,11 @@ class Replay:
                 f"the recording {self._path} lacks a {request.purpose} call: "
                 "it was made with another scenario, seed, prompt or model"
             )
-        return Reply.from_json(line)
+        return self._read(line)
+
+    def _read(self, line: str) -> Reply:
+        with journal_errors(self._path):
+            return Reply.from_json(line)
 
 
 def open_backend(model: str) -> Backend:

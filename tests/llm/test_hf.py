@@ -588,12 +588,17 @@ def test_thoughts_are_no_part_of_a_reply(llama: Hf) -> None:
     end = min(loaded.ends)
 
     def reply(text: str, ended: bool) -> Reply:
-        tokenizer = SimpleNamespace(decode=lambda tokens, skip_special_tokens: text)
+        def decode(tokens: object, skip_special_tokens: bool) -> str:
+            return text.replace("[THINK]", "").replace("[/THINK]", "") if skip_special_tokens else text
+
+        tokenizer = SimpleNamespace(decode=decode)
         tokens = [5, end] if ended else [5]
         return generate._reply(SimpleNamespace(tokenizer=tokenizer, ends=loaded.ends), row, tokens)
 
     said = reply("<think>Let me see.</think>\nYes.", True)
     assert (said.text, said.thinking) == ("Yes.", "Let me see.")
+    special = reply("[THINK]Let me see.[/THINK]Yes.<|im_end|>", True)
+    assert (special.text, special.thinking) == ("Yes.", "Let me see."), "marks that are special tokens"
     cut = reply("<think>Let me", False)
     assert cut.text is None
     assert cut.failure

@@ -422,6 +422,9 @@ def test_thinking_is_kept_apart() -> None:
     for act in (
         said("I agree.", message={"reasoning_content": "Hm."}),
         said("<think>\nHm.\n</think>\n\nI agree."),
+        said("[THINK]Hm.[/THINK]I agree."),
+        said("analysisHm.assistantfinalI agree."),
+        said("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>I agree."),
     ):
         reply = one(act, thinking=100)
         assert (reply.text, reply.thinking) == ("I agree.", "Hm.")
@@ -552,6 +555,8 @@ PERSONALITIES: dict[str, tuple[Callable[[Body], Act | None], dict[str, object]]]
         {"closed": "text", "thinking": 4000},
     ),
     "thinks aloud": (lambda body: said("<think>Blue.</think>Yes."), {"thinking": 4000}),
+    "thinks aloud in marks of its own": (lambda body: said("[THINK]Blue.[/THINK]Yes."), {"thinking": 4000}),
+    "thinks in channels that are cut": (lambda body: said("analysisThe user asks", "length"), {"thinking": 4000}),
 }  # fmt: skip
 
 

@@ -113,4 +113,4 @@ def test_the_scenario_of_a_record_is_that_of_its_run(tmp_path: Path) -> None:
     settings = {"size": 6, "graph": "ring,degree=2", "repetitions": 1, "rounds": 1, "llm": "oracle,kappa=0"}
     scenario = load_preset("network").with_settings(settings)
     run_scenario(RunSpec(scenario, tmp_path / "run", tuple(settings)))
-    assert scenario_of(read_header(tmp_path / "run")).to_dict() == scenario.to_dict()
+    assert scenario_of(read_header(tmp_path / "run"), tmp_path / "run").to_dict() == scenario.to_dict()

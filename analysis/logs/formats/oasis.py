@@ -16,6 +16,7 @@ from typing import Any
 from parley.analysis.logs.log import ONE_ROOM, Deed, Line, Link, Log, Person
 from parley.analysis.logs.mapping import LogMap
 from parley.llm.errors import UserError
+from parley.llm.sqlite_files import read_sqlite
 
 ABOUT = "the SQLite file of an OASIS simulation (.db)"
 SCHEMA = {
@@ -64,7 +65,7 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
 def read_tables(path: Path) -> dict[str, list[Row]]:
     """Return the rows of each table. Errors: UserError if the file is no SQLite file, or lacks a table or a column."""
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
+        with closing(read_sqlite(path)) as file:
             file.row_factory = sqlite3.Row
             file.text_factory = lambda text: text.decode("utf-8", "replace")
             present = {str(row[0]) for row in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -148,9 +148,12 @@ def _is_finished(loaded: Loaded, row: PromptRow, tokens: list[int]) -> bool:
 def _reply(loaded: Loaded, row: PromptRow, tokens: list[int]) -> Reply:
     """Return the text of a row up to its end token and its stop string, without the thoughts before it."""
     ended = tokens[-1] in loaded.ends
-    text = loaded.tokenizer.decode(tokens[:-1] if ended else tokens, skip_special_tokens=True)
-    cuts = [text.find(stop) for stop in row.stop if stop in text]
-    answer, thinking = split_thinking(text[: min(cuts)] if cuts else text)
+    for skipped in (False, True):  # the marks of thoughts are special tokens of some models
+        text = loaded.tokenizer.decode(tokens[:-1] if ended else tokens, skip_special_tokens=skipped)
+        cuts = [text.find(stop) for stop in row.stop if stop in text]
+        answer, thinking = split_thinking(text[: min(cuts)] if cuts else text)
+        if thinking:
+            break
     usage = Usage(len(row.ids), len(tokens))
     if thinking and not answer and not ended:
         failure = Failure("out_of_tokens", "the thoughts before the answer did not end: allow more --set max_tokens")

@@ -266,7 +266,7 @@ def _read_answer(reply: Reply, choice: Any, request: Request, can: EndpointAbili
 def _text_and_thinking(choice: Any, can: EndpointAbilities) -> tuple[str, str]:
     """Return the visible text of a reply, and what the model thought before it."""
     if can.api != CHAT:
-        return str(choice["text"] or ""), ""
+        return split_thinking(str(choice["text"] or ""))
     message = choice["message"]
     text = message.get("content") or ""
     if isinstance(text, list):  # some servers send parts
