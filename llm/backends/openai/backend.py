@@ -18,6 +18,7 @@ from parley.llm.budget import REPEATED
 from parley.llm.driver import complete_all
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request, Usage
+from parley.llm.secrets import hide_in
 
 Result = TypeVar("Result")
 GATHER = 1e-5
@@ -171,7 +172,7 @@ class Openai:
     async def _land(self, request: Request) -> None:
         outcome: Reply | BaseException
         try:
-            outcome = self._error or await self._repeat(request)
+            outcome = self._error or hide_in(await self._repeat(request))
         except Exception as error:  # noqa: BLE001  carried over to the thread that waits, and raised there
             outcome = error
         if isinstance(outcome, BaseException):

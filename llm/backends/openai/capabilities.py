@@ -35,6 +35,7 @@ from parley.llm.backends.openai.transport import (
 )
 from parley.llm.errors import Unreachable, UserError
 from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.secrets import note_address, note_secret
 
 TRIES = 4
 """Calls of one question of the probe."""
@@ -52,6 +53,9 @@ ANIMALS = ("quagga", "okapi")
 
 def open_endpoints(settings: EndpointSettings, clock: Clock | None = None) -> Openai:
     """Open the backend. Errors: UserError when an address cannot be used, or two addresses serve different models."""
+    note_secret(settings.secret)
+    for url in settings.urls:
+        note_address(url)
     loop, clock = Loop(), clock or Clock()
 
     async def connect() -> list[Connection]:

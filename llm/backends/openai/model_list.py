@@ -9,6 +9,7 @@ from parley.llm.backends.openai.backend import Loop
 from parley.llm.backends.openai.payload import sanitise
 from parley.llm.backends.openai.transport import Connection, NoAnswer
 from parley.llm.errors import UserError
+from parley.llm.secrets import note_address, note_secret
 
 PATIENCE = 10.0
 """Seconds to wait for the list."""
@@ -20,6 +21,8 @@ def list_models(base_url: str, key: str = KEY) -> list[str]:
     base_url: the address, `http://127.0.0.1:11434/v1`. key: the environment variable that holds the key.
     """
     (url, *_), secret = check_reachable("", base_url, key)
+    note_secret(secret)
+    note_address(url)
     loop = Loop()
 
     async def ask() -> tuple[int, bytes]:

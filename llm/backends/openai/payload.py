@@ -31,6 +31,7 @@ from parley.llm.request import (
     set_choice,
     stop_strings,
 )
+from parley.llm.secrets import HIDDEN, hide
 from parley.llm.thinking import split_thinking
 
 CHAT, COMPLETIONS = "chat", "completions"
@@ -203,7 +204,7 @@ def retry_after(answer: HttpAnswer) -> float | None:
 
 def sanitise(text: str) -> str:
     """Return a server's text as one line, without what looks like a key or controls a terminal."""
-    return _SECRET.sub("(secret)", "".join(filter(str.isprintable, " ".join(text.split()))))
+    return _SECRET.sub(HIDDEN, hide("".join(filter(str.isprintable, " ".join(text.split())))))
 
 
 def _error_message(body: bytes) -> tuple[str, str]:
