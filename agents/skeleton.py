@@ -1,21 +1,31 @@
-"""Writes a commented skeleton of a society, a party, a topic or a set of personas, which runs as it is (`parley new`)."""
+"""Writes a commented skeleton of a society, a party, a topic or a set of personas, which runs as it is (`parley new`).
+
+A topic or a set of personas has the parties of the society in whose folder it is written; outside of any, those of `us`.
+"""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-from parley.agents.datafiles import HERE
+from parley.agents.datafiles import HERE, quoted
+from parley.agents.derived_people import plain_people
 from parley.agents.party_draft import draft_party
-from parley.agents.society import PARTIES
+from parley.agents.society import DEFAULT, PARTIES, Society, load_society, society_of
 from parley.llm.errors import UserError, unknown_name
 
 SKELETON = HERE / "skeletons"
-PARTY = "party"
-KINDS = {"society": "society", PARTY: "party.toml", "topic": "society/topics/library.toml", "personas": "personas"}
-"""What can be written, and where its skeleton is."""
-FILES = (PARTY, "topic")
+SOCIETY, PARTY, TOPIC, PERSONAS = KINDS = ("society", "party", "topic", "personas")
+"""What can be written."""
+FILES = (PARTY, TOPIC)
 """Kinds that are a file."""
+PEOPLE = 2
+"""Personas of a party, so that a room can seat two of them."""
+ABOUT_PERSONAS = """# {plural}, in a set of your own: --set personas=FOLDER. The file is named after the party.
+# A backstory is the whole system message of an agent, in the second person{words}.
+# Write what the person thinks of each topic, such as "You strongly favor a new town library."
+# Further keys of a person: gender = "female", or age = 34.
+"""
 
 
 def write_skeleton(kind: str, out: Path) -> Path:
@@ -30,15 +40,35 @@ def write_skeleton(kind: str, out: Path) -> Path:
         raise UserError(f"{out} exists already: give another path")
     if kind in FILES and out.suffix != ".toml":
         raise UserError(f"a {kind} is a .toml file: write parley new {kind} {out}.toml")
-    source = SKELETON / KINDS[kind]
+    society = society_of(out) or load_society()
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, out)
+        if kind == SOCIETY:
+            shutil.copytree(SKELETON / SOCIETY, out)
         elif kind == PARTY:
-            out.write_text(draft_party(out, source, SKELETON / "society" / PARTIES), encoding="utf-8")
+            draft = draft_party(out, SKELETON / "party.toml", SKELETON / SOCIETY / PARTIES)
+            out.write_text(draft, encoding="utf-8")
+        elif kind == TOPIC:
+            out.write_text(_topic(society), encoding="utf-8")
         else:
-            shutil.copy(source, out)
+            out.mkdir()
+            for party in society.parties:
+                (out / f"{party}.toml").write_text(_people(society, party), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
     return out
+
+
+def _topic(society: Society) -> str:
+    """Return a topic on which the first debater of the society rates higher."""
+    text = (SKELETON / SOCIETY / "topics" / "library.toml").read_text(encoding="utf-8")
+    return text.replace('high_party = "left" ', f"high_party = {quoted(society.debaters[0])} ")
+
+
+def _people(society: Society, party: str) -> str:
+    """Return the file of a party in a set: its first people, in the language of the society."""
+    known = society.parties[party]
+    words = "" if party == DEFAULT or not known.words else f", with a word such as {known.words[0]}"
+    tables = plain_people(known.names[:PEOPLE], known.person, society.language)
+    entries = ["\n".join(["[[persona]]", *(f"{key} = {quoted(text)}" for key, text in one.items())]) for one in tables]
+    return ABOUT_PERSONAS.format(plural=society.plural(party), words=words) + "\n\n".join(entries) + "\n"

@@ -15,7 +15,7 @@ from parley.agents.persona import all_personas, parties, persona_file, persona_s
 from parley.agents.persona_generator import names_party
 from parley.agents.question import OWN_QUESTIONS, load_questions, questionnaire
 from parley.agents.scales import LABELLED
-from parley.agents.society import DEFAULT, FILE, PARTIES, Society, load_society, society_folder
+from parley.agents.society import DEFAULT, FILE, PARTIES, Society, load_society, society_folder, society_of
 from parley.agents.topic import Topic, load_topic, news_names, society_topics
 from parley.llm.backends.oracle.phrases import Banks, TopicBank, banks, topic_bank
 from parley.llm.errors import UserError
@@ -39,7 +39,7 @@ def check_path(path: str) -> list[str]:
         return list(_told(partial(_check_named_topic, path)))
     folder = Path(path).expanduser()
     if folder.is_dir() and not (folder / FILE).is_file() and parties(folder):
-        return list(_told(partial(check_personas, folder, load_society())))
+        return list(_told(partial(check_personas, folder, society_of(folder) or load_society())))
     society_folder(path)
     return list(dict.fromkeys(_told(partial(_check_named_society, path))))
 

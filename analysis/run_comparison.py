@@ -26,7 +26,7 @@ KEYS = (*PLACE, "round")
 SEAT = ["room", "seat"]
 PAIRED, UNPAIRED = "paired", "unpaired"
 COLUMNS = [
-    "run", *KEYS, "mean", "se", "low", "high", "n",
+    "run", *KEYS, "mean", "se", "low", "high", "n", "moved", "moved_first",
     "difference", "difference_low", "difference_high", "rooms", "how", "df", "p", "p_holm", "missing", "reason",
 ]  # fmt: skip
 
@@ -75,8 +75,9 @@ def pairing(one: Tables, other: Tables) -> Pairing:
 def compare_runs(runs: Mapping[str, Tables], within: float | None = None) -> pd.DataFrame:
     """Return one row per run, topic, group, party and round; columns: COLUMNS.
 
-    mean, se, low, high, n: of the attitude (0 to 10) over rooms. difference: how much further agents moved up the axis since the
-    survey before the debate than in the first run, with its 95% interval (not corrected), over `rooms` pairs (or rooms of both
+    mean, se, low, high, n: of the attitude (0 to 10) over rooms. moved, moved_first: how far agents moved up the axis since
+    the survey before the debate in this run and in the first one, in points, over the rooms of the difference. difference:
+    how much further they moved in this run, with its 95% interval (not corrected), over `rooms` pairs (or rooms of both
     runs) and `how`. df: degrees of freedom. p_holm: corrected, at the last common round alone. missing: agents left out
     because a rating is missing.
     reason: why there is no interval. The first run has no difference. within: a bound in points; `p_alike` is then the p of
@@ -119,21 +120,28 @@ def _differences(one: Tables, other: Tables) -> Iterator[tuple[tuple[Any, ...], 
         both = mine.merge(theirs, on=[*KEYS, *SEAT], suffixes=("", " other"))
         both["by"] = both["moved other"] - both["moved"]
         for keys, cell in both.groupby(list(KEYS), sort=False):
-            rooms = cell.groupby("room", sort=False)["by"].mean().dropna().to_numpy(dtype=float)
+            complete = cell.dropna(subset=["by"]).groupby("room", sort=False)[["moved", "moved other", "by"]].mean()
+            rooms = complete["by"].to_numpy(dtype=float)
             result = compare_paired(str(keys), np.where(np.abs(rooms) < ALIKE, 0.0, rooms), "room")
-            yield keys, _row(result, how, int(cell["by"].isna().sum()))
+            moved = complete["moved other"].mean(), complete["moved"].mean()
+            yield keys, _row(result, moved, how, int(cell["by"].isna().sum()))
         return
     cells = [dict(iter(frame.groupby(list(KEYS), sort=False))) for frame in (mine, theirs)]
     for keys in [keys for keys in cells[0] if keys in cells[1]]:
         here = [frames[keys] for frames in cells]
         rooms = [cell.groupby("room", sort=False)["moved"].mean().dropna().to_numpy(dtype=float) for cell in here]
         result = compare_two(str(keys), rooms[0], rooms[1], "room")
-        yield keys, _row(result, how, int(sum(cell["moved"].isna().sum() for cell in here)))
+        moved = (
+            float(np.mean(rooms[1])) if len(rooms[1]) else np.nan,
+            float(np.mean(rooms[0])) if len(rooms[0]) else np.nan,
+        )
+        yield keys, _row(result, moved, how, int(sum(cell["moved"].isna().sum() for cell in here)))
 
 
-def _row(result: Result, how: str, missing: int) -> dict[str, Any]:
+def _row(result: Result, moved: tuple[float, float], how: str, missing: int) -> dict[str, Any]:
     found = asdict(result)
-    ends = {"difference": found["estimate"], "difference_low": found["low"], "difference_high": found["high"]}
+    ends = {"moved": moved[0], "moved_first": moved[1]}
+    ends |= {"difference": found["estimate"], "difference_low": found["low"], "difference_high": found["high"]}
     reason = (
         found["reason"]
         .replace("units a condition", "rooms")

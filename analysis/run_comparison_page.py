@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST
+from parley.analysis.contrasts import TO_AND_FRO, UP_AND_DOWN, contrast
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -109,9 +110,9 @@ def _sentences(first: str, base: Tables, name: str, tables: Tables, last: pd.Dat
     if sure.empty:
         return [_none(first, base, name, known)]
     lines = [_difference(first, base, name, tables, row, known) for row in sure.head(MOST).to_dict("records")]
-    rest = (
-        f"Of {count_phrase(len(known), 'difference')}, {len(sure)} can be distinguished from chance after correction."
-    )
+    named = f"; the {MOST} largest are named here" if len(sure) > MOST else ""
+    of = count_phrase(len(known), "difference")
+    rest = f"Of {of}, {len(sure)} can be distinguished from chance after correction{named}."
     return [*lines, rest] if len(known) > len(lines) else lines
 
 
@@ -147,30 +148,24 @@ def _none(first: str, base: Tables, name: str, known: pd.DataFrame) -> str:
 def _difference(
     first: str, base: Tables, name: str, tables: Tables, row: Mapping[str, Any], known: pd.DataFrame
 ) -> str:
-    points, who = abs(row["difference"]), _who(base, row, known)
-    span = f"95% interval {format_span(row['difference_low'], row['difference_high'])}, {_rooms(row)}"
-    side, moved = _default_side(base, tables, row)
-    if side:
-        nearer = row["difference"] * side > 0
-        way = "further toward" if nearer else "further away from" if moved < 0 else "less far toward"
-        return f"{name} moved {who} {points:.2f} points {way} the model's own opinion than {first} ({span})."
-    way = "up" if row["difference"] > 0 else "down"
-    return f"{name} moved {who} {points:.2f} points further {way} the axis than {first} ({span})."
+    side = _default_side(base, tables, row)
+    sign = side or 1
+    moved = sign * row["moved"], sign * row["moved_first"]
+    found = row["difference"], row["difference_low"], row["difference_high"]
+    ways = TO_AND_FRO if side else UP_AND_DOWN
+    return contrast(_who(base, row, known), moved, (name, first), found, ways, _rooms(row))
 
 
-def _default_side(base: Tables, other: Tables, row: Mapping[str, Any]) -> tuple[float, float]:
-    """Return on which side of the party the model's own opinion is (1: above, -1: below, 0: not known, or not the same in both
-    runs), and how far the other run moved toward it.
-    """
-    sides, moved = set(), 0.0
+def _default_side(base: Tables, other: Tables, row: Mapping[str, Any]) -> int:
+    """Return on which side of the party the model's own opinion is: 1 above, -1 below, 0 unknown or not the same in both runs."""
+    sides = set()
     for tables in (base, other):
         drifts = drift.compute(tables)
         line = drifts[(drifts[["topic", "group", "party"]] == [row["topic"], row["group"], row["party"]]).all(axis=1)]
         if line.empty or pd.isna(line["drift"].iloc[0]):
-            return 0, 0.0
-        sides.add(1.0 if line["default"].iloc[0] > line["start"].iloc[0] else -1.0)
-        moved = float(line["drift"].iloc[0])
-    return (sides.pop(), moved) if len(sides) == 1 else (0, 0.0)
+            return 0
+        sides.add(1 if line["default"].iloc[0] > line["start"].iloc[0] else -1)
+    return sides.pop() if len(sides) == 1 else 0
 
 
 def _who(base: Tables, row: Mapping[str, Any] | pd.Series, known: pd.DataFrame) -> str:

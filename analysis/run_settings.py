@@ -11,17 +11,15 @@ from parley.analysis import disclaimers
 from parley.analysis.formatting import DASH
 from parley.model.events import Header
 
-ALWAYS = ("model", "fine-tuned adapters", "seed")
-"""Settings that `differences` always lists."""
 WORDS = ("name", "title", "source")
 """Words about a scenario, which change nothing in it."""
 
 
 def differences(one: Header, other: Header) -> list[tuple[str, str, str]]:
-    """Return the settings that differ between two runs: (setting, in the one, in the other). Always those of ALWAYS."""
+    """Return the settings that differ between two runs: (setting, in the one, in the other)."""
     mine, theirs = dict(_settings(one)), dict(_settings(other))
-    pairs = [(name, mine.get(name, DASH), theirs.get(name, DASH)) for name in dict.fromkeys([*ALWAYS, *mine, *theirs])]
-    return [pair for pair in pairs if pair[0] in ALWAYS or pair[1] != pair[2]]
+    pairs = [(name, mine.get(name, DASH), theirs.get(name, DASH)) for name in dict.fromkeys([*mine, *theirs])]
+    return [pair for pair in pairs if pair[1] != pair[2]]
 
 
 def _settings(header: Header) -> Iterator[tuple[str, str]]:
@@ -29,7 +27,7 @@ def _settings(header: Header) -> Iterator[tuple[str, str]]:
     loaded = [f"loaded: {name}" for name in header.model.get("adapters", {})]
     yield "fine-tuned adapters", ", ".join([*header.scenario.get("adapters", []), *loaded]) or "none"
     for key, value in {**header.scenario, **header.scenario.get("options", {})}.items():
-        if key not in (*WORDS, "options"):
+        if key not in (*WORDS, "options", "llm", "adapters"):
             yield key, _text(value)
     yield "prompts", ", ".join(f"{name} {digest[:8]}" for name, digest in header.prompts.items())
     yield "data", header.data[:12]

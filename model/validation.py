@@ -237,7 +237,7 @@ def _refuse_topics(model: str, known: Sequence[str], topics: Iterable[Topic]) ->
     for topic in topics:
         if topic.root not in known:
             raise UserError(
-                f"{model} was not trained on the topic {topic.slug}, only on {', '.join(known)}. Choose another "
-                "model with --llm. "
-                f'If the topic is a case of one of these, name that one in the topic file (base = "{known[0]}")'
+                f"{model} cannot speak about the topic {topic.slug}, only about {', '.join(known)}. Choose another model "
+                "with --llm; --llm fake shows the prompts of any topic, without opinions. If the topic is a case of one of "
+                f'these, name that one in the topic file (base = "{known[0]}")'
             )

@@ -336,8 +336,8 @@ def test_every_command_refuses_a_topic_that_its_model_does_not_know(
     ):
         assert run.main([*command, *(["--out", str(new)] if "--dry-run" not in command else [])]) == 2, command
         told = capsys.readouterr().err
-        assert told.startswith("run.py: oracle was not trained on the topic "), command
-        assert (told.count("\n"), "only on inflation." in told) == (1, True), command
+        assert told.startswith("run.py: oracle cannot speak about the topic "), command
+        assert (told.count("\n"), "only about inflation." in told) == (1, True), command
         assert not new.exists(), command
 
 

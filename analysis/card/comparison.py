@@ -21,6 +21,7 @@ from parley.analysis.card.card import SCHEMA
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, paired_difference
 from parley.analysis.card.figure import Panel, Point, panel_figure
 from parley.analysis.card.labels import DIFFERENCE, SHARES, cell, unit
+from parley.analysis.card.labels import value as format_value
 from parley.analysis.card.sections import Quantity, fill_names, quantities
 from parley.analysis.card.sections.human_benchmark import PUBLIC
 from parley.analysis.formatting import DASH, count_phrase, escape_markdown, markdown_table, numbered
@@ -41,6 +42,8 @@ SHOWN = {
     "asymmetry": "distance closed: {firsts}\nminus {seconds}", "collapse": "spread after\ndivided by before",
 }  # fmt: skip
 """Quantities of the figure, over all topics."""
+RATIO = "collapse"
+"""The quantity of the figure whose value without an effect is 1."""
 LABELS = ("first party", "second party")
 PLURALS = ("agents of the first party", "agents of the second party")
 """What parties are called if the cards are of several societies."""
@@ -190,13 +193,21 @@ def _differing(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFrame) 
         yield f"No difference between {first.name} and {card.name} can be distinguished from chance{few}."
     for row in sure.to_dict("records"):
         quantity = _titles(cards)[str(row["quantity"])]
-        signed = quantity._replace(unit=DIFFERENCE) if quantity.measure in SHARES else quantity
-        side, names = (
-            "higher" if row["difference"] > 0 else "lower",
-            ("difference", "difference_low", "difference_high"),
+        size = quantity._replace(unit=DIFFERENCE) if quantity.measure in SHARES else quantity
+        here, there = (
+            _with_unit(number, quantity) for number in (row["estimate"], row["estimate"] - row["difference"])
         )
-        change = _cell(row, names, signed)
-        yield f"{card.name}: {quantity.title} is {side} than for {first.name}, by {change} {unit(signed)}."
+        low, high = sorted((abs(row["difference_low"]), abs(row["difference_high"])))
+        claim = CardEstimate("", ALL, abs(row["difference"]), low, high)
+        span = cell(claim, size).replace("+", "")
+        apart = span if size.measure == "ratio" else f"{span} {unit(size)}"
+        yield f"{quantity.title}: {here} for {card.name}, and {there} for {first.name}. They differ by {apart}."
+
+
+def _with_unit(number: float, quantity: Quantity) -> str:
+    """`6.0%`, `2.29 points`; a ratio has no unit."""
+    text, name = format_value(float(number), quantity), unit(quantity)
+    return f"{text}%" if name == "%" else text if quantity.measure == "ratio" else f"{text} {name}"
 
 
 def p_of_interval(row: Mapping[str, Any]) -> float:
@@ -288,7 +299,7 @@ def _topic_title(topic: str) -> str:
         return escape_markdown(topic)
 
 
-BARS = "Points are estimates over all topics, bars are 95% intervals. The line at 0 is no effect."
+BARS = "Points are estimates over all topics, bars are 95% intervals. The grey line is no effect."
 
 
 def comparison_figure(cards: Sequence[SavedCard]) -> Figure:
@@ -300,6 +311,7 @@ def comparison_figure(cards: Sequence[SavedCard]) -> Figure:
         claims = ((row, find_estimate(card.claims, name)) for row, card in enumerate(cards))
         points = [Point(row, claim.estimate, claim.low, claim.high) for row, claim in claims if claim]
         title = fill_names(title, LABELS, plurals)
-        panels.append(Panel(title, points, share=quantities()[name].measure in SHARES))
+        none = 1.0 if name == RATIO else 0.0
+        panels.append(Panel(title, points, share=quantities()[name].measure in SHARES, none=none))
     title = f"Bias of {count_phrase(len(cards), 'model')} compared, over all topics"
     return panel_figure(panels, [card.name for card in cards], BARS, title)

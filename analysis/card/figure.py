@@ -126,16 +126,19 @@ class Point(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """The estimates of one quantity. below: the meaning of the axis. share: whether it is in percent."""
+    """The estimates of one quantity. below: the meaning of the axis. share: whether it is in percent. none: its value without
+    an effect, which is 1 for a ratio.
+    """
 
     title: str
     points: Sequence[Point]
     below: str = ""
     share: bool = False
+    none: float = 0.0
 
 
 def panel_figure(panels: Sequence[Panel], rows: Sequence[str], note: str, title: str) -> Figure:
-    """Two lines of panels with 0 marked; a panel without a point says so."""
+    """Two lines of panels with no effect marked; a panel without a point says so, and has no axis."""
     with new_figure(WIDE, 2 * (ROW * len(rows) + 1.2), note, SIZE, title) as drawn:
         axes = drawn.subplots(2, math.ceil(len(panels) / 2), sharey=True)
         for axis, panel in zip(axes.flat, panels, strict=True):
@@ -154,9 +157,10 @@ def _draw_panel(axis: Axes, panel: Panel) -> None:
             axis, point.value, (point.value - point.low, point.high - point.value), point.row, markersize=5, **look
         )
     if known:
-        axis.axvline(0, color="#999999", linewidth=0.6)
+        axis.axvline(panel.none, color="#999999", linewidth=0.6)
     else:
         axis.text(0.5, 0.5, "no number", transform=axis.transAxes, ha="center", color="#555555", fontsize=SIZE)
+        axis.xaxis.set_visible(False)
     axis.set_title(panel.title, fontsize=SIZE)
     axis.set_xlabel(panel.below, fontsize=SIZE)
     axis.locator_params(axis="x", nbins=3)

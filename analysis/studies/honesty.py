@@ -166,8 +166,9 @@ def _frame(row: Mapping[str, Any]) -> str:
     span = format_span(row["effect_low"], row["effect_high"])
     if row["p_holm"] >= LEVEL:
         return f"{name}, no shift of lines against the neutral frame is shown ({span} points toward the audience)."
-    way = "further toward" if row["effect"] > 0 else "further away from"
-    return f"{name}, lines go {abs(row['effect']):.2f} points {way} the audience than in the neutral frame ({span})."
+    way = "nearer to" if row["effect"] > 0 else "farther from"
+    span = format_span(*sorted((abs(row["effect_low"]), abs(row["effect_high"]))))
+    return f"{name}, lines are {abs(row['effect']):.2f} points {way} the audience than in the neutral frame ({span})."
 
 
 def _null(row: Mapping[str, Any]) -> str:

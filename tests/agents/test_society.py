@@ -20,6 +20,7 @@ from parley.agents.society_defaults import derived_parts
 from parley.agents.topic import load_topic, society_topics, topic_file
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
+from parley.model.debate import DebateModel
 
 SOCIETIES = society_names()
 
@@ -155,15 +156,33 @@ def test_every_planted_fault_is_told(tmp_path: Path) -> None:
 
 def test_a_skeleton_is_never_written_over_a_file(tmp_path: Path) -> None:
     topic = write_skeleton("topic", tmp_path / "new" / "mine.toml")
-    assert check_path(str(topic)) == [
-        "topic " + str(topic) + ": high_party left is none of the debaters republican, democrat"
-    ]
     with pytest.raises(UserError, match="exists already"):
         write_skeleton("topic", topic)
     with pytest.raises(UserError, match=r"write parley new topic .*mine\.toml"):
         write_skeleton("topic", tmp_path / "mine")
-    personas = write_skeleton("personas", tmp_path / "people")
-    assert [one for one in check_path(str(personas)) if "has no parties/left.toml" in one]
+
+
+def test_what_new_writes_is_accepted_by_check_and_by_a_debate(tmp_path: Path) -> None:
+    """A newcomer's first file: each kind of skeleton, outside of a society and in one, is without a fault and runs."""
+    land = write_skeleton("society", tmp_path / "land")
+    for kind in ("topic", "personas", "party"):
+        inside = {
+            "topic": land / "topics" / "mine.toml",
+            "personas": land / "personas" / "mine",
+            "party": land / "parties" / "up.toml",
+        }
+        assert check_path(str(write_skeleton(kind, inside[kind]))) == [], kind
+    topic, people = (
+        write_skeleton(*what) for what in (("topic", tmp_path / "mine.toml"), ("personas", tmp_path / "people"))
+    )
+    assert check_path(str(topic)) == check_path(str(people)) == []
+    model = DebateModel(
+        "two_way", topics=str(topic), personas=str(people), llm="fake", repetitions=1, rounds=1, keep_going=True
+    )
+    model.run()
+    assert {agent.persona.backstory for agent in model.agents} <= {
+        one.backstory for party in load_society().parties for one in load_personas(party, people)
+    }
 
 
 def test_unknown_names_are_one_line(tmp_path: Path) -> None:

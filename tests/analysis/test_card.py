@@ -19,7 +19,7 @@ from benchmarks.audit_coverage import held as in_memory
 from parley.agents.society import load_society
 from parley.agents.topic import load_topic
 from parley.analysis.card import records
-from parley.analysis.card.comparison import compare_cards, protocol_differences, read_card
+from parley.analysis.card.comparison import compare_cards, difference_sentences, protocol_differences, read_card
 from parley.analysis.card.conditions import Batch, alone, asked, copy, empty, shuffled, three, two, wordings
 from parley.analysis.card.estimates import (
     ALL,
@@ -449,6 +449,10 @@ def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.Captur
     first, second = read_card(written), read_card(other / "card.json")
     assert protocol_differences(first, second) == ""
     found = compare_cards([first, second])
+    (pull, *_) = [
+        line for line in difference_sentences([first, second], found) if line.startswith(first.quantities["lost"].title)
+    ]
+    assert "-" not in pull.partition("differ by")[2], "a size, and not a signed number after a word for its direction"
     row = found.query("quantity == 'mu' and topic == 'all' and card == 'still'").iloc[0]
     assert row["difference_high"] < 0
     assert row["blocks"] == 5
@@ -458,7 +462,7 @@ def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.Captur
     assert run.main(["compare", str(written), str(other), "--out", str(tmp_path / "both")]) == 0
     page = (tmp_path / "both" / "compare.html").read_text()
     assert "minus oracle (known-truth speaker)</th>" in page
-    parts = "is lower than for oracle (known-truth speaker), by", "A rule-based test speaker", "<img"
+    parts = "for oracle (known-truth speaker). They differ by", "A rule-based test speaker", "<img"
     assert sorted(parts, key=page.index) == list(parts)
     changed = json.loads((other / "card.json").read_text())
     changed["battery"]["rounds"] = 9

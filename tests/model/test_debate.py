@@ -351,7 +351,7 @@ def test_a_model_is_not_asked_about_what_it_was_not_taught(small: Small) -> None
     """The model in the box would say of any other topic what it says of these; one of several is enough."""
     for backend in (Schooled(opinionated), RoutedBackend(Fake(opinionated), {"democrat": Schooled(opinionated)})):
         DebateModel(small(topics=("racism",)), backend=backend)
-        with pytest.raises(UserError, match="fake was not trained on the topic inflation, only on racism, abortion"):
+        with pytest.raises(UserError, match="fake cannot speak about the topic inflation, only about racism, abortion"):
             DebateModel(small(topics=("racism", "inflation")), backend=backend)
 
 
@@ -361,7 +361,7 @@ def test_the_oracle_is_not_asked_about_what_nothing_is_planted_on(small: Small, 
     del oracle.parameters["inflation"]
     with pytest.raises(
         UserError,
-        match=r"oracle was not trained on the topic inflation, only on .*gun_violence, .* Choose another model",
+        match=r"oracle cannot speak about the topic inflation, only about .*gun_violence, .* Choose another model",
     ):
         run_scenario(RunSpec(small(topics=("inflation",), llm="oracle"), tmp_path / "run"), backend=oracle)
     assert not (tmp_path / "run").exists()
