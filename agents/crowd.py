@@ -1,11 +1,10 @@
-"""A crowd that rates the truthfulness of statements: what is asked, and the statements of a user's CSV.
+"""A crowd that rates the truthfulness of statements: what is asked, and the statements of a user's table.
 
 Source of the dimensions: Soprano et al. 2021, The Many Dimensions of Truthfulness.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from parley.agents.probe import scales
 from parley.llm.errors import UserError
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
+from parley.llm.user_file import read_user_table
 
 OVERALL = "overall"
 DIMENSIONS = (
@@ -49,36 +49,19 @@ def compose_rating(person: Persona, statement: Statement, aspect: str, language:
 
 
 def read_statements(path: Path) -> tuple[Statement, ...]:
-    """Read a CSV with the columns statement, speaker (may be empty) and label (may be missing or empty; a number).
+    """Read a table with the columns statement, speaker (may be empty) and label (may be missing or empty; a number).
 
     Errors: UserError on a file that cannot be read, a missing column, an empty or repeated statement, and a label that is no
     number.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), reader.fieldnames or ()
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"cannot read {path} as a CSV file: {error}") from error
-    if lost := [name for name in ("statement", "speaker") if name not in columns]:
-        raise UserError(f"{path} lacks the column {lost[0]}: it needs statement and speaker, and may have label")
-    statements = [_statement(row, number, path) for number, row in enumerate(rows, 2)]
-    texts = [statement.text for statement in statements]
+    table = read_user_table(path, ("statement", "speaker"), "docs/truthfulness.md")
+    texts = table.texts("statement")
+    labels = table.numbers("label") if "label" in table.columns else [math.nan] * len(texts)
+    if "" in texts:
+        raise UserError(
+            f"{path}, row {table.rows[texts.index('')]}: the statement is empty: write it, or leave out the row"
+        )
     if len(texts) < 2 or len(set(texts)) < len(texts):
         raise UserError(f"{path} needs two or more statements, each only once")
-    return tuple(statements)
-
-
-def _statement(row: dict[str, str], number: int, path: Path) -> Statement:
-    text, speaker, label = (" ".join((row.get(name) or "").split()) for name in ("statement", "speaker", "label"))
-    if not text:
-        raise UserError(f"{path}, line {number}: the statement is empty")
-    try:
-        value = float(label) if label else None
-    except ValueError:
-        value = math.nan
-    if value is not None and not math.isfinite(value):
-        raise UserError(
-            f"{path}, line {number}: the label {label!r} is not a number, such as 0 for false and 5 for true"
-        )
-    return Statement(text, speaker, value)
+    rows = zip(texts, table.texts("speaker"), labels, strict=True)
+    return tuple(Statement(text, speaker, None if math.isnan(label) else label) for text, speaker, label in rows)

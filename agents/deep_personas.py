@@ -23,6 +23,7 @@ from parley.llm.errors import UserError
 from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive, stream
+from parley.llm.user_file import read_user_table
 
 PURPOSE = "attribute"
 ATTEMPTS = 3
@@ -175,10 +176,9 @@ def read_people(folder: Path) -> list[DeepPersona]:
     """Return the people of all parties in a folder, as `save_people` wrote them. Errors: UserError without a file."""
     people: list[DeepPersona] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        if rows and set(rows[0]) != set(COLUMNS):
-            raise UserError(f"{path} needs the columns {', '.join(COLUMNS)}")
+        table = read_user_table(path, COLUMNS, "docs/deep_personas.md")
+        cells = zip(*(table.texts(name) for name in COLUMNS), strict=True)
+        rows = [dict(zip(COLUMNS, values, strict=True)) for values in cells]
         for name in dict.fromkeys(row["name"] for row in rows):
             people.append(_read_person([row for row in rows if row["name"] == name]))
     if not people:

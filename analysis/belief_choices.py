@@ -8,7 +8,6 @@ log d(A) without a constant, with errors clustered by person. Without an effect 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,16 +19,19 @@ from statsmodels.discrete.discrete_model import Logit
 from parley.agents.laws import Codes
 from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, clustered_share_interval
 from parley.analysis.journaled_calls import run_journaled
+from parley.analysis.table_files import read_table
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask
 from parley.llm.errors import UserError
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Message, Request, Sampling
 from parley.llm.seeding import derive
+from parley.model.scenario_run import lock_folder
 
 SHUFFLES = 199
 BINS = 6
 COLUMNS = ("person", "chosen", "rejected")
+PAGE = "docs/laws.md"
 
 
 def read_choices(path: Path) -> pd.DataFrame:
@@ -37,14 +39,13 @@ def read_choices(path: Path) -> pd.DataFrame:
 
     Errors: UserError for a file that does not fit.
     """
-    table = _read_table(path, COLUMNS)
+    table = read_table(path, COLUMNS, PAGE, filled=COLUMNS, numbers=("order",))
+    if (alike := table["chosen"] == table["rejected"]).any():
+        raise UserError(f"{path}, row {alike.idxmax()}: chosen and rejected are the same belief: leave out the row")
     if "order" in table.columns:
-        table = table.assign(order=pd.to_numeric(table["order"], errors="coerce"))
-        if table["order"].isna().any():
-            raise UserError(f"{path}: an order is no number")
+        if (missing := table["order"].isna()).any():
+            raise UserError(f"{path}, row {missing.idxmax()}: order is empty: number each choice of a person")
         table = table.sort_values(["person", "order"], kind="stable")
-    if (table["chosen"] == table["rejected"]).any():
-        raise UserError(f"{path}: a row has the same belief as chosen and rejected")
     return table[list(COLUMNS)].reset_index(drop=True)
 
 
@@ -53,31 +54,20 @@ def read_beliefs(path: Path) -> tuple[pd.DataFrame, pd.Series | None]:
 
     Errors: UserError for a file that does not fit.
     """
-    table = _read_table(path, ("belief",))
-    if table["belief"].duplicated().any():
+    table = read_table(path, ("belief",), PAGE, filled=("belief",), numbers=lambda name: name not in ("belief", "text"))
+    if (twice := table["belief"].duplicated()).any():
+        raise UserError(f"{path}, row {twice.idxmax()}: {table['belief'][twice].iloc[0]} is there twice: keep one row")
+    if (lacking := table.isna()).any(axis=None):
+        name = lacking.any().idxmax()
         raise UserError(
-            f"{path}: two rows have the same belief: {table['belief'][table['belief'].duplicated()].iloc[0]}"
+            f"{path}, row {lacking[name].idxmax()}: {name} is empty: every column other than belief and text is a number of "
+            "the vector"
         )
-    table = table.set_index("belief")
-    texts = table.pop("text") if "text" in table.columns else None
-    vectors = table.apply(pd.to_numeric, errors="coerce").astype(float)
-    if not np.isfinite(vectors.to_numpy()).all():
-        raise UserError(f"{path}: every column other than belief and text must be a number of the vector")
+    vectors = table.set_index("belief")
+    texts = vectors.pop("text") if "text" in table.columns else None
     if vectors.empty and texts is None:
         raise UserError(f"{path} has neither a vector nor a text for each belief")
     return vectors, texts
-
-
-def _read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
-    if lacking := [name for name in columns if name not in table.columns]:
-        raise UserError(f"{path} lacks the column {lacking[0]}: it needs {', '.join(columns)}")
-    if table.empty or (table[list(columns)] == "").any(axis=None):
-        raise UserError(f"{path}: it needs rows, and each row needs {', '.join(columns)}")
-    return table
 
 
 def embed(texts: pd.Series, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
@@ -86,9 +76,17 @@ def embed(texts: pd.Series, spec: str, folder: Path, bar: Bar, budget: Budget = 
     The folder keeps a journal. Errors: UserError if the model embeds nothing.
     """
     conversations = [_embed_text(str(text)) for text in texts]
-    vectors = run_journaled(
-        conversations, spec, folder, bar, "embeddings", budget, None, lambda one: one if isinstance(one, str) else None
-    )
+    with lock_folder(folder):
+        vectors = run_journaled(
+            conversations,
+            spec,
+            folder,
+            bar,
+            "embeddings",
+            budget,
+            None,
+            lambda one: one if isinstance(one, str) else None,
+        )
     known = {belief: one for belief, one in zip(texts.index, vectors, strict=True) if not isinstance(one, str)}
     if not known:
         raise UserError(

@@ -9,7 +9,7 @@ but what the player expected before the game, from 0 to 10.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from parley.agents.game_rules import (
     round_points,
     summary_outcome,
 )
-from parley.analysis.table_files import read_texts
+from parley.analysis.table_files import read_table
 from parley.analysis.tables import Tables, tables
 from parley.environments.game import Game
 from parley.llm.errors import UserError
@@ -44,21 +44,21 @@ def load_games(path: Path, rules: Game, header: Header) -> Tables:
 
 def read_games(path: Path, rules: Game) -> list[Event]:
     """Return the people's games as events. Errors: UserError that names the line or the room."""
-    frame = read_texts(path, NEEDED, "docs/games.md")
+    frame = read_table(path, NEEDED, "docs/games.md")
     frame = frame.reindex(columns=[*NEEDED, "about", "ahead"], fill_value="")
-    rows = [_read_row(path, number, row, rules) for number, row in enumerate(frame.to_dict("records"), 2)]
-    if all(row.about for row in rows):
+    rows = {number: _read_row(path, int(number), row, rules) for number, row in frame.to_dict("index").items()}
+    if all(row.about for row in rows.values()):
         raise UserError(f"{path} has no moves")
     _refuse_twice(path, rows)
-    return list(_events(rows, rules))
+    return list(_events(list(rows.values()), rules))
 
 
-def _refuse_twice(path: Path, rows: Sequence[Row]) -> None:
+def _refuse_twice(path: Path, rows: Mapping[Hashable, Row]) -> None:
     """Errors: UserError on two rows of the same move or expectation."""
-    lines: dict[Row, int] = {}
-    for line, row in enumerate(rows, 2):
-        if (first := lines.setdefault(row._replace(value=None), line)) != line:
-            raise UserError(f"{path}, line {line}: {row.player} has the same row in line {first}: leave out one")
+    firsts: dict[Row, Hashable] = {}
+    for number, row in rows.items():
+        if (first := firsts.setdefault(row._replace(value=None), number)) != number:
+            raise UserError(f"{path}, row {number}: {row.player} has the same row in row {first}: leave out one")
 
 
 class Row(NamedTuple):
@@ -81,19 +81,19 @@ def _read_row(path: Path, line: int, row: dict[Hashable, str], rules: Game) -> R
     """Return a row with its numbers. Errors: UserError that names the line."""
     move, about, text = row["move"], row["about"], row["value"].strip()
     if move not in KINDS[rules.game]:
-        raise UserError(f"{path}, line {line}: move must be {' or '.join(KINDS[rules.game])}, not {move!r}")
+        raise UserError(f"{path}, row {line}: move must be {' or '.join(KINDS[rules.game])}, not {move!r}")
     if about not in ("", "self", "other"):
-        raise UserError(f"{path}, line {line}: about must be empty, self or other, not {about!r}")
+        raise UserError(f"{path}, row {line}: about must be empty, self or other, not {about!r}")
     try:
         value = float(WORDS.get(move, {}).get(text, text)) if text else None
     except ValueError:
-        raise UserError(f"{path}, line {line}: {text!r} is no {move}") from None
+        raise UserError(f"{path}, row {line}: {text!r} is no {move}") from None
     whole = move in ("choice", "offer", "response") and not about
     if value is not None and not (value in answers(move) if whole else 0 <= value <= 10):
-        raise UserError(f"{path}, line {line}: {text} is no {move}; amounts are from 0 to 10, so scale your own points")
+        raise UserError(f"{path}, row {line}: {text} is no {move}; amounts are from 0 to 10, so scale your own points")
     count = row["ahead"] if about else row["round"]
     if not (count.strip().isdigit() and int(count) >= 1):
-        raise UserError(f"{path}, line {line}: {'ahead' if about else 'round'} must be a whole number from 1 on")
+        raise UserError(f"{path}, row {line}: {'ahead' if about else 'round'} must be a whole number from 1 on")
     rounds = (1, int(count)) if about else (int(count), 0)
     return Row(row["room"], rounds[0], row["player"], move, value, about, rounds[1])
 

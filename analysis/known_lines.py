@@ -18,7 +18,7 @@ from parley.analysis.judge_quality import on_axis
 from parley.analysis.judging import Item, Judge, one_line
 from parley.analysis.line_gaps import Calibration, calibrate
 from parley.analysis.statement_judge import SCALE, Judging, examples, statement_item
-from parley.analysis.table_files import read_texts
+from parley.analysis.table_files import read_table
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError
 
@@ -50,14 +50,12 @@ def read_lines(path: Path, topics: Sequence[str]) -> pd.DataFrame:
 
     Errors: UserError for a file that does not fit.
     """
-    table = read_texts(path, ["topic", "text", "grade"], "docs/honesty.md")
-    grades = pd.to_numeric(table["grade"], errors="coerce")
-    for place, (topic, text, grade) in enumerate(zip(table["topic"], table["text"], grades, strict=True), 1):
+    needed = ("topic", "text", "grade")
+    table = read_table(path, needed, "docs/honesty.md", filled=needed, ends={"grade": (0.0, 10.0)})
+    for row, topic in table["topic"].items():
         if topic not in topics:
-            raise UserError(f"{path}, row {place}: the topic {topic} is not in this study: use {', '.join(topics)}")
-        if not text.strip() or not 0 <= grade <= 10:
-            raise UserError(f"{path}, row {place}: write a text, and a grade from 0 to 10")
-    return table[["topic", "text"]].assign(source=FILE, grade=grades)[COLUMNS]
+            raise UserError(f"{path}, row {row}: the topic {topic} is not in this study: use {', '.join(topics)}")
+    return table.assign(source=FILE)[COLUMNS].reset_index(drop=True)
 
 
 def judge_lines(lines: pd.DataFrame, judge: Judge, judging: Judging) -> pd.DataFrame:

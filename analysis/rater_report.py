@@ -15,7 +15,7 @@ from parley.analysis.report import Report
 from parley.analysis.statistics.crossed_ratings import CrossedRatings, fit_ratings, why_no_fit
 from parley.analysis.statistics.gate import gate_sentence
 from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
-from parley.analysis.table_files import read_texts
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 
 ITEM, RATER, SCORE, CATEGORY = "item", "rater", "score", "category"
@@ -38,20 +38,13 @@ ERRORS: Mapping[str, Column] = {"rater": "rater", "items": "items", "another tha
 
 def read_ratings(path: Path) -> pd.DataFrame:
     """Return the rows: item, rater, and score (NaN: none), category ("": none), or both. Errors: UserError."""
-    table = read_texts(path, (ITEM, RATER), PAGE).map(str.strip)
+    table = read_table(path, (ITEM, RATER), PAGE, filled=(ITEM, RATER), numbers=(SCORE,))
     if not {SCORE, CATEGORY} & set(table.columns):
         raise UserError(f"{path} needs a column score (numbers) or category (names) ({PAGE})")
-    if (table[[ITEM, RATER]] == "").any(axis=None):
-        raise UserError(f"{path}: a row lacks its item or its rater; give both in each row")
     if (twice := table[[ITEM, RATER]].duplicated()).any():
         item, rater = table.loc[twice, [ITEM, RATER]].iloc[0]
         raise UserError(f"{path}: rater {rater} has two rows for item {item}; give one row for each item and rater")
-    if SCORE in table.columns:
-        numbers = pd.to_numeric(table[SCORE].where(table[SCORE] != ""), errors="coerce").astype(float)
-        if len(wrong := table.loc[(table[SCORE] != "") & ~np.isfinite(numbers), SCORE]):
-            raise UserError(f"{path}: score must be a number, or empty if there is none, not {wrong.iloc[0]!r}")
-        table[SCORE] = numbers
-    return table
+    return table.reset_index(drop=True)
 
 
 def write_raters(table: pd.DataFrame, folder: Path) -> Path:

@@ -21,6 +21,7 @@ import pandas as pd
 from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, interval, nanmean
 from parley.analysis.formatting import Column, estimate, format_number, format_span, number
 from parley.analysis.line_gaps import UNIT
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 
 ENDS = (0.0, 10.0)
@@ -42,32 +43,15 @@ def read_data(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
     low, high = ends
     if not low < high:
         raise UserError(f"--data-range must be LOW,HIGH with LOW below HIGH, such as -1,1, not {low:g},{high:g}")
-    try:
-        table = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
-    if lacking := {"round", "sentiment"} - set(table.columns):
-        raise UserError(f"{path} lacks the column {min(lacking)}: it needs round and sentiment, and may have posts")
+    columns = {"round": (1.0, MOST_ROUNDS), "sentiment": ends, "posts": (0.0, np.inf)}
+    advice = "correct it, leave out the row, or give the scale of sentiment with --data-range"
+    table = read_table(path, ("round", "sentiment"), "docs/emotions.md", ends=columns, advice=advice)
     has_posts = "posts" in table.columns
-    rows = table.assign(posts=table["posts"] if has_posts else 1.0)[["round", "sentiment", "posts"]]
-    numbers = rows.apply(pd.to_numeric, errors="coerce").astype(float)
-    if bad := numbers.index[~np.isfinite(numbers).all(axis=1)].tolist():
-        raise UserError(f"{path}: row {bad[0] + 1} has an entry that is no number: correct it, or leave out the row")
-    outside = (numbers["sentiment"] < low) | (numbers["sentiment"] > high)
-    if (
-        numbers.empty
-        or (numbers["round"] % 1 != 0).any()
-        or not numbers["round"].between(1, MOST_ROUNDS).all()
-        or (numbers["posts"] <= 0).any()
-    ):
-        raise UserError(
-            f"{path}: rounds must be whole numbers from 1 to {MOST_ROUNDS:,}, and posts above 0, in at least one row"
-        )
-    if outside.any():
-        worst = numbers.loc[outside, "sentiment"].iloc[0]
-        raise UserError(
-            f"{path}: {worst:g} is outside {low:g} to {high:g}: give the scale of the file with --data-range"
-        )
+    numbers = table.assign(posts=table["posts"] if has_posts else 1.0)[list(columns)]
+    if (missing := numbers.isna().any(axis=1)).any():
+        raise UserError(f"{path}, row {missing.idxmax()}: a value is empty: enter it, or leave out the row")
+    if (wrong := (numbers["round"] % 1 != 0) | (numbers["posts"] <= 0)).any():
+        raise UserError(f"{path}, row {wrong.idxmax()}: round must be a whole number, and posts above 0")
     numbers["score"] = 10 * (numbers["sentiment"] - low) / (high - low) * numbers["posts"]
     sums = numbers.groupby("round", as_index=False)[["score", "posts"]].sum()
     curve = pd.DataFrame({"round": sums["round"].astype("int64"), "sentiment": sums["score"] / sums["posts"]})

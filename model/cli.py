@@ -19,6 +19,7 @@ from typing import Any
 
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.trust import FLAG
+from parley.llm.user_file import file_spec
 
 Parent = argparse.ArgumentParser
 OUTPUT, THEIRS = "seed and output", "the scenario's"
@@ -158,7 +159,7 @@ def result_folder(text: str) -> Path:
 
 def folder_beside(file: Path) -> Path:
     """Return the folder of results of a user's file: its path without the ending. Errors: UserError if that is a file."""
-    folder = file.with_suffix("")
+    folder = file_spec(file).path.with_suffix("")
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file, so the results need another folder: give --out FOLDER")
     return folder

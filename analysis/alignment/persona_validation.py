@@ -25,6 +25,7 @@ from parley.analysis import judging
 from parley.analysis.formatting import cell
 from parley.analysis.journaled_calls import check_manifest, open_journal, run_journaled
 from parley.analysis.judging import Judge, load_rubric, one_line
+from parley.analysis.table_files import read_table
 from parley.llm.backends import check_spec, identity_spec, open_spec
 from parley.llm.budget import FREE, NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar, Conversation, ask
@@ -150,11 +151,11 @@ def review_ratings(file: Path, folder: Path) -> pd.DataFrame:
     The index is the item's number; verdicts are Aligned, Not aligned, or empty. Errors: UserError on a sheet without these
     columns, on values that are no verdicts, on items that the folder does not have.
     """
-    filled, answers = _read_csv(file), _read_csv(folder / "answers.csv").set_index("item")
+    filled = read_table(file, ("item",), "docs/personas.md")
+    answers = read_table(folder / "answers.csv", ("item", "review", "verdict"), "docs/personas.md").set_index("item")
     humans = [name for name in filled.columns if name.startswith("human")]
-    if "item" not in filled.columns or not humans:
-        lacking = "human" if "item" in filled.columns else "item"
-        raise UserError(f"{file} lacks the column {lacking} (a CSV with commas)")
+    if not humans:
+        raise UserError(f"{file} lacks the column human: write {ALIGNED} or {NOT} into it (docs/personas.md)")
     items = filled["item"]
     if wrong := [*items[~items.isin(answers.index)], *items[items.duplicated()]]:
         raise UserError(
@@ -173,16 +174,6 @@ def _verdict(text: str, file: Path) -> str:
     if plain not in VERDICT_WORDS:
         raise UserError(f"{file}: {text!r} is not a verdict: write {ALIGNED} or {NOT}, or leave the cell empty")
     return VERDICT_WORDS[plain]
-
-
-def _read_csv(file: Path) -> pd.DataFrame:
-    """A CSV as texts. Errors: UserError if it cannot be read."""
-    try:
-        return pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"cannot read {file}: {error.strerror}") from error
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise UserError(f"{file} is not a CSV file: {str(error).splitlines()[0]}") from error
 
 
 def interview_items(validation: Validation) -> list[Item]:

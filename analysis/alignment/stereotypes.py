@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from parley.analysis.alignment.individuation import Measured, individuation, spread_change
@@ -24,6 +23,7 @@ from parley.analysis.disclaimers import spec_label
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.report import Report
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 
 ENDS = (0.0, 10.0)
@@ -52,32 +52,19 @@ def read_answers(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
 
     ends: lowest and highest value of the file's scale. Errors: UserError for a file that does not fit.
     """
-    try:
-        table = pd.read_csv(path, dtype=dict.fromkeys((*NEEDED[:3], "about"), str), keep_default_na=True)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
-    if lacking := [name for name in NEEDED if name not in table.columns]:
-        raise UserError(f"{path} lacks the column {lacking[0]}: it needs {', '.join(NEEDED)}, and may have about")
-    if table.empty or table[list(NEEDED[:3])].isna().any(axis=None):
-        raise UserError(f"{path}: every row needs a person, a group and a question; there must be at least one row")
-    given = pd.to_numeric(table["answer"], errors="coerce").astype(float)
+    advice = "correct it, or give the scale with --people-range"
+    table = read_table(path, NEEDED, "docs/stereotypes.md", filled=NEEDED[:3], ends={"answer": ends}, advice=advice)
     low, high = ends
-    if (bad := table["answer"].notna() & ~given.between(low, high)).any():
-        row = int(np.flatnonzero(bad)[0])
-        raise UserError(
-            f"{path}: row {row + 1} has the answer {table['answer'].iloc[row]}, which is no number from {low:g} to {high:g}: "
-            "correct it, or give the scale with --people-range"
-        )
-    about = table["about"].fillna("") if "about" in table.columns else ""
-    if not (about == "" if isinstance(about, str) else (about == "").any()):
+    about = table["about"] if "about" in table.columns else pd.Series("", table.index)
+    if not (about == "").any():
         raise UserError(f"{path} has only guesses: add the own answers of people, in rows with an empty about")
+    given = table["answer"]
     answers = table.assign(
         about=about, answer=10 * (given - low) / (high - low), reason=given.isna().map({True: "empty", False: ""})
     )
     if (twice := answers.duplicated(["person", "group", "question", "about"])).any():
-        row = int(np.flatnonzero(twice)[0])
-        raise UserError(f"{path}: row {row + 1} repeats a person and a question: leave out the row")
-    return answers[["group", "person", "question", "about", "answer", "reason"]]
+        raise UserError(f"{path}, row {twice.idxmax()} repeats a person and a question: leave out the row")
+    return answers[["group", "person", "question", "about", "answer", "reason"]].reset_index(drop=True)
 
 
 def check_common(personas: pd.DataFrame, people: pd.DataFrame, path: Path) -> None:
@@ -216,7 +203,7 @@ def findings(measures: pd.DataFrame) -> list[str]:
 
 def _finding(row: Mapping[Any, Any], words: tuple[str, str, str]) -> str:
     lead = "" if row["measure"].endswith(", people") else f"{str(row['source']).capitalize()}: "
-    if np.isnan(row["low"]):
+    if pd.isna(row["low"]):
         return f"{lead}{row['measure']} is unknown: {row['reason']}."
     by_chance = row["p"] >= 0.05 or row["low"] <= row["null"] <= row["high"]
     verdict = words[2] if by_chance else words[0] if row["low"] > row["null"] else words[1]

@@ -39,9 +39,10 @@ def human(words: Sequence[str]) -> int:
     from parley.analysis.human.cascades import write_cascades
     from parley.analysis.human.report import write
     from parley.analysis.tables import load
+    from parley.llm.user_file import file_spec
 
     folder = options.out or (options.run if options.run.is_dir() else options.run.parent) / "human"
-    if options.data and options.data.suffix.lower() == ".csv":
+    if options.data and file_spec(options.data).path.suffix.lower() == ".csv":
         print_paths(report=write_cascades(load(options.run), options.data, folder))
         return 0
     report = write(load(options.run), options.data, folder, options.verdicts)

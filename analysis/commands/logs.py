@@ -36,12 +36,13 @@ def import_log(words: Sequence[str]) -> int:
     from parley.analysis.logs.mapping import read_map
     from parley.analysis.logs.record import write_run
     from parley.analysis.run_report import SUMMARY, write_report
+    from parley.llm.user_file import file_spec
 
     form, folder = FORMATS.find(options.format), results_folder(options, "log")
-    if missing := [path for path in options.files if not path.exists()]:
+    if missing := [path for path in options.files if not file_spec(path).path.exists()]:
         raise UserError(f"{missing[0]} does not exist: give the path of a log ({form.ABOUT})")
     log = form.read(options.files, read_map(options.map))
-    write_run(log, options.files, options.format, folder)
+    write_run(log, [file_spec(path).path for path in options.files], options.format, folder)
     print(
         f"{len(log.people):,} people, {len(log.ratings):,} ratings, {len(log.lines):,} texts, {len(log.deeds):,} acts"
     )

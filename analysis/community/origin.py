@@ -17,7 +17,7 @@ import pandas as pd
 from parley.analysis.bootstrap import FEWEST, clustered_share_interval
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Item, Verdict, judge_item, load_rubric, one_line, undecided
-from parley.analysis.table_files import read_texts
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream
 
@@ -40,7 +40,7 @@ def read_posts(path: Path) -> list[str]:
 
     Errors: UserError for a file that does not fit, and fewer than two posts.
     """
-    table = read_texts(path, ["text"], "docs/community.md")
+    table = read_table(path, ["text"], "docs/community.md")
     texts = list(dict.fromkeys(one_line(text) for text in table["text"] if text.strip()))
     if len(texts) < 2:
         raise UserError(

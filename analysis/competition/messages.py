@@ -18,7 +18,7 @@ import pandas as pd
 
 from parley.agents.competition import Case, Competition
 from parley.analysis.formatting import count_phrase
-from parley.analysis.table_files import read_texts
+from parley.analysis.table_files import read_table
 from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
@@ -84,11 +84,11 @@ def read_pitches(path: Path, competitions: Sequence[Competition]) -> GivenMessag
 
     Errors: UserError for a file that does not fit, for unknown cases, and unless it has two writers.
     """
-    table = read_texts(path, ["competition", "case", "writer", "message"], "docs/competition.md")
+    table = read_table(path, ["competition", "case", "writer", "message"], "docs/competition.md")
     known = {own.name: [case.name for case in own.cases] for own in competitions}
     pitches, samples = [], Counter[tuple[str, ...]]()
     for row in table.itertuples():
-        where = f"{path}, row {int(row.Index) + 1}"
+        where = f"{path}, row {row.Index}"
         if row.competition not in known:
             raise UserError(f"{where}: {unknown_name('competition', row.competition, list(known))}")
         if row.case not in known[row.competition]:

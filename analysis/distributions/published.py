@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from parley.agents.respondent import Group
@@ -26,11 +25,13 @@ from parley.analysis.distributions.survey_table import (
     option_fault,
     read_own_form,
 )
-from parley.analysis.table_files import read_records
+from parley.analysis.table_files import read_records, read_table
 from parley.llm.errors import UserError
 
 GLOBAL, OPINION, SIM = "GlobalOpinionQA", "OpinionQA", "SimBench"
 WAVE_FILES = ("info.csv", "metadata.csv", "responses.csv")
+WEIGHT = "WEIGHT_W"
+"""How the column of weights begins."""
 ATTRIBUTES: Mapping[str, str] = {
     "CREGION": "region of the United States", "AGE": "age", "SEX": "sex", "EDUCATION": "education",
     "CITIZEN": "citizen of the United States", "MARITAL": "marital status", "RELIG": "religion",
@@ -47,16 +48,12 @@ def read_survey(path: Path) -> SurveyTable:
     """Read a survey of any known form. Errors: UserError for a file that is missing, broken or of no known form."""
     if path.is_dir():
         return read_opinion_qa(path)
-    if path.suffix.lower() not in (".csv", ".jsonl"):
-        raise UserError(
-            f"{path} is neither a .csv nor a .jsonl file: save the table in one of these forms (docs/distributions.md)"
-        )
-    records = read_records(path)
-    columns = set(records[0]) if records else set()
+    records = read_records(path, page="docs/distributions.md")
+    columns = set(next(iter(records.values())))
     if {"selections", "options"} <= columns:
-        return make_table(_global_rows(records), GLOBAL, path)
+        return make_table(_global_rows(list(records.values())), GLOBAL, path)
     if {"human_answer", "input_template"} <= columns:
-        return make_table(map(_sim_row, records), SIM, path)
+        return make_table(map(_sim_row, records.values()), SIM, path)
     return read_own_form(records, path)
 
 
@@ -143,39 +140,22 @@ def read_opinion_qa(folder: Path) -> SurveyTable:
     """
     if missing := [name for name in WAVE_FILES if not (folder / name).is_file()]:
         raise UserError(f"{folder} lacks {missing[0]}: a wave of OpinionQA has {', '.join(WAVE_FILES)}")
-    info, metadata, people = (_read_csv(folder / name) for name in WAVE_FILES)
-    weights = [name for name in people.columns if str(name).startswith("WEIGHT_W")]
+    page = "docs/distributions.md"
+    info = read_table(folder / "info.csv", ("key", "question", "references", "option_ordinal"), page)
+    metadata = read_table(folder / "metadata.csv", ("key", "options"), page)
+    people = read_table(folder / WAVE_FILES[2], (), page, numbers=lambda name: name.startswith(WEIGHT))
+    weights = [name for name in people.columns if str(name).startswith(WEIGHT)]
     if len(weights) != 1:
         raise UserError(
-            f"{folder / WAVE_FILES[2]} has {len(weights)} columns WEIGHT_W...: leave in the one of this wave"
+            f"{folder / WAVE_FILES[2]} has {len(weights)} columns {WEIGHT}...: leave in the one of this wave"
         )
-    for name, table, needed in (
-        ("info.csv", info, ("key", "question", "references", "option_ordinal")),
-        ("metadata.csv", metadata, ("key", "options")),
-    ):
-        if lacking := [column for column in needed if column not in table.columns]:
-            raise UserError(f"{folder / name} lacks the column {lacking[0]}")
-    people = people.assign(weight=_weights(people[weights[0]], folder / WAVE_FILES[2]))
+    if (wrong := people[weights[0]] < 0).any():
+        raise UserError(f"{folder / WAVE_FILES[2]}, row {wrong.idxmax()}: {weights[0]} must be a number of 0 or more")
+    people = people.assign(weight=people[weights[0]].fillna(0.0))
     attributes = {
         str(key): _literal(options) for key, options in zip(metadata["key"], metadata["options"], strict=True)
     }
     return make_table(_opinion_rows(info, people, attributes), OPINION, folder)
-
-
-def _read_csv(path: Path) -> pd.DataFrame:
-    """Return a table of texts. Errors: UserError for a file that cannot be read."""
-    try:
-        return pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a table (.csv): {error}") from error
-
-
-def _weights(column: pd.Series, path: Path) -> pd.Series:
-    """Return the weights of people as numbers; an empty weight is 0. Errors: UserError for a weight that is none."""
-    weights = pd.to_numeric(column.str.strip().replace("", "0"), errors="coerce")
-    if (wrong := column[~(weights >= 0) | np.isinf(weights)]).any():
-        raise UserError(f"{path}: the weight {wrong.iloc[0]!r} is no number of 0 or more")
-    return weights
 
 
 def _opinion_rows(info: pd.DataFrame, people: pd.DataFrame, attributes: Mapping[str, Any]) -> Iterator[SurveyRow | str]:

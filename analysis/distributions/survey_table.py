@@ -101,16 +101,16 @@ def make_table(rows: Iterable[SurveyRow | str], form: str, path: Path) -> Survey
     return SurveyTable(tuple(known.values()), form, dict(skipped))
 
 
-def read_own_form(records: Sequence[Mapping[str, Any]], path: Path) -> SurveyTable:
+def read_own_form(records: Mapping[int, Mapping[str, Any]], path: Path) -> SurveyTable:
     """Read the form of Parley. Errors: UserError that names the row and what to correct."""
-    for number, record in enumerate(records, 1):
+    for number, record in records.items():
         if missing := [name for name in NEEDED if record.get(name) in (None, "")]:
             raise UserError(
                 f"{path}, row {number}, lacks {missing[0]}: a row has {', '.join(NEEDED)}, and may have n, values, text, country"
             )
         if unknown := [name for name in record if name not in KNOWN]:
             raise unknown_name(f"column of {path}", str(unknown[0]), KNOWN)
-    rows = [_own_row(record, f"{path}, row {at}") for at, record in enumerate(records, 1)]
+    rows = [_own_row(record, f"{path}, row {number}") for number, record in records.items()]
     table = make_table(rows, "Parley", path)
     if table.skipped:
         raise UserError(f"{path} has a question twice for the same group: leave one of the rows out")

@@ -16,7 +16,7 @@ from parley.analysis.human.rooms import casts_of_rooms
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics.spread import levels
 from parley.analysis.report import Report
-from parley.analysis.table_files import read_texts
+from parley.analysis.table_files import read_table
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
@@ -79,10 +79,7 @@ def read_shares(file: Path) -> pd.DataFrame:
     `parent` is the person from whom the post came, empty if it came from its author. Errors: UserError on a file that cannot be
     read, and on a missing column or person.
     """
-    rows = read_texts(file, COLUMNS, "docs/platform.md")
-    if (rows["person"] == "").any():
-        raise UserError(f"{file}: every row needs the person who shared")
-    return rows
+    return read_table(file, COLUMNS, "docs/platform.md", filled=COLUMNS[:2]).reset_index(drop=True)
 
 
 def _real_trees(file: Path, rows: pd.DataFrame) -> Iterator[tuple[int, int, int]]:

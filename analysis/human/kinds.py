@@ -106,7 +106,8 @@ def published_talks(path: Path) -> pd.DataFrame:
     """
     flags = ["control_dialogue", "audio", "participant_proposition", "persuader_supports"]
     beliefs = {"initial_belief": (0, 1), "final_belief": (0, 1)}
-    raw = table(path, [*flags, "belief_after_each_turn", "export_date", "turn_limit"], beliefs, flags)
+    limits = {"turn_limit": (0, 1e6)}
+    raw = table(path, [*flags, "belief_after_each_turn", "export_date"], beliefs | limits, flags)
     raw = raw[~raw[flags[:3]].any(axis=1) & (raw["turn_limit"] == 4) & raw["export_date"].isin(DAYS)]
     sides = np.where(raw["persuader_supports"], 1.0, -1.0)
     turns = [parse_turns(text, path) for text in raw["belief_after_each_turn"]]
@@ -128,7 +129,7 @@ def compare_published(summary: Path, traces: Path) -> pd.DataFrame:
     known = table(summary, [], {"n": (0, 1e6), "mean_first_delta": (-1, 1), "mean_end_delta": (-1, 1)})
     if known["n"].isna().any():
         raise UserError(
-            f"{summary}: row {int(known['n'].isna().argmax()) + 1} has no n: enter the number of talks of the kind"
+            f"{summary}, row {int(known['n'].isna().argmax()) + 2}: n is empty: enter the number of talks of the kind"
         )
     people = published_talks(traces)
     known, ways = known.sort_values("mean_end_delta"), trajectories(people)

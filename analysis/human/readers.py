@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.formatting import count_phrase
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 
 COLUMNS = ["condition", "group", "person", "before", "after", "partner", "side", "turns"]
@@ -146,7 +147,7 @@ def salvi(path: Path) -> Source:
     likert = {f"agreement_{when}_likert": (1, 5) for when in ("pre", "post")}
     raw = table(path, ["debate_id", "treatment_type", "participant_side"], likert)
     sides = raw["participant_side"].map({"PRO": -1.0, "CON": 1.0})
-    if sides.isna().any() or raw["debate_id"].isna().any():
+    if sides.isna().any() or (raw["debate_id"] == "").any():
         raise UserError(f"{path}: every row needs a debate_id and a participant_side, PRO or CON")
     before, after = ((raw[name] - 1) / 4 for name in likert)
     people = pd.DataFrame(
@@ -223,27 +224,19 @@ READERS: Mapping[tuple[str, ...], Callable[[Path], Source]] = {
 def table(
     path: Path, names: Sequence[str], numbers: Mapping[str, tuple[float, float]], flags: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return a CSV with these columns; `numbers` lie between two ends or are empty, `flags` are True or False.
+    """Return a table with these columns; `numbers` lie between two ends or are empty, `flags` are True or False.
 
     Errors: UserError, in one line, on any other file.
     """
-    try:
-        data = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a CSV: {' '.join(str(error).split())}") from error
-    if missing := [name for name in [*names, *numbers] if name not in data]:
-        raise UserError(f"{path} lacks the column {', '.join(missing)}")
-    for name, (low, high) in numbers.items():
-        column = pd.to_numeric(data[name], errors="coerce")
-        if (data[name].notna() & ~column.between(low, high)).any():
-            raise UserError(f"{path}: {name} must be a number from {low} to {high}")
-        data[name] = column
+    data = read_table(path, [*names, *numbers, *flags], "docs/human.md", filled=flags, ends=numbers)
     for name in flags:
-        if data[name].dtype != bool:
-            raise UserError(f"{path}: {name} must be True or False")
-    if data.empty:
-        raise UserError(f"{path} has no rows")
-    return data
+        words = data[name].str.lower()
+        if (wrong := ~words.isin(("true", "false"))).any():
+            raise UserError(
+                f"{path}, row {wrong.idxmax()}: {name} must be True or False, not {data[name][wrong].iloc[0]!r}"
+            )
+        data[name] = words == "true"
+    return data.reset_index(drop=True)
 
 
 def _believed_turns(people: pd.DataFrame) -> tuple[pd.Series, int]:
@@ -259,12 +252,12 @@ def _believed_turns(people: pd.DataFrame) -> tuple[pd.Series, int]:
     return turns, doubted
 
 
-def parse_turns(text: object, path: Path) -> tuple[float, ...]:
+def parse_turns(text: str, path: Path) -> tuple[float, ...]:
     """Parse `0.7590;0.2190`; an empty cell has no turns."""
-    if pd.isna(text):
+    if not text:
         return ()
     try:
-        values = tuple(float(part) for part in str(text).split(";"))
+        values = tuple(float(part) for part in text.split(";"))
     except ValueError:
         values = (np.nan,)
     if not all(0 <= value <= 1 for value in values):

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.mixed_subjects.sample import Arm, Sample
-from parley.analysis.table_files import read_texts
+from parley.analysis.table_files import read_table
 from parley.analysis.tables import load
 from parley.llm.errors import UserError, unknown_name
 
@@ -62,7 +62,7 @@ def read_people(path: Path, control: str | None = None, runs: Mapping[str, Path]
     Errors: UserError for a file that cannot be read, a missing column, a person that is there twice, text in the place of a
     number, more than two conditions, an unknown control, no outcome, and no prediction.
     """
-    table = _numbers(_read(path), path)
+    table = _read(path)
     if runs:
         table = _with_runs(table, runs, path)
     conditions = _conditions(table, control, path)
@@ -73,24 +73,14 @@ def read_people(path: Path, control: str | None = None, runs: Mapping[str, Path]
 
 
 def _read(path: Path) -> pd.DataFrame:
-    table = read_texts(path, (PERSON, OUTCOME), "docs/mixed_subjects.md")
-    if (table[PERSON] == "").any():
-        raise UserError(f"{path}: a row has no person; give every person a name")
+    table = read_table(path, (PERSON, OUTCOME), "docs/mixed_subjects.md", filled=(PERSON,), numbers=_is_number)
     if twice := list(table[PERSON][table[PERSON].duplicated()]):
         raise UserError(f"{path}: person {twice[0]} has two rows; give every person one row")
-    return table
+    return table.reset_index(drop=True)
 
 
-def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Return the table with numbers in the columns of outcomes and predictions (empty: NaN)."""
-    table = table.copy()
-    for name in [name for name in table.columns if name == OUTCOME or name.startswith((PREDICTED, AGAIN))]:
-        text = table[name].str.strip()
-        numbers = pd.to_numeric(text.where(text != ""), errors="coerce").astype(float)
-        if len(wrong := text[(text != "") & ~np.isfinite(numbers)]):
-            raise UserError(f"{path}: {name} must be a number, or empty if there is none, not {wrong.iloc[0]!r}")
-        table[name] = numbers
-    return table
+def _is_number(name: str) -> bool:
+    return name == OUTCOME or name.startswith((PREDICTED, AGAIN))
 
 
 def _conditions(table: pd.DataFrame, control: str | None, path: Path) -> tuple[str, ...]:

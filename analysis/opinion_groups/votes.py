@@ -1,4 +1,4 @@
-"""Reads votes on statements from a CSV file with the columns person, statement and vote."""
+"""Reads votes on statements from a table with the columns person, statement and vote."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 
 COLUMNS = ["person", "statement", "vote"]
@@ -31,24 +32,16 @@ def read_votes(path: Path) -> pd.DataFrame:
     be read, a column that is not there, another word than agree, disagree and pass, a file without votes, and two votes of a
     person on a statement.
     """
-    try:
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path}: give a CSV file with the columns {', '.join(COLUMNS)}") from error
-    if missing := [name for name in COLUMNS if name not in rows]:
-        raise UserError(f"{path} lacks the column {missing[0]}: give a CSV file with {', '.join(COLUMNS)}")
-    words = rows["vote"].str.strip().str.lower()
+    rows = read_table(path, COLUMNS, "docs/opinion_groups.md", filled=("person", "statement"))
+    words = rows["vote"].str.lower()
     if not (known := words.isin([*WORDS, ""])).all():
-        line = int(known.argmin())
-        raise UserError(
-            f"{path}, line {line + 2}: the vote must be agree, disagree, pass or empty, not {words[line]!r}"
-        )
+        row = known.idxmin()
+        raise UserError(f"{path}, row {row}: the vote must be agree, disagree, pass or empty, not {words[row]!r}")
     if not words.astype(bool).any():
         raise UserError(f"{path} has no votes: give a row for each vote, with agree, disagree or pass")
     if (twice := rows.duplicated(["person", "statement"])).any():
-        line = int(twice.argmax())
-        person, statement = rows.loc[line, ["person", "statement"]]
-        raise UserError(f"{path}, line {line + 2}: {person!r} votes twice on {statement!r}; keep one vote")
+        person, statement = rows.loc[twice, ["person", "statement"]].iloc[0]
+        raise UserError(f"{path}, row {twice.idxmax()}: {person!r} votes twice on {statement!r}; keep one vote")
     return rows.assign(vote=words.map(WORDS)).pivot(index="person", columns="statement", values="vote").astype(float)
 
 

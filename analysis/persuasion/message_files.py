@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from parley.agents.persuasion import Aim
-from parley.analysis.table_files import read_texts
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError, unknown_name
 
 PAGE = "docs/arena.md"
@@ -34,7 +34,7 @@ class MessageSet(NamedTuple):
 
 def read_messages(path: Path) -> MessageSet:
     """Return the messages of a file. Errors: UserError for a file that does not fit the schema."""
-    table = read_texts(path, ["message"], PAGE)
+    table = read_table(path, ["message"], PAGE)
     ids = _ids(table, path, "m")
     aims = sorted(set(table["aim"]) - {""}) if "aim" in table else []
     if len(aims) > 1:
@@ -53,9 +53,9 @@ def read_votes(path: Path, ids: Sequence[str]) -> pd.DataFrame:
 
     ids: the messages. Errors: UserError for a file that does not fit, and for a message that is not one of them.
     """
-    table = read_texts(path, ["voter", "first", "second", "choice"], PAGE)
+    table = read_table(path, ["voter", "first", "second", "choice"], PAGE, filled=("voter",))
     for row in table.itertuples():
-        where = f"{path}, row {int(row.Index) + 1}"
+        where = f"{path}, row {row.Index}"
         for name in (str(row.first), str(row.second)):
             if name not in ids:
                 raise UserError(f"{where}: {unknown_name('message', name, ids)}")
@@ -63,18 +63,16 @@ def read_votes(path: Path, ids: Sequence[str]) -> pd.DataFrame:
             raise UserError(f"{where} compares the message {row.first} with itself: leave out the row")
         if row.choice and row.choice not in SHARES:
             raise UserError(f"{where}: choice must be {', '.join(SHARES)}, or empty if it is missing, not {row.choice}")
-        if not row.voter:
-            raise UserError(f"{where} has no voter: name the person, because votes of one person belong together")
     share = table["choice"].map(SHARES).astype("float64")
     reason = table["choice"].map(lambda choice: "" if choice else "missing")
     return pd.DataFrame(
         {"member": table["voter"], "first": table["first"], "second": table["second"], "share": share, "reason": reason}
-    )
+    ).reset_index(drop=True)
 
 
 def read_problems(path: Path) -> dict[str, Aim]:
     """Return problems by id. Errors: UserError for a file that does not fit the schema."""
-    table = read_texts(path, ["aim"], PAGE)
+    table = read_table(path, ["aim"], PAGE)
     ids = _ids(table, path, "p")
     if empty := [name for name, aim in zip(ids, table["aim"], strict=True) if not aim]:
         raise UserError(f"{path}: the aim of {empty[0]} is empty: write what the message is to achieve")

@@ -19,6 +19,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import Floats, nanmean
 from parley.analysis.formatting import count_phrase
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 
 KEYS = ["topic", "condition", "run", "agent", "statement"]
@@ -54,13 +55,8 @@ def read(path: Path) -> pd.DataFrame:
     Errors: UserError on a file that cannot be read, a missing column, a score off the scale, a statement scored twice, no score
     at all.
     """
-    try:
-        scores = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a CSV of scores: {error}") from error
-    if missing := [name for name in COLUMNS if name not in scores]:
-        raise UserError(f"{path} lacks the column {', '.join(missing)}; wanted: {', '.join(COLUMNS)}")
-    return checked(scores[COLUMNS], str(path))
+    scores = read_table(path, COLUMNS, "docs/statistics.md", filled=KEYS[:-1], numbers=("statement", "score"))
+    return checked(scores[COLUMNS].reset_index(drop=True), str(path))
 
 
 def checked(scores: pd.DataFrame, where: str) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from parley.agents.side_chooser import FOR, KNOWN, NOTHING, SIDES
 from parley.analysis.studies.side_choice import COLUMNS
-from parley.analysis.table_files import read_texts
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError, unknown_name
 
 NEEDED = ["person", "topic", "stance", "known", "judge", "side"]
@@ -18,9 +18,9 @@ STANCES = {"for": 10.0, "against": 0.0, "": None}
 
 def read_choices(path: Path) -> pd.DataFrame:
     """Return one row per choice, as `SideChoiceStudy.run`; party is "". Errors: UserError for a file that does not fit."""
-    table = read_texts(path, NEEDED, "docs/competing_debates.md")
+    table = read_table(path, NEEDED, "docs/competing_debates.md", filled=("person", "topic"))
     for row in table.itertuples():
-        _check(row, f"{path}, row {int(row.Index) + 1}")
+        _check(row, f"{path}, row {row.Index}")
     if len(wrong := table[table.duplicated(["person", "topic", "known", "judge"])]):
         first = wrong.iloc[0]
         judge = " ".join(filter(None, (first["known"], first["judge"])))
@@ -29,15 +29,11 @@ def read_choices(path: Path) -> pd.DataFrame:
     reason = table["side"].map(lambda side: "" if side else "missing")
     stance = table["stance"].map(STANCES)
     frame = table.assign(party="", stance=stance, share_for=share, first=float("nan"), reason=reason)[COLUMNS]
-    return frame.astype(dict.fromkeys(("stance", "share_for", "first"), "float64"))
+    return frame.astype(dict.fromkeys(("stance", "share_for", "first"), "float64")).reset_index(drop=True)
 
 
 def _check(row: Any, where: str) -> None:
-    person, known, judge = (str(getattr(row, name)) for name in ("person", "known", "judge"))
-    if not person:
-        raise UserError(f"{where} has no person: name the person, because choices of one person belong together")
-    if not row.topic:
-        raise UserError(f"{where} has no topic: name the topic, because choices on one topic are compared")
+    known, judge = str(row.known), str(row.judge)
     if known not in KNOWN:
         raise UserError(f"{where}: {unknown_name('value of known', known, KNOWN)}")
     if (judge != "") if known == NOTHING else (judge not in SIDES):

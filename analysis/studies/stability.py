@@ -18,7 +18,9 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Floats, clustered_share_interval, interval
 from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
+from parley.llm.user_file import NONE
 
 COLUMNS = ("person", "wave", "question", "answer")
 FEW = f"fewer than {FEWEST} people"
@@ -31,17 +33,21 @@ def read_panel(path: Path) -> pd.DataFrame:
 
     Errors: UserError for a file that does not fit.
     """
-    try:
-        table = pd.read_csv(path, dtype={"person": str, "question": str})
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
-    if lacking := set(COLUMNS) - set(table.columns):
-        raise UserError(f"{path} lacks the column {min(lacking)}: it needs {', '.join(COLUMNS)}, and may have party")
-    if table[["person", "wave", "question"]].isna().any(axis=None):
-        raise UserError(f"{path}: every row needs a person, a wave and a question")
-    if table.duplicated(["person", "wave", "question"]).any():
-        raise UserError(f"{path}: a person has two answers to one question in one wave: keep one of them")
-    return table.assign(party=table["party"].fillna("") if "party" in table.columns else "")
+    table = read_table(path, COLUMNS, "docs/waves.md", filled=COLUMNS[:3])
+    if (twice := table.duplicated(["person", "wave", "question"])).any():
+        raise UserError(
+            f"{path}, row {twice.idxmax()}: a person has two answers to one question in one wave: keep one of them"
+        )
+    party = table["party"] if "party" in table.columns else ""
+    columns = {"wave": _as_numbers(table["wave"]), "answer": _as_numbers(table["answer"])}
+    return table.assign(party=party, **columns).reset_index(drop=True)
+
+
+def _as_numbers(texts: pd.Series) -> pd.Series:
+    """Return numbers if all texts but missing ones are; else the texts. A missing one is NaN."""
+    known = texts.where(~texts.isin(NONE))
+    numbers = pd.to_numeric(known, errors="coerce")
+    return texts.where(texts != "") if (numbers.isna() & known.notna()).any() else numbers
 
 
 def stability(table: pd.DataFrame) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import pandas as pd
 from parley.agents.society import DEFAULT, Society
 from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.studies.questionnaire import Item, ask_item
+from parley.analysis.table_files import read_table
 from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar
@@ -50,21 +51,14 @@ def party_steerings(society: Society) -> list[Steering]:
 
 
 def read_steerings(path: Path) -> list[Steering]:
-    """Read a CSV file with the columns name, sentence and perhaps opposite. Errors: UserError."""
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
-    if lacking := {"name", "sentence"} - set(table.columns):
-        raise UserError(f"{path} lacks the column {min(lacking)}: it needs name and sentence, and may have opposite")
+    """Read a table with the columns name, sentence and perhaps opposite. Errors: UserError."""
+    table = read_table(path, ("name", "sentence"), "docs/waves.md", filled=("name", "sentence"))
     opposite = table["opposite"] if "opposite" in table.columns else [""] * len(table)
     rows = [Steering(*row) for row in zip(table["name"], table["sentence"], opposite, strict=True)]
     names = [row.name for row in rows]
-    if not rows:
-        raise UserError(f"{path} has no sentence: write one in each row, or ask without sentences by --steering none")
     for row in rows:
-        if not row.name or not row.sentence or row.name == PLAIN or names.count(row.name) > 1:
-            raise UserError(f"{path}: each row needs a sentence and a name of its own other than {PLAIN}: {row.name!r}")
+        if row.name == PLAIN or names.count(row.name) > 1:
+            raise UserError(f"{path}: each row needs a name of its own other than {PLAIN}, not {row.name!r}")
         if row.opposite and row.opposite not in set(names) - {row.name}:
             raise UserError(f"{path}: the opposite of {row.name} is {row.opposite}, which is no other name in the file")
     return rows

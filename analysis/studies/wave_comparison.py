@@ -21,6 +21,7 @@ from parley.analysis.bootstrap import FEWEST, Floats, too_few
 from parley.analysis.statistics.results import holm
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.studies.wave import ABOUT, ANSWERS, PLAIN
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 
@@ -86,20 +87,10 @@ def _load_folder(folder: Path) -> Answers:
 
 
 def _load_file(path: Path) -> Answers:
-    try:
-        table = pd.read_csv(path, dtype={"steering": str, "question": str, "model": str, "date": str})
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a table with commas: {error}") from error
-    if lacking := {"question", "value"} - set(table.columns):
-        raise UserError(f"{path} lacks the column {min(lacking)}: it needs question and value, and may have steering")
-    values = pd.to_numeric(table["value"], errors="coerce")
-    if (table["value"].notna() & values.isna()).any() or not values.dropna().between(0, 10).all():
-        raise UserError(f"{path}: every value must be a number from 0 to 10, or empty if the answer is missing")
-    if (table["question"].fillna("").str.strip() == "").any():
-        raise UserError(f"{path}: a row has no question; give every row the question that was answered")
-    steering = table["steering"].fillna(PLAIN) if "steering" in table.columns else PLAIN
-    first = {name: str(table[name].iloc[0]) for name in ("model", "date") if name in table.columns and len(table)}
-    rows = table.assign(value=values, steering=steering)
+    table = read_table(path, ("question", "value"), "docs/waves.md", filled=("question",), ends={"value": (0.0, 10.0)})
+    steering = table["steering"].replace("", PLAIN) if "steering" in table.columns else PLAIN
+    first = {name: str(table[name].iloc[0]) for name in ("model", "date") if name in table.columns}
+    rows = table.assign(steering=steering).reset_index(drop=True)
     return Answers(path.stem, first.get("model", "own file"), first.get("date", ""), rows)
 
 

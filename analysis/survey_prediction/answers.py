@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from parley.agents.known_person import KnownPerson, SurveyItem
 from parley.agents.language import ENGLISH, Language
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest, stream
 
 Floats = NDArray[np.float64]
 PERSON, WEIGHT, QUESTION, ANSWER = "person", "weight", "question", "answer"
 ITEM_COLUMNS = ("question", "text", "yes", "no")
+PAGE = "docs/survey_prediction.md"
 
 
 @dataclass(frozen=True)
@@ -83,14 +85,12 @@ def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) ->
     positive number.
     """
     items = read_items(questions)
-    table = _read(answers, (PERSON,))
+    table = read_table(answers, (PERSON,), PAGE, filled=(PERSON,), numbers=(WEIGHT,))
     facts = table
     if {QUESTION, ANSWER} <= set(table.columns):
         facts, table = _spread(table, answers)
         if unknown := [name for name in table.columns if name not in {PERSON, *(item.name for item in items)}]:
             raise UserError(f"{answers}: {questions} has no question {unknown[0]}: add it, or leave its rows out")
-    if (table[PERSON] == "").any():
-        raise UserError(f"{answers}: a row has no person: give each person a name or number")
     if twice := list(table[PERSON][table[PERSON].duplicated()]):
         raise UserError(
             f"{answers}: person {twice[0]} has two rows: give each person one, or use columns question, answer"
@@ -98,9 +98,12 @@ def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) ->
     shown = [item for item in items if item.name in table.columns]
     if not shown:
         raise UserError(f"{answers} has no column named like a question of {questions} ({items[0].name}, ...)")
-    values = np.array([[_value(cell, item, answers) for cell in table[item.name]] for item in shown]).T.reshape(
-        -1, len(shown)
-    )
+    cells = [zip(table[PERSON], table[item.name], strict=True) for item in shown]
+    rows_of_items = [
+        [_value(cell, item, f"{answers}, person {person}") for person, cell in column]
+        for item, column in zip(shown, cells, strict=True)
+    ]
+    values = np.array(rows_of_items).T.reshape(-1, len(shown))
     known = [
         name for name in facts.columns if name not in {PERSON, WEIGHT, QUESTION, ANSWER, *(item.name for item in items)}
     ]
@@ -108,7 +111,11 @@ def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) ->
     about = tuple(
         tuple((name, cell) for name, cell in zip(known, row, strict=True) if cell) for row in rows[known].to_numpy()
     )
-    weights = np.array([_weight(cell, answers) for cell in rows[WEIGHT]] if WEIGHT in rows else [1.0] * len(table))
+    if WEIGHT in facts and (wrong := ~(facts[WEIGHT] > 0)).any():
+        raise UserError(
+            f"{answers}, row {wrong.idxmax()}: weight must be a number above 0, not {facts[WEIGHT][wrong].iloc[0]:g}"
+        )
+    weights = rows[WEIGHT].to_numpy(dtype=float) if WEIGHT in rows else np.ones(len(table))
     absent = tuple(item.name for item in items if item not in shown)
     people = tuple(table[PERSON])
     return Survey(answers.name, people, tuple(shown), values, about, weights, language, absent=absent)
@@ -116,29 +123,17 @@ def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) ->
 
 def read_items(path: Path) -> tuple[SurveyItem, ...]:
     """Read the questions of a survey: one row each, with the columns question (its name), text, yes, no."""
-    table = _read(path, ITEM_COLUMNS)
+    table = read_table(path, ITEM_COLUMNS, PAGE, filled=ITEM_COLUMNS)
     items = []
     for row in table[list(ITEM_COLUMNS)].itertuples(index=False):
         name, text, yes, no = map(str, row)
-        if not name or not text or not yes or not no or yes.lower() == no.lower():
-            raise UserError(
-                f"{path}: question {name or text!r} needs a name, a text, and two different answers (yes, no)"
-            )
+        if yes.lower() == no.lower():
+            raise UserError(f"{path}: question {name!r} needs two different answers (yes, no)")
         items.append(SurveyItem(name, text, (yes, no)))
     names = [item.name for item in items]
-    if len(set(names)) < len(names) or not names:
-        raise UserError(f"{path}: every question needs a name of its own, and there must be at least one")
+    if len(set(names)) < len(names):
+        raise UserError(f"{path}: every question needs a name of its own")
     return tuple(items)
-
-
-def _read(path: Path, needed: Sequence[str]) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path} as a table (.csv): {error}") from error
-    if absent := [name for name in needed if name not in table.columns]:
-        raise UserError(f"{path} has no column {absent[0]}: its first line must name {', '.join(needed)}")
-    return table.map(str.strip)
 
 
 def _spread(table: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -151,7 +146,7 @@ def _spread(table: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, pd.DataFrame
     return table, wide
 
 
-def _value(cell: str, item: SurveyItem, path: Path) -> float:
+def _value(cell: str, item: SurveyItem, where: str) -> float:
     known: Mapping[str, float] = {
         "": np.nan,
         "1": 1.0,
@@ -161,16 +156,6 @@ def _value(cell: str, item: SurveyItem, path: Path) -> float:
     }
     if cell.lower() not in known:
         raise UserError(
-            f"{path}: {cell!r} is no answer to {item.name}: write 1 or {item.answers[0]}, 0 or {item.answers[1]}, or nothing"
+            f"{where}: {cell!r} is no answer to {item.name}: write 1 or {item.answers[0]}, 0 or {item.answers[1]}, or nothing"
         )
     return known[cell.lower()]
-
-
-def _weight(cell: str, path: Path) -> float:
-    try:
-        weight = float(cell)
-    except ValueError:
-        weight = np.nan
-    if not 0 < weight < np.inf:
-        raise UserError(f"{path}: the weight {cell!r} is no positive number")
-    return weight

@@ -190,13 +190,13 @@ def test_the_command_reads_vectors_or_embeds_texts(tmp_path: Path, capsys: pytes
 
 
 def test_texts_are_embedded_by_a_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each text is sent once, and its vector is read; a text without an embedding has none."""
+    """Each text is sent once, in a folder that is made; its vector is read, and a text without an embedding has none."""
     speak = {"one": "[1, 0]", "two": "[0.5, 2]", "three": "I cannot."}
     monkeypatch.setattr(
         "parley.analysis.journaled_calls.open_spec",
         lambda spec: Fake(lambda request: speak[request.messages[-1].content]),
     )
     texts = pd.Series({"a": "one", "b": "two", "c": "three"})
-    found = embed(texts, "fake", tmp_path, lambda title, total: contextlib.nullcontext(lambda count: None))
+    found = embed(texts, "fake", tmp_path / "new", lambda title, total: contextlib.nullcontext(lambda count: None))
     assert found.to_numpy().tolist() == [[1, 0], [0.5, 2]]
     assert found.index.tolist() == ["a", "b"]

@@ -233,7 +233,7 @@ def test_choices_of_people_are_read(tmp_path: Path) -> None:
         (ROWS.replace("chosen", "choice"), "lacks the column chosen"),
         (ROWS.replace("raise", "rais"), "raise"),
         (ROWS.replace("raise,0", "raise,1"), "chosen = 1 in one row"),
-        (ROWS.replace("raise,0", "raise,yes"), "must be 1, 0"),
+        (ROWS.replace("raise,0", "raise,yes"), "chosen must be a number from 0 to 1, or empty"),
         (ROWS.rsplit("a,1,2", 1)[0], "needs two rows"),
         (ROWS.replace("1,2,52", "1,1,52"), "needs two rows"),
     ],

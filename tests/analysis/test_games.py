@@ -95,15 +95,15 @@ def test_a_negotiation_with_a_missing_last_move_has_no_known_ending(tmp_path: Pa
 
 WRONG = [
     ("room,round\na,1\n", "lacks the column player"),
-    (TRUST + "r1,1,ann,sent,9,,\n", "line 9: ann has the same row in line 3"),
-    (TRUST.replace("sent,4", "sent,A"), "line 3: 'A' is no sent"),
-    (TRUST.replace("sent,4", "sent,accept"), "line 3: 'accept' is no sent"),
+    (TRUST + "r1,1,ann,sent,9,,\n", "row 9: ann has the same row in row 3"),
+    (TRUST.replace("sent,4", "sent,A"), "row 3: 'A' is no sent"),
+    (TRUST.replace("sent,4", "sent,accept"), "row 3: 'accept' is no sent"),
     (TRUST.replace("r1,,ann", "r1,,anne"), "room r1: anne has an expectation but no move: correct the name"),
-    (TRUST.replace("sent,4", "sent,11"), "line 3: 11 is no sent"),
-    (TRUST.replace("sent,4", "sent,nan"), "line 3: nan is no sent"),
-    (TRUST.replace("sent,4", "gave,4"), "line 3: move must be sent or returned"),
-    (TRUST.replace("r1,1,ann", "r1,one,ann"), "line 3: round must be a whole number"),
-    (TRUST.replace("self,1", "me,1"), "line 2: about must be"),
+    (TRUST.replace("sent,4", "sent,11"), "row 3: 11 is no sent"),
+    (TRUST.replace("sent,4", "sent,nan"), "row 3: nan is no sent"),
+    (TRUST.replace("sent,4", "gave,4"), "row 3: move must be sent or returned"),
+    (TRUST.replace("r1,1,ann", "r1,one,ann"), "row 3: round must be a whole number"),
+    (TRUST.replace("self,1", "me,1"), "row 2: about must be"),
     ("room,round,player,move,value\n", "has no rows"),
     ("room,round,player,move,value\na,1,x,sent,3\n", "room a has 1 players"),
 ]

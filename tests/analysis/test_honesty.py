@@ -294,9 +294,9 @@ def test_known_lines_calibrate_the_oracle_exactly() -> None:
     [
         ("topic,text\nracism,A\n", "lacks the column grade"),
         ("topic,text,grade\nguns,A,1\n", "the topic guns is not in this study"),
-        ("topic,text,grade\nracism,A,11\n", "row 1: write a text, and a grade"),
-        ("topic,text,grade\nracism,,1\n", "row 1: write a text"),
-        ("topic,text,grade\nracism,A,high\n", "row 1: write a text, and a grade"),
+        ("topic,text,grade\nracism,A,11\n", "row 2: grade must be a number from 0 to 10"),
+        ("topic,text,grade\nracism,,1\n", "row 2: text is empty"),
+        ("topic,text,grade\nracism,A,high\n", "row 2: grade must be a number"),
     ],
 )
 def test_lines_of_the_user_that_do_not_fit_are_refused(text: str, words: str, tmp_path: Path) -> None:

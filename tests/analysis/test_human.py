@@ -274,7 +274,7 @@ def test_habermas_holds_groups_and_no_people(tmp_path: Path) -> None:
         ("salvi_rct_750_pre_post_agreement.csv", SALVI + "1,x,PRO,6,1\n", "must be a number from 1 to 5"),
         ("salvi_rct_750_pre_post_agreement.csv", SALVI + "1,x,pro,5,1\n", "PRO or CON"),
         ("salvi_rct_750_pre_post_agreement.csv", SALVI, "has no rows"),
-        ("salvi_debategpt_round_index.csv", "", "cannot read"),
+        ("salvi_debategpt_round_index.csv", "", "is empty"),
         (
             "persuasiontrace_human_belief_traces.csv",
             TRACES + talk(1, "No,False,False,True", 0, 1, "0.1"),

@@ -180,9 +180,9 @@ def test_one_room_has_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 FAULTS = {
-    ("who,room,wave,opinion\n,r1,0,4\n", MAP): "row 1: who is empty: each row needs an agent",
-    ("who,room,wave,opinion\nann,r1,0,x\n", MAP): "row 1: opinion must be a number or empty, not 'x'",
-    ("who,room,wave,opinion\nann,r1,0,nan\n", MAP): "must be a number or empty",
+    ("who,room,wave,opinion\n,r1,0,4\n", MAP): "row 2: who is empty: each row needs an agent",
+    ("who,room,wave,opinion\nann,r1,0,x\n", MAP): "row 2: opinion must be a number, or empty if it is missing, not 'x'",
+    ("who,room,wave,opinion\nann,r1,0,inf\n", MAP): "must be a number, or empty",
     ("who,room,wave,opinion\nann,r1,-1,4\n", MAP): "wave must be a whole number from 0",
     ("who,room,wave\nann,r1,0\n", MAP): "has no column of ratings or texts",
     ("who,room,opinion\nann,r1,4\n", MAP): "lacks the column wave, which",

@@ -251,9 +251,9 @@ def test_wrong_files_end_in_one_line(tmp_path: Path) -> None:
         "person,outcome,predicted\na,much,2\n": "must be a number",
         "person,outcome,predicted\na,,2\n": "no person has both",
         "person,condition,outcome,predicted\na,x,1,2\nb,x,1,2\n": "two different values",
-        "person,outcome,predicted\n,1,2\n": "has no person",
-        "person,outcome,predicted\np,1,1,2\n": "more values than the header",
-        "": "not a CSV",
+        "person,outcome,predicted\n,1,2\n": "row 2: person is empty",
+        "person,outcome,predicted\np,1,1,2\n": "row 2: it has 4 values",
+        "": "is empty",
     }
     path = tmp_path / "people.csv"
     for text, said in wrong.items():

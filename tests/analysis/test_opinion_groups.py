@@ -255,10 +255,10 @@ def test_files_that_are_wrong_are_refused_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     for text, said in {
         "person,vote\na,agree": "lacks the column statement",
-        "person,statement,vote\n": "has no votes",
+        "person,statement,vote\n": "has no rows",
         "person,statement,vote\na,x,\n": "has no votes",
-        "person,statement,vote\na,x,yes": "line 2: the vote must be",
-        "person,statement,vote\na,x,agree\na,x,pass": "line 3: 'a' votes twice",
+        "person,statement,vote\na,x,yes": "row 2: the vote must be",
+        "person,statement,vote\na,x,agree\na,x,pass": "row 3: 'a' votes twice",
     }.items():
         path.write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match=said):

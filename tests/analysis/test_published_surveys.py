@@ -105,10 +105,15 @@ def test_opinion_qa(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "column", "value", "said"),
     [
-        ("responses.csv", "WEIGHT_W26", "-2", "the weight '-2' is no number of 0 or more"),
-        ("responses.csv", "WEIGHT_W26", "heavy", "the weight 'heavy' is no number of 0 or more"),
+        ("responses.csv", "WEIGHT_W26", "-2", "WEIGHT_W26 must be a number of 0 or more"),
+        (
+            "responses.csv",
+            "WEIGHT_W26",
+            "heavy",
+            "row 2: WEIGHT_W26 must be a number, or empty if it is missing, not 'heavy'",
+        ),
         ("info.csv", "option_ordinal", "['low', 'high']", "a place on a scale that is no number"),
-        ("info.csv", "key", "", "cannot read"),
+        ("info.csv", "key", "", "is empty"),
     ],
 )
 def test_a_broken_wave_is_one_line(tmp_path: Path, name: str, column: str, value: str, said: str) -> None:
@@ -136,13 +141,13 @@ def test_each_form_is_asked_and_scored(tmp_path: Path) -> None:
 def test_files_that_are_no_survey(tmp_path: Path) -> None:
     """One line that says what is wrong."""
     (tmp_path / "empty").mkdir()
-    (tmp_path / "a.pkl").write_bytes(b"x")
+    (tmp_path / "a.pkl").write_bytes(b"\x80\x04\x00")
     (tmp_path / "b.csv").write_text("question,options\n", encoding="utf-8")
     (tmp_path / "c.jsonl").write_text("{", encoding="utf-8")
     cases = {
         "empty": "lacks info.csv",
-        "a.pkl": "neither",
-        "b.csv": "is empty",
+        "a.pkl": "is no text",
+        "b.csv": "has no rows",
         "c.jsonl": "not a file of JSON lines",
         "d.csv": "cannot read",
     }

@@ -134,7 +134,7 @@ def test_the_command_reports_scores_and_categories(tmp_path: Path, capsys: pytes
     assert "What other raters would give is unknown: fewer than 20 items" in few
     for bad, said in [
         ("item,rater\na,b", "needs a column score"), ("item,rater,score\na,b,x", "must be a number"),
-        ("item,rater,score\na,b,1\na,b,2", "two rows"), ("item,rater,score\na,,1", "lacks its item"),
+        ("item,rater,score\na,b,1\na,b,2", "two rows"), ("item,rater,score\na,,1", "rater is empty"),
     ]:  # fmt: skip
         path.write_text(bad, encoding="utf-8")
         capsys.readouterr()

@@ -282,17 +282,17 @@ def test_any_csv_of_scores_can_be_read(tmp_path: Path) -> None:
 @check_each(
     ("text", "told"),
     [
-        ("topic,condition\nx,y\n", "lacks the column run, agent, statement, score"),
+        ("topic,condition\nx,y\n", "lacks the column run"),
         (HEAD + "x,c,1,Sam,1,8\n", "between 1 and 7, not 8"),
         (HEAD + "x,c,1,Sam,1,high\n", "score must be a number"),
         (HEAD + "x,c,1,Sam,,4\n", "statement must be a number"),
         (HEAD + "x,c,1,Sam,1,4\nx,c,1,Sam,1,5\n", "scores a statement twice: topic x"),
-        ("", "as a CSV"),
-        (HEAD, "has no score"),
-        (HEAD + "x,,1,Sam,1,4\n", "1 row without condition"),
-        (HEAD + "x,c,1,,1,4\n", "1 row without agent"),
+        ("", "is empty"),
+        (HEAD, "has no rows"),
+        (HEAD + "x,,1,Sam,1,4\n", "row 2: condition is empty"),
+        (HEAD + "x,c,1,,1,4\n", "row 2: agent is empty"),
         (HEAD + "x,c,1,Sam,1.5,4\n", "statement must be a whole number"),
-        (HEAD + "x,c,1,Sam,inf,4\n", "statement must be a whole number"),
+        (HEAD + "x,c,1,Sam,inf,4\n", "statement must be a number"),
         (HEAD + "x,c,1,Sam,1,\n", r"has no score \(all 1 are missing\)"),
     ],
 )

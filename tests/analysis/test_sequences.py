@@ -139,7 +139,7 @@ def test_the_published_clusters_come_out_of_the_traces() -> None:
 def test_a_published_kind_without_a_number_is_refused_in_one_line(tmp_path: Path) -> None:
     """An empty n says which row to mend."""
     (tmp_path / "summary.csv").write_text("n,mean_first_delta,mean_end_delta\n44,0.1,0.1\n,0.2,0.4\n", encoding="utf-8")
-    with pytest.raises(UserError, match="row 2 has no n: enter"):
+    with pytest.raises(UserError, match="row 3: n is empty: enter"):
         kinds.compare_published(tmp_path / "summary.csv", tmp_path / "none.csv")
 
 

@@ -118,9 +118,9 @@ def test_choices_of_people_and_what_is_refused(tmp_path: Path) -> None:
     cases = {
         "person,topic\na,t\n": "lacks the column stance",
         HEADER: "no rows",
-        f"{HEADER},t,for,nothing,,for\n": "no person",
-        f"{HEADER}a,,for,nothing,,for\n": "no topic",
-        f"{HEADER}a,t,for,hunch,,for\n": "row 1: unknown value of known 'hunch'",
+        f"{HEADER},t,for,nothing,,for\n": "row 2: person is empty",
+        f"{HEADER}a,,for,nothing,,for\n": "row 2: topic is empty",
+        f"{HEADER}a,t,for,hunch,,for\n": "row 2: unknown value of known 'hunch'",
         f"{HEADER}a,t,for,belief,,for\n": "judge must be",
         f"{HEADER}a,t,yes,nothing,,for\n": "stance must be",
         f"{HEADER}a,t,for,nothing,,for\na,t,for,nothing,,for\n": r"twice on t \(nothing\)",

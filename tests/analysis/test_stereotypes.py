@@ -217,9 +217,12 @@ def test_command_with_people(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ("text", "message"),
     [
         ("person,group,question\na,b,c\n", "lacks the column answer"),
-        ("person,group,question,answer\na,b,c,11\n", "no number from 0 to 10"),
-        ("person,group,question,answer\na,b,c,x\n", "no number from 0 to 10"),
-        ("person,group,question,answer\na,,c,1\n", "every row needs"),
+        ("person,group,question,answer\na,b,c,11\n", "row 2: answer must be a number from 0 to 10"),
+        (
+            "person,group,question,answer\na,b,c,x\n",
+            "row 2: answer must be a number from 0 to 10, or empty if it is missing, not 'x'",
+        ),
+        ("person,group,question,answer\na,,c,1\n", "row 2: group is empty"),
         ("person,group,question,answer\na,b,c,1\na,b,c,2\n", "repeats a person"),
     ],
 )

@@ -324,19 +324,19 @@ def test_wrong_files_are_one_line(tmp_path: Path) -> None:
     questions = tmp_path / "q.csv"
 
     faults = [
-        (ITEMS, "id,parks\na,1\n", "no column person"),
+        (ITEMS, "id,parks\na,1\n", "lacks the column person"),
         (ITEMS, "person,parks\na,3\n", "'3' is no answer to parks"),
         (ITEMS, "person,parks\na,1\na,0\n", "person a has two rows"),
-        (ITEMS, "person,parks\n,1\n", "a row has no person"),
+        (ITEMS, "person,parks\n,1\n", "row 2: person is empty"),
         (ITEMS, "person,trams\na,1\n", "no column named like a question"),
-        (ITEMS, "person,weight,parks\na,0,1\n", "weight '0' is no positive number"),
+        (ITEMS, "person,weight,parks\na,0,1\n", "weight must be a number above 0, not 0"),
         (ITEMS, "person,question,answer\na,parks,1\na,parks,0\n", "person a answers parks twice"),
         (
             ITEMS,
             "person,question,answer\na,parks,1\na,trams,0\n",
             "has no question trams: add it, or leave its rows out",
         ),
-        ("question,text\nparks,More?\n", "person,parks\na,1\n", "no column yes"),
+        ("question,text\nparks,More?\n", "person,parks\na,1\n", "lacks the column yes"),
         ("question,text,yes,no\nparks,More?,yes,Yes\n", "person,parks\na,1\n", "two different answers"),
         (ITEMS + "parks,Again?,yes,no\n", "person,parks\na,1\n", "a name of its own"),
     ]

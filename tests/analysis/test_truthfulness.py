@@ -101,8 +101,8 @@ ROWS = "statement,speaker,label\nIt rains.,Ann,5\nIt snows.,,0\n"
     "text, said",
     [
         (ROWS.replace("speaker", "who"), "lacks the column speaker"),
-        (ROWS.replace("It snows.", ""), "line 3: the statement is empty"),
-        (ROWS.replace(",0", ",false"), "not a number"),
+        (ROWS.replace("It snows.", ""), "row 3: the statement is empty"),
+        (ROWS.replace(",0", ",false"), "row 3: label must be a number"),
         (ROWS.replace("snows", "rains"), "each only once"),
     ],
 )

@@ -11,13 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from parley.analysis.logs.log import ONE_ROOM, Line, Log, Person, Rating, finite_number, read_number, read_round
+from parley.analysis.formatting import count_phrase
+from parley.analysis.logs.log import ONE_ROOM, Line, Log, Person, Rating, finite_number, read_round
 from parley.analysis.logs.mapping import PAGE, LogMap
-from parley.analysis.table_files import read_texts
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 
 ABOUT = "tables with ratings or texts (.csv, .jsonl), and --map"
 RATING = "rating"
+ROLE = "role"
+NUMBERS = ("rating", "attitude", "expected")
+SILENT = ("system", "developer", "tool", "function")
+"""Roles of chat messages that no agent wrote."""
 NO_REASON = "empty in the log"
 
 
@@ -28,6 +33,7 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
     people: dict[tuple[str, str], Person] = {}
     ratings: list[Rating] = []
     lines: list[Line] = []
+    silent = 0
     for path in paths:
         table = _Table(path, given)
         for row in table.rows():
@@ -35,6 +41,10 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
             people[person.room, person.name] = _united(people.get((person.room, person.name)), person)
             ratings += table.ratings(row, person)
             lines += table.lines(row, person)
+        silent += table.silent
+    lacks = {"calls": "a table has no calls of a model"}
+    if silent:
+        lacks["prompts"] = f"{count_phrase(silent, 'message')} of the roles {', '.join(SILENT)} left out"
     questions = list(dict.fromkeys(one.question for one in ratings))
     scales = {name: scale for name in questions if (scale := given.scale_of(name))}
     own = {one.question for one in ratings if one.attitude is not None}
@@ -45,7 +55,7 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
         )
     return Log(
         "an unknown framework", list(people.values()), ratings, sorted(lines, key=lambda line: line.round), main=main,
-        scales=scales, lacks={"calls": "a table has no calls of a model"}, topics_of_parley=bool(given.society),
+        scales=scales, lacks=lacks, topics_of_parley=bool(given.society),
     )  # fmt: skip
 
 
@@ -59,7 +69,12 @@ class _Table:
 
     def __init__(self, path: Path, given: LogMap) -> None:
         wide = {what: columns for what, columns in given.wide.items() if what not in given.columns}
-        self.path, self.frame = path, read_texts(path, [given.columns["agent"]], PAGE)
+        agent, rounds = given.columns["agent"], [name for columns in wide.values() for name in columns.values()]
+        numbers = [given.columns[what] for what in NUMBERS if what in given.columns]
+        numbers += wide.get("rating", {}).values()
+        self.path, self.silent = path, 0
+        only = {*given.columns.values(), *rounds, ROLE}
+        self.frame = read_table(path, [agent], PAGE, numbers=numbers, only=only)
         self.columns = {what: name for what, name in given.columns.items() if name in self.frame}
         self.wide = {what: columns for what, columns in wide.items() if set(columns.values()) & set(self.frame)}
         self._check(given)
@@ -79,7 +94,11 @@ class _Table:
     def rows(self) -> Iterator[dict[Any, Any]]:
         """Yield each row with the names of [columns], its number as "", and the columns of [wide] as ("wide", column)."""
         wide = [name for columns in self.wide.values() for name in columns.values()]
-        for number, row in enumerate(self.frame.to_dict("records"), 1):
+        for number, row in self.frame.to_dict("index").items():
+            if row.get(ROLE) in SILENT:
+                self.silent += 1
+                continue
+            row = {name: None if value != value else value for name, value in row.items()}
             named = {what: row[name] for what, name in self.columns.items()}
             yield {**named, **{("wide", name): row[name] for name in wide}, "": number}
 
@@ -96,8 +115,7 @@ class _Table:
         question = row.get("question", "") or self.columns.get("rating", RATING)
         if not self.wide.get("rating") and not {"rating", "attitude"} & set(self.columns):
             return
-        for round_, cell, column in self._cells(row, "rating"):
-            value = read_number(cell, self.where(row, column))
+        for round_, value in self._cells(row, "rating"):
             attitude, expected = (self._number(row, name) for name in ("attitude", "expected"))
             reason = None if value is not None or attitude is not None else row.get("reason", "") or NO_REASON
             shares = self._shares(row)
@@ -108,26 +126,26 @@ class _Table:
     def lines(self, row: Mapping[Any, Any], person: Person) -> Iterator[Line]:
         if not (self.wide.get("text") or "text" in self.columns):
             return
-        for round_, text, _ in self._cells(row, "text"):
-            rated = bool(row.get("rating", "") or row.get("attitude", ""))
+        for round_, text in self._cells(row, "text"):
+            rated = row.get("rating") is not None or row.get("attitude") is not None
             if text or not rated:  # a rating without a text is a survey, in which no one spoke
                 reason = None if text else row.get("reason", "") or NO_REASON
                 yield Line(person.room, person.name, round_, text or None, reason, row.get("form", "") or "reply")
 
-    def _cells(self, row: Mapping[Any, Any], what: str) -> Iterator[tuple[int, str, str]]:
-        """Yield round, cell and column: one per round of [wide], else the one of the row."""
+    def _cells(self, row: Mapping[Any, Any], what: str) -> Iterator[tuple[int, Any]]:
+        """Yield round and cell: one per round of [wide], else the one of the row."""
         if wide := self.wide.get(what):
-            yield from ((round_, row["wide", name], name) for round_, name in sorted(wide.items()))
+            yield from ((round_, row["wide", name]) for round_, name in sorted(wide.items()))
             return
         column = self.columns.get("round")
         round_ = read_round(row["round"], self.where(row, column)) if column else 0 if what == "rating" else 1
-        yield round_, row.get(what, ""), self.columns.get(what, what)
+        yield round_, row.get(what)
 
     def _number(self, row: Mapping[Any, Any], what: str) -> float | None:
         """Return an attitude of the log itself. Errors: UserError outside of 0 to 10."""
         if what not in self.columns:
             return None
-        number = read_number(row[what], self.where(row, self.columns[what]))
+        number: float | None = row[what]
         if number is not None and not 0 <= number <= 10:
             raise UserError(
                 f"{self.where(row, self.columns[what])} must be from 0 to 10, not {number:g}: name it as rating"

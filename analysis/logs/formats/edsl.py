@@ -55,7 +55,7 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
 def _interviews(path: Path) -> Iterator[Interview]:
     """Yield each interview by part: answer, agent, scenario, model, iteration, question_type, question_options."""
     found = False
-    for row in _json_rows(path) if path.suffix.lower() == ".json" else read_records(path):
+    for row in _json_rows(path) if path.suffix.lower() == ".json" else read_records(path).values():
         one: Interview = {part: {} for part in PARTS}
         for column, value in row.items():
             part, _, name = str(column).partition(".")

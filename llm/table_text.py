@@ -1,0 +1,169 @@
+"""Reads the text of a table: its encoding, the mark between its columns, their names, and its rows (docs/files.md).
+
+Nothing is guessed that could change a value: a row with more or fewer values than the header has columns is an error, and so
+are a text in a column of numbers and a column that is named twice.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from parley.llm.errors import UserError
+
+MARKS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+START = re.compile(rb'(?:"?sep=.[^\r\n]*)?[\r\n]*')
+"""What may stand before the header: the line with which spreadsheet programs name the mark, and blank lines."""
+LINE_END = re.compile(rb"[\r\n]")
+MADE_BY = {
+    b"PK\x03\x04": "an Excel workbook or a zip archive", b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"%PDF": "a PDF", b"PAR1": "a Parquet file", b"$FL2": "an SPSS file", b"SQLite": "a database", b"\x1f\x8b": "a gzip file",
+}  # fmt: skip
+"""How files begin that are no text."""
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+"""Bytes that a text in Windows-1252 does not have."""
+IMPORT_ID = re.compile(r"""\{\s*["']ImportId["']""")
+"""How the cells of Qualtrics' last header row begin."""
+PLATFORM_ROWS = 2
+"""Header rows of Qualtrics below the names of the columns: the text of each question, and its ImportId."""
+csv.field_size_limit(2**31 - 1)  # a cell may hold a whole debate; the default is 128 kB
+
+
+class TableText(NamedTuple):
+    """A table as text.
+
+    file: its name, for messages. names: of its columns, "" for a column without one. mark: between columns. body: the rows below
+    the header, in UTF-8. first: the number of the first of these rows; the header is row 1.
+    """
+
+    file: str
+    names: list[str]
+    mark: str
+    body: bytes
+    first: int
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number and the values of each row that has any; values beyond the header may only be empty.
+
+        Errors: UserError that names the row.
+        """
+        for number, row in enumerate(_records(self.body, self.mark, self.file, self.first), self.first):
+            if not any(row):
+                continue
+            if len(row) < len(self.names) or any(row[len(self.names) :]):
+                raise UserError(
+                    f"{self.file}, row {number}: it has {len(row)} values, but the header names {len(self.names)} columns: give "
+                    f"each row one value per column, and put texts with {MARKS[self.mark]} in quotation marks"
+                )
+            yield number, row[: len(self.names)]
+
+
+def utf8(content: bytes, file: str) -> bytes:
+    """Return a text as UTF-8 without a byte order mark; say on stderr if it is read as Windows-1252.
+
+    Errors: UserError for a file that is no text.
+    """
+    encoding = next((name for bom, name in BOMS.items() if content.startswith(bom)), "utf-8")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        text = _from_windows(content, file) if encoding == "utf-8" and not CONTROL.search(content) else "\0"
+    if "\0" in text:
+        made_by = next((f" but {what}" for start, what in MADE_BY.items() if content.startswith(start)), "")
+        raise UserError(f"{file} is no text{made_by}: save the table as CSV (UTF-8), and give that file")
+    return text.encode(errors="replace")
+
+
+def _from_windows(content: bytes, file: str) -> str:
+    """Return a text that is not UTF-8, as Windows-1252; NUL if it is not that either."""
+    try:
+        text = content.decode("cp1252")
+    except UnicodeDecodeError:
+        return "\0"
+    _say_once(
+        f"{file} is not UTF-8: it is read as Windows-1252 (Latin-1). Check its accents, or save it as CSV (UTF-8)."
+    )
+    return text
+
+
+@lru_cache(maxsize=64)
+def _say_once(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def table_text(content: bytes, file: str, wanted: Collection[str] = ()) -> TableText:
+    """Return the header and the rows of a table. The mark is the one with which the header has most of the wanted columns.
+
+    Header rows of Qualtrics are left out. Errors: UserError for a file that is empty or no table.
+    """
+    plain = utf8(content, file)
+    start = START.match(plain)
+    assert start is not None  # the pattern also fits nothing
+    plain, header = plain[start.end() :], 1 + start[0].count(b"\n")
+    if not plain.strip():
+        raise UserError(f"{file} is empty: give a table whose first row names the columns")
+    first_line = LINE_END.split(plain, maxsplit=1)[0].decode()
+    mark = max(MARKS, key=lambda one: _fit(first_line, one, wanted))
+    names = next(_records(plain, mark, file, header))
+    skipped = 1 + _platform_rows(plain, mark, file)
+    while len(names) > 1 and not names[-1]:
+        names.pop()
+    return TableText(file, names, mark, _after(plain, mark, skipped), header + skipped)
+
+
+def _fit(first_row: str, mark: str, wanted: Collection[str]) -> tuple[int, int]:
+    """Return how many wanted columns a header has with this mark, and how many columns."""
+    names = [name.strip().lower() for name in next(csv.reader([first_row], delimiter=mark), [])]
+    return sum(name.lower() in names for name in wanted), len(names)
+
+
+def _records(content: bytes, mark: str, file: str, number: int) -> Iterator[list[str]]:
+    """Yield the values of each row without spaces around them; a blank line is a row without values.
+
+    number: of the first row. Errors: UserError.
+    """
+    reader = csv.reader(_lines(content), delimiter=mark, strict=True)
+    try:
+        for row in reader:
+            yield [value.strip() for value in row]
+            number += 1
+    except csv.Error as error:
+        raise UserError(
+            f"{file}, row {number}: {error}: put the text in quotation marks, and double each quotation mark within it"
+        ) from error
+
+
+def _lines(content: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
+
+
+def _platform_rows(content: bytes, mark: str, file: str) -> int:
+    """Return how many rows below the header are of a survey platform and hold no answers."""
+    rows = _records(content, mark, file, 1)
+    next(rows)
+    for number, (row, _) in enumerate(zip(rows, range(PLATFORM_ROWS), strict=False), 1):
+        if any(IMPORT_ID.match(value) for value in row):
+            return number
+    return 0
+
+
+def _after(content: bytes, mark: str, rows: int) -> bytes:
+    """Return what follows so many rows."""
+    taken = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal taken
+        for line in _lines(content):
+            taken += len(line.encode())
+            yield line
+
+    reader = csv.reader(counted(), delimiter=mark, strict=True)
+    for _ in range(rows):
+        next(reader)
+    return content[taken:]
