@@ -105,9 +105,8 @@ def published_talks(path: Path) -> pd.DataFrame:
     at most, exported on DAYS, all turns kept. Errors: UserError.
     """
     flags = ["control_dialogue", "audio", "participant_proposition", "persuader_supports"]
-    beliefs = {"initial_belief": (0, 1), "final_belief": (0, 1)}
-    limits = {"turn_limit": (0, 1e6)}
-    raw = table(path, [*flags, "belief_after_each_turn", "export_date"], beliefs | limits, flags)
+    numbers = {"initial_belief": (0, 1), "final_belief": (0, 1), "turn_limit": (0, 1_000_000)}
+    raw = table(path, [*flags, "belief_after_each_turn", "export_date"], numbers, flags)
     raw = raw[~raw[flags[:3]].any(axis=1) & (raw["turn_limit"] == 4) & raw["export_date"].isin(DAYS)]
     sides = np.where(raw["persuader_supports"], 1.0, -1.0)
     turns = [parse_turns(text, path) for text in raw["belief_after_each_turn"]]
