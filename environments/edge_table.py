@@ -2,17 +2,16 @@
 
 A file of a million nodes and five million links is read into arrays, without an object for each link. `EdgeTable.graph`
 makes a networkx graph of it, for debates; `EdgeTable.array` a sparse array, for populations. A packed file (.gz, .bz2)
-is unpacked in memory. All errors are ValueErrors of one line, without the name of the file.
+is unpacked in memory. Errors are ValueErrors of one line without the name of the file, or UserErrors with it.
 """
 
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,13 +25,15 @@ from pyarrow import csv as arrow_csv
 from scipy import sparse
 
 from parley.environments.link_attributes import END, SIGN, START, WEIGHT, check_static, simple_graph
+from parley.llm.table_text import TableText
 
 SOURCE, TARGET = "source", "target"
 COLUMNS = (SOURCE, TARGET, WEIGHT, SIGN, START, END)
 UNPACK = {".gz": gzip.decompress, ".bz2": bz2.decompress}
 WHOLE = (SIGN, START, END)
-LINE_END = re.compile(rb"[\r\n]")
 Floats = NDArray[np.float64]
+Where = Callable[[str], str]
+"""Says in which row of a file a text is, as in `row 3: `."""
 
 
 @dataclass(frozen=True)
@@ -120,80 +121,59 @@ def read_lines(content: bytes, directed: bool) -> EdgeTable:
     content = content.lstrip(b"\n")
     first = content[: content.find(b"\n") + 1 or None].decode().split()
     if first[:2] == [SOURCE, TARGET]:
-        return _read_columns(content, first, " ", directed, header=True)
+        return _read_plain(content.partition(b"\n")[2], first, directed)
     if len(first) == 1:
         raise ValueError(f"its first line, {first[0][:40]!r}, is not two names with a space between them")
     if len(first) > 3:
         raise ValueError(
             "a line has more than two names and a weight: write a first line such as `source target weight sign start end`"
         )
-    return _read_columns(content, [SOURCE, TARGET, WEIGHT][: len(first)], " ", directed, header=False)
+    return _read_plain(content, [SOURCE, TARGET, WEIGHT][: len(first)], directed)
 
 
-def read_csv(content: bytes, directed: bool, tabs: bool = False) -> EdgeTable:
-    """Read a list with the columns source and target, and perhaps weight, sign, start and end; `;` may part columns."""
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    names, mark = split_header(content, tabs)
-    return _read_columns(content, [name.lower() for name in names], mark, directed, header=True)
-
-
-def split_header(content: bytes, tabs: bool) -> tuple[list[str], str]:
-    """Return the names of the columns in the first line of a table, and the mark between columns. Errors: ValueError."""
-    head = LINE_END.split(content, maxsplit=1)[0].decode()
-    mark = "\t" if tabs else ";" if ";" in head and "," not in head else ","
-    try:
-        return [name.strip() for name in next(csv.reader([head], delimiter=mark), [])], mark
-    except csv.Error as error:
-        raise ValueError(f"its first line must name the columns, but cannot be read: {error}") from error
-
-
-def _read_columns(content: bytes, names: list[str], mark: str, directed: bool, header: bool) -> EdgeTable:
-    """Read a table with these columns. header: whether its first line names them."""
-    _check_names(names)
-    table = read_texts(content, names, mark, header)
-    numbers = {name: as_numbers(table[name], name) for name in names if name not in (SOURCE, TARGET)}
-    ends = [table[name].combine_chunks() for name in (SOURCE, TARGET)]
-    for name, texts in zip((SOURCE, TARGET), ends, strict=True):
-        if texts.null_count:
-            raise ValueError(f"a line has no {name}")
-    known, codes = _numbered(ends[0], ends[1])
-    if len(loops := np.flatnonzero(codes[0] == codes[1])):
-        raise ValueError(f"{known[codes[0, loops[0]]]} is linked with itself: remove this link")
-    return EdgeTable(known, codes, directed, numbers)
-
-
-def _check_names(names: list[str]) -> None:
-    """Errors: ValueError unless columns are named source and target, and perhaps as further attributes of links."""
-    if not {SOURCE, TARGET} <= set(names):
-        raise ValueError("its first line must name the columns, source and target first: source,target,weight")
+def _read_plain(content: bytes, names: list[str], directed: bool) -> EdgeTable:
     if wrong := [name for name in names if name not in COLUMNS]:
         raise ValueError(f"unknown column {wrong[0]!r}: known are {', '.join(COLUMNS)}; rename or remove it")
     if len(set(names)) < len(names):
         raise ValueError("a column is named twice")
+    try:
+        columns = _read_arrow(content, " ", len(names), range(len(names)), quotes=False)
+    except pa.ArrowInvalid as error:
+        raise ValueError(str(error).splitlines()[0].removeprefix("CSV parse error: ")) from error
+    return edges_of(dict(zip(names, columns, strict=True)), directed)
 
 
-def read_texts(content: bytes, names: list[str], mark: str, header: bool, wanted: Sequence[str] = ()) -> pa.Table:
-    """Return the columns as texts without spaces around them; an empty text is missing.
+def read_texts(text: TableText, wanted: Sequence[str]) -> pa.Table:
+    """Return columns of a table as texts without spaces around them; an empty text is missing.
 
-    wanted: the columns to return (default: all). Errors: ValueError of one line.
+    Errors: UserError that names the file and the row.
     """
-    reading = arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header))
-    parsing = arrow_csv.ParseOptions(
-        delimiter=mark, quote_char='"' if mark != " " else False, newlines_in_values=bool(wanted)
-    )
+    places = [text.names.index(name) for name in wanted]
+    try:
+        columns = _read_arrow(text.body, text.mark, len(text.names), places, b'"' in text.body)
+    except (
+        pa.ArrowInvalid
+    ):  # some row has other than one value for each column: find it, or leave out empty ones at its end
+        rows = [row for _, row in text.rows()]
+        columns = [_trimmed(pa.chunked_array([[row[place] for row in rows]], pa.string())) for place in places]
+    return pa.table(dict(zip(wanted, columns, strict=True)))
+
+
+def _read_arrow(content: bytes, mark: str, count: int, places: Sequence[int], quotes: bool) -> list[pa.ChunkedArray]:
+    """Return columns of a table of `count` columns, by place."""
+    names, wanted = list(map(str, range(count))), list(map(str, places))
+    reading = arrow_csv.ReadOptions(use_threads=False, column_names=names)
+    parsing = arrow_csv.ParseOptions(delimiter=mark, quote_char='"' if quotes else False, newlines_in_values=quotes)
     texts = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
         strings_can_be_null=True,
         null_values=[""],
-        include_columns=list(wanted),
+        include_columns=wanted,
     )
-    try:
-        table = arrow_csv.read_csv(io.BytesIO(content), reading, parsing, texts)
-        return pa.table({name: _trimmed(table[name]) for name in table.column_names})
-    except pa.ArrowInvalid as error:
-        if "Empty CSV" in str(error):
-            return pa.table({name: pa.array([], pa.string()) for name in names})
-        raise ValueError(str(error).splitlines()[0].removeprefix("CSV parse error: ")) from error
+    if not content.strip():
+        return [pa.chunked_array([[]], pa.string()) for _ in places]
+    table = arrow_csv.read_csv(io.BytesIO(content), reading, parsing, texts)
+    return [_trimmed(table[name]) for name in wanted]
 
 
 def _trimmed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -201,13 +181,28 @@ def _trimmed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.equal(plain, ""), pa.scalar(None, pa.string()), plain)
 
 
-def as_numbers(texts: pa.ChunkedArray, name: str) -> Floats:
-    """Return texts as numbers, NaN where they are missing. Errors: ValueError, with the first text that is no number."""
+def row_words(text: TableText, name: str, value: str) -> str:
+    """Say in which row of a table a value is.
+
+    >>> row_words(TableText("a.csv", ["n"], ",", b"1\nx\n", 2), "n", "x")
+    'row 3: '
+    """
+    row = text.row_of(name, value)
+    return f"row {row}: " if row else ""
+
+
+def as_numbers(texts: pa.ChunkedArray, name: str, comma: bool = False, where: Where = lambda text: "") -> Floats:
+    """Return texts as numbers, NaN where they are missing. comma: a decimal comma may stand where no number has a point.
+
+    where: says in which row a text is. Errors: ValueError, with the first text that is no number.
+    """
+    if comma and not pc.any(pc.match_substring(texts, ".")).as_py():
+        texts = pc.replace_substring_regex(texts, r"^([+-]?\d+),(\d+)$", r"\1.\2")
     try:
         return np.asarray(pc.cast(texts, pa.float64()).fill_null(np.nan).to_numpy(), dtype=np.float64)
     except pa.ArrowInvalid:
         wrong = next(text for text in texts.to_pylist() if text is not None and not _is_number(text))
-        raise ValueError(f"the {name} {wrong!r} is not a number") from None
+        raise ValueError(f"{where(wrong)}the {name} {wrong!r} is not a number") from None
 
 
 def _is_number(text: str) -> bool:
@@ -216,6 +211,30 @@ def _is_number(text: str) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def edges_of(
+    columns: Mapping[str, pa.ChunkedArray],
+    directed: bool,
+    comma: bool = False,
+    where: Mapping[str, Where] | None = None,
+) -> EdgeTable:
+    """Return the links of columns: source, target, and perhaps further COLUMNS. where: by column, as in `as_numbers`.
+
+    Errors: ValueError.
+    """
+    rows = where or dict.fromkeys(columns, lambda text: "")
+    numbers = {
+        name: as_numbers(columns[name], name, comma, rows[name]) for name in columns if name not in (SOURCE, TARGET)
+    }
+    ends = [columns[name].combine_chunks() for name in (SOURCE, TARGET)]
+    for name, texts in zip((SOURCE, TARGET), ends, strict=True):
+        if texts.null_count:
+            raise ValueError(f"{rows[name]('')}a line has no {name}")
+    known, codes = _numbered(ends[0], ends[1])
+    if len(loops := np.flatnonzero(codes[0] == codes[1])):
+        raise ValueError(f"{known[codes[0, loops[0]]]} is linked with itself: remove this link")
+    return EdgeTable(known, codes, directed, numbers)
 
 
 def _numbered(sources: pa.Array, targets: pa.Array) -> tuple[list[str], NDArray[np.int32]]:

@@ -30,6 +30,8 @@ class Given(File):
     path: str = field(default="", init=False)
     directed: bool = field(default=False, init=False)
     node_file: str = field(default="", init=False)
+    columns: tuple[str, ...] = field(default=(), init=False)
+    names: str = field(default="", init=False)
     graph: nx.Graph = field(default_factory=nx.Graph)
     source: str = ""
 

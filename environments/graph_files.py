@@ -3,13 +3,14 @@
 | ending | what it is |
 |---|---|
 | .graphml, .gexf | nodes and links with attributes, as Gephi, igraph and networkx write them |
-| .csv, .tsv | a link a line, with the columns source, target, and perhaps weight, sign, start, end |
+| .csv, .tsv | a link a line, with the columns source, target, and perhaps weight, sign, start, end; or a matrix |
 | .txt, .edgelist, .edges, no ending | a link a line, two names and perhaps a weight, with spaces between them |
-| .adjlist | a node a line, then the nodes that it is linked with |
+| .adjlist | a node a line, then the nodes that it is linked with, with spaces or commas between them |
+| .net, .gml | Pajek and GML |
 | .npz | a matrix of scipy.sparse.save_npz |
 
 A further .gz or .bz2 means that the file is packed. A table of nodes (.csv or .tsv with a column `node`) may give
-attributes to the nodes of any of these. All errors are ValueErrors of one line, without the name of the file.
+attributes to the nodes of any of these. Errors are ValueErrors of one line without the name of the file, or UserErrors with it.
 """
 
 from __future__ import annotations
@@ -17,28 +18,22 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import networkx as nx
 
-from parley.environments.edge_table import (
-    EdgeTable,
-    read_csv,
-    read_lines,
-    read_npz,
-    read_texts,
-    split_header,
-    unpacked,
-)
+from parley.environments.edge_columns import read_csv
+from parley.environments.edge_table import EdgeTable, read_lines, read_npz, read_texts, unpacked
 from parley.environments.gexf import read_gexf, write_gexf
 from parley.environments.link_attributes import simple_graph
+from parley.llm.table_text import table_text
 
 PLAIN = ("", ".txt", ".edgelist", ".edges")
 TABLES = (".csv", ".tsv", ".npz", *PLAIN)
-ENDINGS = (".graphml", ".gexf", ".adjlist", *TABLES)
+ENDINGS = (".graphml", ".gexf", ".net", ".gml", ".adjlist", *TABLES)
 NODE, ATTITUDE = "node", "attitude"
 KNOWN = (NODE, ATTITUDE, "party", "persona", "history")
 """Columns of a table of nodes that Parley uses, also if they begin with a capital."""
@@ -48,40 +43,57 @@ UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML cannot hold."""
 
 
-def read_graph(path: str, directed: bool = False, node_file: str = "") -> nx.Graph:
+def read_graph(
+    path: str, directed: bool = False, node_file: str = "", columns: Sequence[str] = (), names: str = ""
+) -> nx.Graph:
     """Return the graph of a file: a networkx graph without parallel links, whose nodes are named by texts.
 
     directed: whether a line `a b` of an edge list or an adjacency list means only that a hears b; the other formats say
-    so themselves. Errors: OSError if a file cannot be read, ValueError if it holds no such graph.
+    so themselves. columns: of a table of links, THEIRS:OURS. names: the attribute that names the nodes.
+
+    Errors: OSError if a file cannot be read, ValueError or UserError if it holds no such graph.
     """
     content, ending = unpacked(path)
     if ending in TABLES and not _has_dicts(content, ending):
-        graph = _table(content, ending, directed).graph()
+        graph = _table(content, ending, path, directed, columns).graph()
     else:
         graph = simple_graph(_with_attributes(content, ending, directed))
     if node_file:
         graph.add_nodes_from(read_nodes(node_file).items())
+    if names:
+        graph = _renamed(graph, names)
     check_graph(graph)
     graph.graph.clear()  # defaults of the format
     return graph
 
 
-def read_table(path: str, directed: bool = False) -> EdgeTable | None:
+def read_table(path: str, directed: bool = False, columns: Sequence[str] = ()) -> EdgeTable | None:
     """Return the links of an edge list or a matrix as columns; None for other formats. Errors: as `read_graph`."""
     content, ending = unpacked(path)
     if ending not in TABLES or _has_dicts(content, ending):
         return None
-    table = _table(content, ending, directed)
+    table = _table(content, ending, path, directed, columns)
     check_texts(table.names)
     return table
 
 
-def _table(content: bytes, ending: str, directed: bool) -> EdgeTable:
+def _table(content: bytes, ending: str, file: str, directed: bool, columns: Sequence[str]) -> EdgeTable:
+    if columns and ending not in (".csv", ".tsv"):
+        raise ValueError("columns=(THEIRS:OURS) is for tables (.csv, .tsv): leave it out")
     if ending == ".npz":
         return read_npz(content)
     if ending in (".csv", ".tsv"):
-        return read_csv(content, directed, tabs=ending == ".tsv")
+        return read_csv(content, file, directed, columns)
     return read_lines(content, directed)
+
+
+def _renamed(graph: nx.Graph, attribute: str) -> nx.Graph:
+    """Return the graph with nodes that are called as an attribute says; a node without it keeps its name. Errors: ValueError."""
+    names = {node: str(data.pop(attribute, None) or node) for node, data in graph.nodes(data=True)}
+    if list(names) == list(names.values()):
+        raise ValueError(f"names={attribute}: no node has the attribute {attribute}")
+    _refuse_duplicates(names.values())
+    return nx.relabel_nodes(graph, names)
 
 
 def _has_dicts(content: bytes, ending: str) -> bool:
@@ -98,12 +110,24 @@ def _with_attributes(content: bytes, ending: str, directed: bool) -> nx.Graph:
     if ending == ".gexf":
         return read_gexf(content)
     if ending == ".adjlist":
-        rows = (line.split(b"#")[0].split() for line in content.splitlines())
-        _refuse_duplicates(row[0].decode() for row in rows if row)
-        return nx.read_adjlist(lines, create_using=kind)
+        mark = "," if b"," in content else None
+        rows = [[name.strip() for name in line.split("#")[0].split(mark)] for line in content.decode().splitlines()]
+        rows = [[name for name in row if name] for row in rows]
+        _refuse_duplicates(row[0] for row in rows if row)
+        return nx.from_dict_of_lists({row[0]: row[1:] for row in rows if row}, create_using=kind)
+    if ending == ".net":
+        return nx.parse_pajek(content.decode().splitlines())
+    if ending == ".gml":
+        return _read_gml(content.decode())
     if ending in PLAIN:
         return nx.read_edgelist(lines, create_using=kind)
     raise ValueError(f"unknown ending {ending}: known are {', '.join(filter(None, ENDINGS))}, also with .gz or .bz2")
+
+
+def _read_gml(text: str) -> nx.Graph:
+    """Return a graph of GML, whose nodes are called by their labels, or by their ids if some have none."""
+    labelled = len(re.findall(r"^\s*label\s", text, re.M)) >= len(re.findall(r"^\s*node\b", text, re.M))
+    return nx.relabel_nodes(nx.parse_gml(text, label="label" if labelled else "id"), str)
 
 
 def _ids(content: bytes) -> Iterable[str]:
@@ -124,8 +148,10 @@ def read_nodes(path: str) -> dict[str, dict[str, Any]]:
     Errors: OSError, ValueError.
     """
     content, ending = unpacked(path)
+    if ending not in (".csv", ".tsv"):
+        raise ValueError(f"{path} must end in .csv or .tsv: it is a table with the column node")
     try:
-        rows = _node_rows(content.removeprefix(b"\xef\xbb\xbf"), tabs=ending == ".tsv")
+        rows = _node_rows(content, path)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return {
@@ -133,17 +159,15 @@ def read_nodes(path: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _node_rows(content: bytes, tabs: bool) -> list[dict[str, Any]]:
-    """Return the cells of each line of a table of nodes by column; an empty cell is None. Errors: ValueError."""
-    header, mark = split_header(content, tabs)
-    names = [name.lower() if name.lower() in KNOWN else name for name in header]
+def _node_rows(content: bytes, file: str) -> list[dict[str, Any]]:
+    """Return the cells of each line of a table of nodes by column; an empty cell is None. Errors: UserError, ValueError."""
+    text = table_text(content, file, (NODE,))
+    names = [name.lower() if name.lower() in KNOWN else name for name in text.names]
     if NODE not in names:
         raise ValueError("it has no column node: its first line must name the columns, such as node,party")
-    if not all(names):
-        raise ValueError("it has a column without a name: name it or remove it")
-    if len(set(names)) < len(names):
-        raise ValueError("a column is named twice: remove one")
-    rows: list[dict[str, Any]] = read_texts(content, names, mark, header=True, wanted=names).to_pylist()
+    if twice := [name for place, name in enumerate(names) if name and name in names[:place]]:
+        raise ValueError(f"a column is named twice: remove one {twice[0]}")
+    rows: list[dict[str, Any]] = read_texts(text._replace(names=names), [name for name in names if name]).to_pylist()
     if not all(row[NODE] for row in rows):
         raise ValueError("it has a line without a node: name it or remove the line")
     _refuse_duplicates(row[NODE] for row in rows)

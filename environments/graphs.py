@@ -32,7 +32,7 @@ from parley.environments.base import in_range
 from parley.environments.edge_table import EdgeTable
 from parley.environments.graph_files import read_graph, read_nodes, read_table
 from parley.environments.link_attributes import NO_TIES, Ties, is_temporal, read_ties
-from parley.llm.registry import Registry
+from parley.llm.registry import Registry, UserError
 
 GRAPHS = Registry("graph", __name__, "parley.graphs", ("build", "pairs", "fits"))
 NUMBERED = re.compile(r"n?\d+")
@@ -290,7 +290,9 @@ class File(Graph):
 
     `path` of the file. `directed`: a line `a b` of an edge list or an adjacency list means only that a hears b; other
     formats say so themselves. `node_file`: a table of nodes (.csv) with a column `node`, whose other columns are
-    attributes. The graph must have as many nodes as there are people. No node may be linked with itself.
+    attributes. `columns`: what the columns of a table of links are called in the file, as in (from:source,to:target).
+    `names`: the attribute of nodes by which agents are called, such as label; others are called by their ids. The graph
+    must have as many nodes as there are people. No node may be linked with itself.
 
     The record keeps the names and the attributes of nodes, and the weights and signs of links. The attribute `party` of
     a node gives its party and `persona` the name or id of its persona; either all nodes have a party or none. If nodes
@@ -301,6 +303,8 @@ class File(Graph):
     path: str
     directed: bool = False
     node_file: str = ""
+    columns: tuple[str, ...] = ()
+    names: str = ""
 
     @property
     def title(self) -> str:
@@ -354,12 +358,14 @@ class File(Graph):
     def read(self) -> nx.Graph:
         """Return the graph of the file; do not change it. Errors: ValueError."""
         with _graph_errors(self.path):
-            return _read(self.path, self.directed, self.node_file, tuple(map(_stamp, self.files)))
+            return _read(self, tuple(map(_stamp, self.files)))
 
     def table(self) -> EdgeTable | None:
         """Return the links as columns, if the file is an edge list or a matrix; else None. Errors: ValueError."""
+        if self.names:
+            return None
         with _graph_errors(self.path):
-            table = read_table(self.path, self.directed)
+            table = read_table(self.path, self.directed, self.columns)
             return table.with_nodes(read_nodes(self.node_file)) if table and self.node_file else table
 
 
@@ -388,9 +394,9 @@ def _random_links(
 
 
 @lru_cache(maxsize=4)
-def _read(path: str, directed: bool, node_file: str, stamp: tuple[tuple[int, int], ...]) -> nx.Graph:
+def _read(file: File, stamp: tuple[tuple[int, int], ...]) -> nx.Graph:
     """Read a graph. stamp: when each file was changed, and its size: a changed file is read again."""
-    return read_graph(path, directed, node_file)
+    return read_graph(file.path, file.directed, file.node_file, file.columns, file.names)
 
 
 _is_temporal = lru_cache(maxsize=8)(is_temporal)
@@ -410,6 +416,8 @@ def _graph_errors(path: str) -> Iterator[None]:
     except (OSError, EOFError, zlib.error) as error:  # the last two: a compressed file that is cut off or damaged
         file = getattr(error, "filename", None) or path
         raise ValueError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
+    except UserError as error:  # it names the file
+        raise ValueError(str(error)) from error
     except (ParseError, nx.NetworkXError, UnicodeDecodeError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise ValueError(f"{path} is not a readable graph file: {error}") from error
     except ValueError as error:

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parley.environments.edge_table import as_numbers
 from parley.environments.raking import Codes, Floats, rake
 from parley.environments.text_columns import read_columns
 
@@ -42,11 +41,12 @@ class Margin(NamedTuple):
 
 def read_margins(path: str) -> Margins:
     """Return the known shares of a table; those of a variable sum to 1. Errors: OSError, UserError, ValueError."""
-    table = read_columns(path, COLUMNS)
+    read = read_columns(path, COLUMNS)
+    table = read.table
     if any(table[name].null_count for name in COLUMNS):
         raise ValueError(f"{path} has a line without a {next(name for name in COLUMNS if table[name].null_count)}")
     known: dict[str, dict[str, float]] = {}
-    shares = as_numbers(table["share"], f"share in {path}").tolist()
+    shares = read.numbers(table["share"], "share", f"share in {path}").tolist()
     for variable, value, share in zip(table["variable"].to_pylist(), table["value"].to_pylist(), shares, strict=True):
         if not 0 < share <= 1:
             raise ValueError(f"{path}: the share of {variable} {value} must be above 0 and at most 1, not {share:g}")

@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from parley.environments.edge_table import as_numbers
 from parley.environments.margins import Margin, rake_to_margins, read_margins
 from parley.environments.raking import Codes, Floats, kish_size
 from parley.environments.text_columns import plain_texts, read_columns, without
@@ -166,19 +165,21 @@ def _read(survey: Survey, stamps: tuple[tuple[int, int], ...]) -> Respondents:
     needed = list(dict.fromkeys(filter(None, (*survey.opinion, survey.party, survey.variant, *known))))
     if not needed:
         raise ValueError("name a column, such as opinion=COLUMN,low=1,high=7 or party=COLUMN")
-    table = read_columns(survey.file, [*needed, *filter(None, [survey.weight])])
+    read = read_columns(survey.file, [*needed, *filter(None, [survey.weight])])
+    table = read.table
     gone = plain_texts(pa.array(survey.missing, pa.string())).to_pylist()
     answers = pa.table({name: without(table[name].combine_chunks(), gone) for name in needed})
     words = [value for value in gone if not NUMBER.fullmatch(value)]
     weights = np.ones(len(table))
     if survey.weight:
-        weights = as_numbers(pa.chunked_array([without(table[survey.weight].combine_chunks(), words)]), "weight")
+        given = pa.chunked_array([without(table[survey.weight].combine_chunks(), words)])
+        weights = read.numbers(given, survey.weight, "weight")
     there, left_out = _complete(answers, weights, survey.weight)
     answers, weights = answers.filter(pa.array(there)), weights[there]
     kinds, codes = _kinds(answers, survey)
     weights, margins = rake_to_margins(weights, answers, known)
     scales = survey.scales.items()
-    opinions = [_on_axis(as_numbers(answers[name], f"answer to {name}"), name, *ends) for name, ends in scales]
+    opinions = [_on_axis(read.numbers(answers[name], name, f"answer to {name}"), name, *ends) for name, ends in scales]
     stacked = np.stack(opinions, axis=1) if opinions else np.empty((len(weights), 0))
     return Respondents(np.flatnonzero(there) + 1, weights, stacked, kinds, codes, left_out, margins)
 

@@ -20,6 +20,8 @@ MARKS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 START = re.compile(rb'(?:"?sep=.[^\r\n]*)?[\r\n]*')
 """What may stand before the header: the line with which spreadsheet programs name the mark, and blank lines."""
+LONGEST = 1000
+"""Characters that the name of a column may have."""
 LINE_END = re.compile(rb"[\r\n]")
 MADE_BY = {
     b"PK\x03\x04": "an Excel workbook or a zip archive", b"\xd0\xcf\x11\xe0": "an old Excel workbook",
@@ -47,6 +49,11 @@ class TableText(NamedTuple):
     mark: str
     body: bytes
     first: int
+
+    def row_of(self, name: str, value: str) -> int:
+        """Return the number of the first row that has a value in a column; 0 if none has."""
+        place = self.names.index(name)
+        return next((number for number, row in self.rows() if row[place] == value), 0)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number and the values of each row that has any; values beyond the header may only be empty.
@@ -111,6 +118,10 @@ def table_text(content: bytes, file: str, wanted: Collection[str] = ()) -> Table
     first_line = LINE_END.split(plain, maxsplit=1)[0].decode()
     mark = max(MARKS, key=lambda one: _fit(first_line, one, wanted))
     names = next(_records(plain, mark, file, header))
+    if long := [name for name in names if len(name) > LONGEST]:
+        raise UserError(
+            f"{file}: its first row must name the columns, but {long[0][:20]!r}... has {len(long[0]):,} characters"
+        )
     skipped = 1 + _platform_rows(plain, mark, file)
     while len(names) > 1 and not names[-1]:
         names.pop()

@@ -87,7 +87,7 @@ def test_spaces_around_a_name_are_not_part_of_it(tmp_path: Path) -> None:
     graph = read_graph(str(path))
     assert sorted(graph.edges(data="weight")) == [("a", "b", 2.0), ("a", "c", 1.0), ("b", "c", None)]
     path.write_text("source, target\na, b\nb,  \n")
-    with pytest.raises(ValueError, match="a line has no target"):
+    with pytest.raises(ValueError, match="row 3: a line has no target"):
         read_graph(str(path))
 
 
@@ -173,23 +173,23 @@ TWICE = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id=
 @check_each(
     ("name", "text", "words"),
     [
-        ("net.csv", "from,to\na,b\n", "must name the columns, source and target first"),
+        ("net.csv", "who,whom\na,b\n", r"must name the columns.*add columns=\(THEIRS:source,THEIRS:target\)"),
         ("net.csv", "source,target,wieght\na,b,1\n", "unknown column 'wieght': known are source, target, weight"),
-        ("net.csv", "source,target,weight\na,b,much\n", "the weight 'much' is not a number"),
+        ("net.csv", "source,target,weight\na,b,much\n", "row 2: the weight 'much' is not a number"),
         ("net.csv", "source,target,weight\na,b,0\n", "weight 0.0, which is no number above 0"),
         ("net.csv", "source,target,weight\na,b,-1\n", "sign=-1 marks a hostile link"),
         ("net.csv", "source,target,sign\na,b,0\n", "sign 0, which is neither 1 nor -1"),
         ("net.csv", "source,target,start\na,b,1.5\n", "the link of a and b: start must be a round, a whole number"),
         ("net.csv", "source,target,start,end\na,b,3,2\n", "its end, 2, is before its start, 3"),
         ("net.csv", "source,target,weight\na,b,1\na,b,2\n", "listed with several values of weight: keep one"),
-        ("net.csv", "source,target\na\n", "Expected 2 columns, got 1"),
-        ("net.csv", "source,target\na,\n", "a line has no target"),
+        ("net.csv", "source,target\na\n", "net.csv, row 2: it has 1 values"),
+        ("net.csv", "source,target\na,\n", "row 2: a line has no target"),
         ("net.csv", "source,target\na,b\nb,b\n", "b is linked with itself: remove this link"),
         ("net.csv", "source,source,target\na,a,b\n", "a column is named twice"),
-        ("net.csv", "", "must name the columns"),
+        ("net.csv", "", "is empty"),
         ("net.csv", "source,target\n", "it has no nodes: give a graph with a node for each person"),
         ("net.csv", "source,target\na,b\x07\n", r"the character '\\x07', which no graph file can hold: remove it"),
-        ("net.csv", "x" * 200_000, "its first line must name the columns, but cannot be read: field larger than"),
+        ("net.csv", "x" * 200_000, "its first row must name the columns"),
         ("net.txt", "a\n", "is not two names with a space between them"),
         ("net.txt", "a b 1 2\n", "more than two names and a weight: write a first line such as"),
         ("net.adjlist", "a b\na c\n", "two nodes are called 'a'"),
@@ -197,7 +197,7 @@ TWICE = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id=
         ("net.graphml", "<graphml", "is not a readable graph file"),
         ("net.gexf", "<gexf/>", "is not a readable graph file: No <graph> element"),
         ("net.npz", "a b", "is not a matrix of scipy.sparse.save_npz"),
-        ("net.net", "*Vertices 2", "unknown ending .net: known are .graphml, .gexf"),
+        ("net.ncol", "a b", "unknown ending .ncol: known are .graphml, .gexf"),
     ],
 )
 def test_a_fault_is_one_line_that_names_the_file(tmp_path: Path, name: str, text: str, words: str) -> None:
@@ -215,8 +215,7 @@ def test_a_fault_is_one_line_that_names_the_file(tmp_path: Path, name: str, text
         ("node,party\na,cdu\na,spd\n", "two nodes are called 'a'"),
         ("node,party\na,cdu\na ,spd\n", "two nodes are called 'a'"),
         ("node,party,Party\na,cdu,spd\n", "people.csv: a column is named twice: remove one"),
-        ("node,party,\na,cdu,spd\n", "people.csv: it has a column without a name: name it or remove it"),
-        ("node,party\na,cdu,spd\n", "Expected 2 columns, got 3"),
+        ("node,party,\na,cdu,spd\n", "people.csv, row 2: it has 3 values, but the header names 2 columns"),
         ("node,party\n,cdu\n", "people.csv: it has a line without a node: name it or remove the line"),
         ("node,history\na,I wrote\x0b this.\n", r"people.csv: 'I wrote\\x0b this.' has the character '\\x0b'"),
         ("node,attitude\na,3\n", "node b has no attitude; give all nodes the attribute attitude, or none"),
@@ -283,3 +282,82 @@ def test_the_manual_names_every_ending() -> None:
     """docs/networks.md lists what can be read."""
     page = (Path(__file__).parents[2] / "docs" / "networks.md").read_text(encoding="utf-8")
     assert all(f"`{ending}`" in page for ending in ENDINGS if ending)
+
+
+KRACKHARDT = nx.DiGraph([("Łukasz", "bo"), ("bo", "cy")])
+PAJEK = '*Vertices 3\n1 "Łukasz"\n2 "bo"\n3 "cy"\n*Arcs\n1 2 1\n2 3 1\n'
+GML = (
+    "graph [ directed 1\n"
+    + "".join(f' node [ id {n}\n label "{name}" ]\n' for n, name in enumerate(KRACKHARDT))
+    + (" edge [ source 0\n target 1 ]\n edge [ source 1\n target 2 ] ]\n")
+)
+
+
+@check_each(
+    ("name", "text", "options"),
+    [
+        ("gephi.csv", "Source,Target,Type,Id,Label,timeset,Weight\nŁukasz,bo,Directed,0,,,1.0\nbo,cy,Directed,1,,,1.0\n", ""),
+        ("from.csv", "from,to\nŁukasz,bo\nbo,cy\n", "directed=true"),
+        ("frame.csv", ",from,to\n1,Łukasz,bo\n2,bo,cy\n", "directed=true"),
+        ("snap.csv", "SOURCE,TARGET,TIME\nŁukasz,bo,12.5\nbo,cy,1\n", "directed=true,columns=(SOURCE:source,TARGET:target)"),
+        ("bare.csv", "Łukasz;bo;4\nbo;cy;2\n", "directed=true,columns=(1:source,2:target)"),
+        ("matrix.csv", ",Łukasz,bo,cy\nŁukasz,0,1,0\nbo,0,0,1\ncy,0,0,0\n", ""),
+        ("list.adjlist", "Łukasz,bo\nbo,cy\n", "directed=true"),
+        ("pajek.net", PAJEK, ""),
+        ("graph.gml", GML, ""),
+    ],
+)  # fmt: skip
+def test_files_of_common_programs_are_read_as_they_are(tmp_path: Path, name: str, text: str, options: str) -> None:
+    """Gephi, R, SNAP, Pajek and matrices: the same three people, whom each hears, and their names."""
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    graph = GRAPHS.get(",".join(filter(None, [f"file,path={tmp_path / name}", options]))).read()
+    assert list(graph) == list(KRACKHARDT)
+    assert nx.utils.graphs_equal(nx.DiGraph(graph.edges), KRACKHARDT)
+
+
+def test_a_signed_network_has_signs_and_weights(tmp_path: Path) -> None:
+    """A rating of -3 is a hostile link of weight 3; without the option, a column that is nothing of a link is refused."""
+    (tmp_path / "trust.csv").write_text("6,2,4,1289241911.7\n6,3,-3,1289241941.5\n")
+    graph = GRAPHS.get(f"file,path={tmp_path}/trust.csv,columns=(1:source,2:target,3:rating)").read()
+    assert {(a, b): (data["weight"], data["sign"]) for a, b, data in graph.edges(data=True)} == {
+        ("6", "2"): (4, 1), ("6", "3"): (3, -1),
+    }  # fmt: skip
+    for options, words in {
+        "": "must name the columns",
+        ",columns=(1:source,9:target)": "unknown column",
+        ",columns=(1:source,2:goal)": "unknown column",
+        ",columns=(1:source)": "must name source and target",
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            GRAPHS.get(f"file,path={tmp_path}/trust.csv{options}").read()
+
+
+@check_each(
+    ("text", "words"),
+    [
+        ("Source,Target,Type\na,b,Directed\nb,c,Undirected\n", "Type must be Directed in all rows"),
+        (",a,b\na,0,x\nb,1,0\n", "the entry 'x' is not a number"),
+        (",a,b\na,0,\nb,1,0\n", "write 0 where there is no link"),
+        (",a,b\na,1,0\nb,1,0\n", "a is linked with itself: write 0 on the diagonal"),
+    ],
+)
+def test_what_a_table_of_links_must_not_be(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "net.csv").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        File(f"{tmp_path}/net.csv").read()
+
+
+def test_agents_are_called_by_a_label(tmp_path: Path) -> None:
+    """Gephi names nodes by labels: names=label calls them so; two nodes of one label are refused."""
+    graph = nx.Graph([("n1", "n2"), ("n2", "n3")])
+    nx.set_node_attributes(graph, {"n1": "Łukasz", "n2": "bo"}, "label")
+    nx.write_graphml(graph, tmp_path / "net.graphml")
+    found = File(f"{tmp_path}/net.graphml", names="label").read()
+    assert list(found) == ["Łukasz", "bo", "n3"]
+    assert not found.nodes["Łukasz"]
+    with pytest.raises(ValueError, match="no node has the attribute name"):
+        File(f"{tmp_path}/net.graphml", names="name").read()
+    nx.set_node_attributes(graph, "bo", "label")
+    nx.write_graphml(graph, tmp_path / "twice.graphml")
+    with pytest.raises(ValueError, match="two nodes are called 'bo'"):
+        File(f"{tmp_path}/twice.graphml", names="label").read()
