@@ -22,6 +22,7 @@ ENVIRONMENTS = Registry(
         "edge_table",
         "gexf",
         "given_graph",
+        "edge_columns",
         "graph_files",
         "graphs",
         "link_attributes",

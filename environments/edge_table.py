@@ -182,11 +182,7 @@ def _trimmed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def row_words(text: TableText, name: str, value: str) -> str:
-    """Say in which row of a table a value is.
-
-    >>> row_words(TableText("a.csv", ["n"], ",", b"1\nx\n", 2), "n", "x")
-    'row 3: '
-    """
+    """Say in which row of a table a value is, as in `row 3: `; "" if no row has it."""
     row = text.row_of(name, value)
     return f"row {row}: " if row else ""
 
