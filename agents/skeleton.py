@@ -40,7 +40,6 @@ def write_skeleton(kind: str, out: Path) -> Path:
         raise UserError(f"{out} exists already: give another path")
     if kind in FILES and out.suffix != ".toml":
         raise UserError(f"a {kind} is a .toml file: write parley new {kind} {out}.toml")
-    society = society_of(out) or load_society()
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         if kind == SOCIETY:
@@ -49,14 +48,19 @@ def write_skeleton(kind: str, out: Path) -> Path:
             draft = draft_party(out, SKELETON / "party.toml", SKELETON / SOCIETY / PARTIES)
             out.write_text(draft, encoding="utf-8")
         elif kind == TOPIC:
-            out.write_text(_topic(society), encoding="utf-8")
+            out.write_text(_topic(_society_at(out)), encoding="utf-8")
         else:
             out.mkdir()
+            society = _society_at(out)
             for party in society.parties:
                 (out / f"{party}.toml").write_text(_people(society, party), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
     return out
+
+
+def _society_at(path: Path) -> Society:
+    return society_of(path) or load_society()
 
 
 def _topic(society: Society) -> str:

@@ -165,7 +165,7 @@ def test_a_skeleton_is_never_written_over_a_file(tmp_path: Path) -> None:
 def test_what_new_writes_is_accepted_by_check_and_by_a_debate(tmp_path: Path) -> None:
     """A newcomer's first file: each kind of skeleton, outside of a society and in one, is without a fault and runs."""
     land = write_skeleton("society", tmp_path / "land")
-    for kind in ("topic", "personas", "party"):
+    for kind in ("party", "personas", "topic"):
         inside = {
             "topic": land / "topics" / "mine.toml",
             "personas": land / "personas" / "mine",
