@@ -90,6 +90,13 @@ def run_parser() -> Parser:
         "with --ui, or people in the page: its port (default: the first free one from 8765)",
         port_number,
     )
+    add_option(
+        page,
+        "--public-name NAME",
+        "with --ui, or people in the page: another name under which browsers open the page, such as study.example.org",
+        action="append",
+        default=None,
+    )
     return parser
 
 
@@ -108,7 +115,8 @@ def run(arguments: Sequence[str]) -> int:
     scenario, given = scenario_from_args(options)
     from parley.model.people import people_in_page
 
-    misplaced = [name for name in ("host", "port") if getattr(options, name) is not None]
+    places = ("host", "port", "public_name")
+    misplaced = [name.replace("_", "-") for name in places if getattr(options, name) is not None]
     if misplaced and not people_in_page(scenario.llm_by_party):
         raise UserError(
             f"--{misplaced[0]} only works with --ui, or with a person in the page (--llm SEAT=person,at=page): "
@@ -141,7 +149,7 @@ def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Na
             if people_in_page(scenario.llm_by_party):
                 from parley.analysis.seats.server import serve_people
 
-                own = scenario.rounds, options.host, options.port, bar.bar.write
+                own = scenario.rounds, options.host, options.port, bar.bar.write, options.public_name or ()
                 steps.append(serve_people(stack, backend, folder, *own))
 
         outcome = run_scenario(spec, bar.calls, lambda model: [step(model) for step in steps], on_open=begin)
@@ -174,7 +182,8 @@ def page(options: argparse.Namespace) -> int:
             "Leave these options out, or run without --ui"
         )
     settings = page_settings(options)
-    return serve(Path(__file__).with_name("app.py"), settings, options.host or "127.0.0.1", options.port)
+    app, host = Path(__file__).with_name("app.py"), options.host or "127.0.0.1"
+    return serve(app, settings, host, options.port, options.public_name or ())
 
 
 def page_settings(options: argparse.Namespace) -> dict[str, str]:

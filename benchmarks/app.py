@@ -104,9 +104,9 @@ def served(home: str, options: list[str]) -> Iterator[tuple[int, str]]:
     command = [sys.executable, str(ROOT / "run.py"), *options]
     with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
-        address = re.search(r"http://127.0.0.1:\d+/", server.stdout.readline())
+        address = re.search(r"(http://127.0.0.1:\d+/)\S*(token=\S+)", server.stdout.readline())
         assert address
-        yield server.pid, address[0]
+        yield server.pid, f"{address[1]}?{address[2]}"
         server.terminate()
 
 
@@ -116,7 +116,7 @@ def pages(browser: Any, server: int, address: str, people: int) -> None:
     page.set_default_timeout(300_000)
     ready(page, address)
     print_time("first paint, again in the same tab", [timed(lambda: ready(page, address)) for _ in range(TIMES)])
-    ready(page, f"{address}?runs")
+    ready(page, f"{address}&runs")
     print_time(f"open a run of {people:,} people", [timed(lambda: opened(page))])
     work = Work(server, page)
     print_time(
@@ -132,7 +132,7 @@ def pages(browser: Any, server: int, address: str, people: int) -> None:
     work = Work(server, page)
     print_time("its Export", [timed(lambda: view(page, "Export"))], f"bar 0.3 s; {work}")
     print_time("the lists of tables and figures in Export", [timed(page.get_by_label("Figure", exact=True).wait_for)])
-    ready(page, f"{address}?run=runs/many")
+    ready(page, f"{address}&run=runs/many")
     page.get_by_role("tab", name="Attitudes").click()
     page.locator(".canvas[data-round='6']").wait_for()
     page.get_by_role("slider").first.focus()
@@ -170,7 +170,7 @@ def busy(browser: Any, address: str) -> None:
     """How long a tab takes to answer while a run of the same server is on its way, without a rest."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(300_000)
-    ready(page, f"{address}?scenario=three_way&llm=oracle&repetitions=40")
+    ready(page, f"{address}&scenario=three_way&llm=oracle&repetitions=40")
     page.locator(".plan", has_text="160 rooms").wait_for()
     page.get_by_role("button", name="Start a new run").click()
     page.get_by_text("Running round").wait_for()

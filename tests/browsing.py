@@ -10,11 +10,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
+from urllib.parse import parse_qs, urlparse
 
 import pytest
 
@@ -43,17 +43,29 @@ class Server:
     """`run.py --ui` in a folder, as a user starts it."""
 
     def __init__(
-        self, home: Path, port: str = "0", environment: dict[str, str] | None = None, errors: Path | None = None
-    ):
-        """errors: a file for what it writes to the terminal's error stream."""
-        command = [sys.executable, str(RUN), "--scenario", "three_way", "--llm", "oracle", "--ui", "--port", port]
+        self, home: Path, port: str = "0", environment: dict[str, str] | None = None, errors: Path | None = None,
+        more: Sequence[str] = (),
+    ):  # fmt: skip
+        """errors: a file for what it writes to the terminal's error stream. more: further options."""
+        command = [
+            sys.executable,
+            str(RUN),
+            "--scenario",
+            "three_way",
+            "--llm",
+            "oracle",
+            "--ui",
+            "--port",
+            port,
+            *more,
+        ]
         with errors.open("w") if errors else nullcontext() as stderr:
             self.process = subprocess.Popen(
                 command, cwd=home, stdout=subprocess.PIPE, stderr=stderr, text=True,
                 env={**os.environ, **(environment or {})},
             )  # fmt: skip
         assert self.process.stdout is not None
-        found = re.search(r"http://127.0.0.1:(\d+)/", self.process.stdout.readline())
+        found = re.search(r"http://127.0.0.1:(\d+)/\S*token=\S+", self.process.stdout.readline())
         assert found
         self.address, self.port = found[0], found[1]
 
@@ -71,8 +83,9 @@ class Visit:
     """A tab, and what went wrong in it."""
 
     def __init__(self, page: Page, address: str):
-        self.page, self.address = page, address
+        self.page, self.address = page, ""
         self.wrong: list[str] = []
+        self.enter(address)
         page.set_default_timeout(PATIENCE)
         page.on("console", lambda said: self.wrong.append(f"console: {said.text}") if said.type == "error" else None)
         page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
@@ -80,6 +93,12 @@ class Visit:
         page.on("websocket", lambda socket: self._asked(socket.url))
         page.on("requestfailed", self._failed)
         page.route("**/*", self._routed)
+
+    def enter(self, address: str) -> None:
+        """Go on at another server. address: what it printed; the browser gets the cookie that this address would set."""
+        self.address, parts = address.partition("?")[0], urlparse(address)
+        for token in parse_qs(parts.query).get("token", ()):
+            self.page.context.add_cookies([{"name": f"parley-{parts.port}", "value": token, "url": self.address}])
 
     def open(self, query: str = "") -> Page:
         """The page, ready: `?run=runs/a`, `?scenario=network&rounds=2`, `?runs`, or the first screen."""

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from parley.analysis.commands.page import listen, shown_host
 from parley.analysis.seats.table import SeatTable, desks_in_page
+from parley.analysis.serving.guard import Guard
+from parley.analysis.serving.server import LOOPBACK, address_of, check_installed, listen, server_of, solara_page
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
 
 APP = "parley.analysis.views._seat"
-LOOPBACK = "127.0.0.1"
 LOOK = 0.2
 """Seconds between two looks at a server that starts."""
 _tables: list[SeatTable] = []
@@ -30,24 +27,24 @@ def current_table() -> SeatTable:
 
 
 @contextmanager
-def serving(table: SeatTable, host: str, port: int | None, write: Callable[[str], object]) -> Iterator[str]:
-    """Serve the page in a thread, and yield its address. At the end wait for the holders. Errors: UserError."""
-    if find_spec("solara") is None:
-        raise UserError(
-            'the page of the seats needs packages that are not installed: python -m pip install -e ".[app]"'
-        )
-    listening = listen(host, port)
-    os.environ["SOLARA_APP"] = APP
+def serving(
+    table: SeatTable, host: str, port: int | None, write: Callable[[str], object], names: Collection[str] = ()
+) -> Iterator[str]:
+    """Serve the page in a thread, and yield its address. At the end wait for the holders. Errors: UserError.
+
+    names: further names under which browsers may open it.
+    """
+    check_installed("the page of the seats")
+    listening, ready = listen(host, port), threading.Event()
     _tables.append(table)
-    ready = threading.Event()
-    server = _server(ready)
+    server = server_of(Guard(solara_page(APP), listening.getsockname()[1], host, names), ready.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
         while not ready.wait(LOOK):
             if not thread.is_alive():
                 raise UserError(f"the page of the seats could not be served at {host}: give another --host or --port")
-        yield f"http://{shown_host(host)}:{listening.getsockname()[1]}/"
+        yield address_of(listening, host)
         table.end(write)
     finally:
         server.should_exit = True
@@ -63,10 +60,11 @@ def serve_people(
     host: str | None,
     port: int | None,
     write: Callable[[str], object],
+    names: Collection[str] = (),
 ) -> Callable[[Any], None]:
     """Serve the page until the stack closes, write its address and the codes, and return what notes the rounds."""
     table = SeatTable(desks_in_page(backend), folder, rounds)
-    address = stack.enter_context(serving(table, host or LOOPBACK, port, write))
+    address = stack.enter_context(serving(table, host or LOOPBACK, port, write, names))
     lines = [f"seats    {address}", *(f"code     {code}  {seat}" for seat, code in table.gate.codes.items())]
     if host and not on_this_machine(host):
         lines.append("         other machines can open this page, and what people write is sent without encryption")
@@ -84,14 +82,3 @@ def on_this_machine(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:  # a name
         return host == "localhost"
-
-
-def _server(ready: threading.Event) -> Any:
-    import uvicorn
-
-    class Server(uvicorn.Server):
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            ready.set()
-
-    return Server(uvicorn.Config("solara.server.starlette:app", log_level="error", ws="auto"))

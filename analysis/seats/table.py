@@ -6,11 +6,11 @@ A holder sees what its own seat is asked and its own answers. Codes, questions a
 from __future__ import annotations
 
 import hmac
+import math
 import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -23,32 +23,46 @@ LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """The characters of codes: those that are easily mixed up are left out."""
 LENGTH = 10
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
-"""Seconds without entry after a wrong code. They double with every further wrong code."""
+"""Seconds without entry for a client after a wrong code. They double with every further wrong code."""
+FORGOTTEN = 3600.0
+"""Seconds after which the wrong codes of a client no longer count."""
 GOODBYE = 300.0
 """Seconds for which the page stays after the end of a run, for holders who have not finished."""
 
 
 class Gate:
-    """Opens a seat to who knows its code. After a wrong code nobody enters for a while, and no code is compared."""
+    """Opens a seat to who knows its code. After a wrong code its client waits, and meanwhile no code of it is compared."""
 
     def __init__(self, codes: Mapping[str, str], clock: Callable[[], float] = time.monotonic):
         """codes: the code of each seat."""
         self.codes, self.clock = dict(codes), clock
-        self._pause, self._until = FIRST_PAUSE, 0.0
+        self._waits: dict[str, tuple[float, float]] = {}
+        """By client: until when it waits, and for how long."""
         self._lock = threading.Lock()
 
-    def enter(self, code: str) -> tuple[str, str]:
-        """Return the seat of a code and "", or "" and what to do. The time of comparing says nothing of the codes."""
+    def enter(self, code: str, client: str = "") -> tuple[str, str]:
+        """Return the seat of a code and "", or "" and what to do. The time of comparing says nothing of the codes.
+
+        client: the network address of the browser. Others are not kept waiting by its wrong codes.
+        """
         with self._lock:
-            if (left := self._until - self.clock()) > 0:
-                return "", f"A wrong code was given. Wait {ceil(left)} s, then try again."
+            until, pause = self._waits.get(client, (-math.inf, 0.0))
+            if (left := until - self.clock()) > 0:
+                return "", f"A wrong code was given. Wait {math.ceil(left)} s, then try again."
             given = "".join(code.split()).upper().encode("utf-8", "replace")
             right = [seat for seat, known in self.codes.items() if hmac.compare_digest(known.encode(), given)]
             if right:
-                self._pause = FIRST_PAUSE
+                self._waits.pop(client, None)
                 return right[0], ""
-            self._until, self._pause = self.clock() + self._pause, min(2 * self._pause, LONGEST_PAUSE)
+            self._forget()
+            pause = min(2 * pause, LONGEST_PAUSE) or FIRST_PAUSE
+            self._waits[client] = (self.clock() + pause, pause)
             return "", "This code opens no seat. Look at it again."
+
+    def _forget(self) -> None:
+        """Drop clients that have not tried for long, so that their number stays small."""
+        old = self.clock() - FORGOTTEN
+        self._waits = {client: (until, pause) for client, (until, pause) in self._waits.items() if until > old}
 
 
 class SeatTable:
@@ -63,9 +77,9 @@ class SeatTable:
         for desk in self.desks.values():
             desk.served = True
 
-    def enter(self, code: str) -> tuple[str, str]:
+    def enter(self, code: str, client: str = "") -> tuple[str, str]:
         """Return the seat of a code, or what to do (`Gate.enter`). Who enters takes the seat again."""
-        seat, problem = self.gate.enter(code)
+        seat, problem = self.gate.enter(code, client)
         if seat:
             self._entered.add(seat)
             self.desks[seat].come_back(seat)

@@ -15,6 +15,7 @@ import solara.lab
 
 from parley.analysis.own_lines import own_file
 from parley.analysis.seats.server import current_table
+from parley.analysis.serving.guard import CLIENT
 from parley.analysis.views._download import Download
 from parley.analysis.views._settings import settle
 from parley.analysis.views.page import STYLE, Scheme
@@ -47,7 +48,8 @@ def Page() -> None:
             look()
 
     def enter(code: str) -> None:
-        seat.value, message.value = table.enter(str(code))
+        client = (solara.lab.headers.value or {}).get(CLIENT, [""])[0]
+        seat.value, message.value = table.enter(str(code), client)
         look()
 
     def answer(given: dict[str, Any]) -> None:

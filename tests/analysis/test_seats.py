@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import run
-from parley.analysis.commands import page
 from parley.analysis.seats import server
-from parley.analysis.seats.table import LENGTH, LETTERS, Gate, SeatTable, desks_in_page, new_code
+from parley.analysis.seats.table import FORGOTTEN, LENGTH, LETTERS, Gate, SeatTable, desks_in_page, new_code
+from parley.analysis.serving import server as serving
 from parley.llm.backends import person
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.person.backend import PersonBackend
@@ -130,6 +130,21 @@ def test_a_wrong_code_waits_and_the_pause_doubles() -> None:
     assert all(len(code) == LENGTH and set(code) <= set(LETTERS) for code in codes)
 
 
+def test_a_wrong_code_keeps_only_its_own_client_waiting() -> None:
+    """One wrong code used to lock all people out for up to 30 s; and what is noted of clients does not grow for ever."""
+    now = [0.0]
+    gate = Gate({"labour": "ABCDE23456"}, lambda: now[0])
+    for number in range(1000):
+        gate.enter("wrong", f"10.0.0.{number}")
+        now[0] += 60
+    assert len(gate._waits) <= FORGOTTEN / 60 + 2
+    for _ in range(9):
+        gate.enter("wrong", "10.0.0.1")
+        now[0] += 0.1
+    assert gate.enter("ABCDE23456", "10.0.0.1")[1].startswith("A wrong code was given. Wait ")
+    assert gate.enter("ABCDE23456", "10.0.0.2") == ("labour", "")
+
+
 def test_the_page_stays_until_its_holders_have_finished(tmp_path: Path) -> None:
     """The end of a run is shown, and waits for who has entered; a seat that was left is taken again by its code."""
     desk, written = Desk(900), list[str]()
@@ -169,7 +184,7 @@ def test_host_and_port_belong_to_a_page(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     """`--host` and `--port` without a page, and a page without its packages, are refused in one line."""
-    monkeypatch.setattr(server, "find_spec", lambda name: None)
+    monkeypatch.setattr(serving, "find_spec", lambda name: None)
     assert run.main([str(tmp_path / "a") if one == "OUT" else one for one in given]) == code
     error = capsys.readouterr().err
     assert says in error
@@ -178,9 +193,9 @@ def test_host_and_port_belong_to_a_page(
 
 def test_a_taken_port_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An address of another machine, or a port in use, is a UserError of one line."""
-    monkeypatch.setattr(server, "find_spec", lambda name: name)
+    monkeypatch.setattr(serving, "find_spec", lambda name: name)
     table = SeatTable({"labour": Desk(9)}, tmp_path, 1)
-    with page.listen("127.0.0.1", 0) as first:
+    with serving.listen("127.0.0.1", 0) as first:
         first.listen()
         taken = server.serving(table, "127.0.0.1", first.getsockname()[1], print)
         with pytest.raises(UserError) as error:
