@@ -97,6 +97,8 @@ def run_parser() -> Parser:
         action="append",
         default=None,
     )
+    about = "with --ui: let the page open the files in this folder, such as models and societies; repeatable"
+    add_option(page, "--allow-files FOLDER", about, Path, action="append", default=None)
     return parser
 
 
@@ -115,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
     scenario, given = scenario_from_args(options)
     from parley.model.people import people_in_page
 
-    places = ("host", "port", "public_name")
+    places = ("host", "port", "public_name", "allow_files")
     misplaced = [name.replace("_", "-") for name in places if getattr(options, name) is not None]
     if misplaced and not people_in_page(scenario.llm_by_party):
         raise UserError(
@@ -183,7 +185,7 @@ def page(options: argparse.Namespace) -> int:
         )
     settings = page_settings(options)
     app, host = Path(__file__).with_name("app.py"), options.host or "127.0.0.1"
-    return serve(app, settings, host, options.port, options.public_name or ())
+    return serve(app, settings, host, options.port, options.public_name or (), options.allow_files or ())
 
 
 def page_settings(options: argparse.Namespace) -> dict[str, str]:

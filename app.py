@@ -1,4 +1,4 @@
-"""The page in the browser: `python run.py --scenario NAME --ui`, or `solara run app.py` (docs/app.md). Wiring only.
+"""The page in the browser: `python run.py --ui` (docs/app.md). Wiring only. `solara run app.py` would serve it without its guard.
 
 The server answers before the page is imported: `python run.py --ui` imports it while the browser reads Solara's own files.
 """
@@ -10,10 +10,11 @@ import solara
 
 from parley.analysis.views._settings import settle
 from parley.llm import trust
+from parley.llm.errors import UserError
 
+if not trust.gate().closed:
+    raise UserError("start the page with python run.py --ui: another server would answer any web page that asks it")
 settle()
-if not trust.gate().closed:  # started by `solara run`, without a command line of Parley
-    trust.use_gate(trust.Gate(closed=True))
 
 __all__ = ["Page"]
 

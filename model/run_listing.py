@@ -8,7 +8,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,6 +31,10 @@ MOST = 500
 PRICES = "prices.json"
 """The prices that a user gave on the page, by voice, so that the folder can say what it has cost."""
 TAIL = 65_536
+LOOKED_AT = 200_000
+"""Files and folders that are looked at, those nearest to the top first: a folder of a stranger may hold any number."""
+LONGEST_LINE = 1 << 24
+"""Characters of a header, or of a file of prices, that are read."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +52,50 @@ class RunRow:
     cost: float | None
 
 
-def list_runs(root: Path) -> list[RunRow]:
-    """Return the runs in a folder and its subfolders, the newest first. A folder that cannot be read is left out."""
-    records = {path.parent: path for name in (PARTIAL, RECORD) for path in root.glob(f"**/{name}")}
-    dated = []
-    for folder, path in records.items():
+@dataclass(frozen=True)
+class RunList:
+    """The runs in a folder and its subfolders, the newest first. `unread` says in a line each which are not listed, and why."""
+
+    rows: list[RunRow]
+    unread: list[str]
+
+
+def list_runs(root: Path) -> RunList:
+    """Return the runs in a folder and its subfolders. Whatever the folders hold, the time is bounded."""
+    records, complete = _records(root)
+    dated, rows, unread = [], list[RunRow](), list[str]()
+    for record in records:
+        with suppress(OSError):
+            dated.append((record.stat().st_mtime, record))
+    for changed, record in sorted(dated, reverse=True)[:MOST]:
         try:
-            dated.append((path.stat().st_mtime, folder, path))
-        except OSError:
-            continue
-    rows = (_row(folder, path, changed) for changed, folder, path in sorted(dated, reverse=True)[:MOST])
-    return [row for row in rows if row]
+            rows.append(_row(record.parent, record, changed))
+        except UserError as error:
+            unread.append(str(error))
+        except Exception as error:  # noqa: BLE001  a record of another hand may hold anything
+            unread.append(f"cannot read the run in {record.parent}: {type(error).__name__}: {error}")
+    if not complete:
+        unread.append(f"{root} holds more than {LOOKED_AT:,} files and folders, so only some of its runs are listed")
+    return RunList(rows, unread)
+
+
+def _records(root: Path) -> tuple[list[Path], bool]:
+    """Return the record of each run folder, and whether all files were looked at. Links to folders are not followed."""
+    records: dict[Path, Path] = {}
+    folders, left = deque([root]), LOOKED_AT
+    while folders:
+        folder = folders.popleft()
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                left -= 1
+                if left < 0:
+                    return list(records.values()), False
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry))
+                wanted = entry.name == RECORD or (entry.name == PARTIAL and folder not in records)
+                if wanted and entry.is_file():  # no device or pipe, which never ends
+                    records[folder] = Path(entry)
+    return list(records.values()), True
 
 
 def read_progress(folder: Path) -> tuple[Header, int, bool]:
@@ -73,7 +112,7 @@ def read_header(folder: Path) -> Header:
     path = record_of(folder)
     try:
         with path.open(encoding="utf-8") as file:
-            header = from_line(file.readline())
+            header = from_line(file.readline(LONGEST_LINE))
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"cannot read the run in {folder}: {error}") from error
     if not isinstance(header, Header):
@@ -118,25 +157,16 @@ def save_prices(folder: Path, prices: Mapping[str, Price]) -> None:
 def saved_prices(folder: Path) -> dict[str, Price]:
     """Return the prices that the folder keeps; none where it keeps none."""
     try:
-        kept = json.loads((folder / PRICES).read_text(encoding="utf-8"))
+        with (folder / PRICES).open(encoding="utf-8") as file:
+            kept = json.loads(file.read(LONGEST_LINE))
         return {str(voice): Price(float(pair[0]), float(pair[1])) for voice, pair in kept.items()}
     except (OSError, ValueError, TypeError, AttributeError, IndexError):
         return {}
 
 
-def _row(folder: Path, record: Path, changed: float) -> RunRow | None:
-    try:
-        header, rounds, done = _read(record, changed)
-        calls, cost = _spent(folder, header)
-    except (
-        OSError,
-        UserError,
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-    ):  # the last four: a header of another hand
-        return None
+def _row(folder: Path, record: Path, changed: float) -> RunRow:
+    header, rounds, done = _read(record, changed)
+    calls, cost = _spent(folder, header)
     return RunRow(folder, header, rounds, "done" if done else "unfinished", changed, calls, cost)
 
 

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
@@ -77,6 +77,14 @@ class Server:
     def end(self) -> None:
         self.process.terminate()
         self.process.communicate(timeout=20)
+
+
+@contextmanager
+def trusting(home: Path, *more: str) -> Iterator[str]:
+    """The address of a page that was started with further options."""
+    server = Server(home, more=more)
+    yield server.address
+    server.end()
 
 
 class Visit:

@@ -14,15 +14,24 @@ from urllib.parse import urlencode
 
 from parley.analysis.metrics import metrics
 from parley.analysis.serving.guard import Guard
+from parley.analysis.serving.own_files import allow
 from parley.analysis.serving.server import address_of, check_installed, listen, server_of, solara_page
 
 
-def serve(app: Path, settings: Mapping[str, str], host: str, port: int | None, names: Collection[str] = ()) -> int:
+def serve(
+    app: Path,
+    settings: Mapping[str, str],
+    host: str,
+    port: int | None,
+    names: Collection[str] = (),
+    folders: Collection[Path] = (),
+) -> int:
     """Serve `app`, and open a browser at the page with these settings. Errors: UserError, one line.
 
-    names: further names under which browsers may open it.
+    names: further names under which browsers may open it. folders: whose files the page may open.
     """
     check_installed("the app")
+    allow(settings, folders)
     listening, token = listen(host, port), secrets.token_urlsafe()
     gc.disable()  # until the page is imported: nothing that an import makes is garbage
     guard = Guard(solara_page(str(app.resolve())), listening.getsockname()[1], host, names, token)

@@ -14,9 +14,10 @@ import solara.lab
 from parley.agents.society import PartyNames
 from parley.analysis.branches import branch_folder
 from parley.analysis.formatting import count_phrase
+from parley.analysis.serving.own_files import check_named
 from parley.analysis.tables import Tables, load
 from parley.analysis.views._address import named_in, run_place
-from parley.analysis.views._form import Start, limits_of
+from parley.analysis.views._form import UNANSWERED, Start, limits_of
 from parley.analysis.views._html import element
 from parley.analysis.views._intervene import InterventionFields, rooms_of_debates
 from parley.analysis.views._models import ModelPicker
@@ -123,9 +124,9 @@ def BranchForm(session: Session, folder: Path, parent: Tables, go: Callable[[str
     words = plan.changes or (waiting,)
     element("ul", *[element("li", element("bdi", text)) for text in words], css="changes")
 
-    def begin(_: Any) -> None:
+    def begin(answered: Any) -> None:
         if plan.branch:
-            _start(session, plan, draft.peek(), go)
+            _start(session, plan, draft.peek(), go, str(answered or ""))
 
     Start(
         state=json.dumps(_start_state(mine, plan.shown, task.pending)),
@@ -148,6 +149,8 @@ def planned(draft: BranchDraft) -> Planned:
     settings = {"rounds": draft.rounds, "temperature": draft.temperature, "llm": draft.llm}
     settings = {name: value for name, value in settings.items() if value is not None}
     try:
+        for values in (settings, *draft.interventions):
+            check_named(values, "the form of this page")
         interventions = [parse_intervention({**one, "round": draft.round}) for one in draft.interventions]
         plan = plan_branch(draft.folder, draft.round, draft.out, settings, interventions)
         if problem := model_problem(plan.spec.scenario):
@@ -168,14 +171,17 @@ def planned(draft: BranchDraft) -> Planned:
         return Planned(Plan(problem=str(error)))
 
 
-def _start(session: Session, plan: Planned, draft: BranchDraft, go: Callable[[str], None]) -> None:
-    """Start the branch as a run of the server, and look at it."""
+def _start(session: Session, plan: Planned, draft: BranchDraft, go: Callable[[str], None], answered: str) -> None:
+    """Start the branch as a run of the server, and look at it. answered: as of `_form.start`."""
     assert plan.branch
+    if plan.shown.question != answered:
+        session.fail(UNANSWERED)
+        return
     try:
         prices = {**saved_prices(draft.folder), **(plan.shown.prices or {})}
         run = registry().start_branch(plan.branch, Budget(draft.most_calls, None, draft.most_cost, prices))
     except UserError as error:
-        session.error = str(error)
+        session.fail(str(error))
         return
     run.pace = session.pace
     if not draft.paused:

@@ -25,12 +25,12 @@ from parley.analysis.views._address import named_in
 from parley.analysis.views._chart import Chart, Drawn
 from parley.analysis.views._download import Download
 from parley.analysis.views._html import ONE_FIGURE_AT_A_TIME, element, table
-from parley.analysis.views._runs import ROOT
+from parley.analysis.views._runs import ROOT, listed
 from parley.analysis.views._session import surveyed
 from parley.analysis.views._words import model_of, run_title, size_words
 from parley.analysis.views.compare import comparison_chart
 from parley.llm.errors import UserError
-from parley.model.run_listing import RunRow, list_runs
+from parley.model.run_listing import RunRow
 
 HOW = (
     "A difference is how much further agents moved since the survey before the debate than in {}, in points of the axis from 0 "
@@ -58,7 +58,7 @@ def Choice(rows: str, chosen: list[str], event_put: Callable[[list[str]], None])
 @solara.component
 def Chooser(mine: str, chosen: list[str], put: Callable[[list[str]], None]) -> None:
     """The list of runs to choose from, without `mine`."""
-    rows = solara.use_memo(lambda: [choice(row) for row in list_runs(ROOT) if str(row.folder) != mine], [mine])
+    rows = solara.use_memo(lambda: [row for row in listed(choice)[0] if row["folder"] != mine], [mine])
     if not rows:
         element("p", f"There is no other run in {ROOT}/ yet.")
         return

@@ -5,29 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
 import solara
 import solara.lab
 
+from parley.analysis.serving.own_files import check_named
 from parley.analysis.views._fields import ABOUT, ADVANCED, GROUPS, Field, changed, fields_of, matters
 from parley.analysis.views._gallery import gallery_names
 from parley.analysis.views._html import element
 from parley.analysis.views._models import ModelPicker
-from parley.analysis.views._plan import Plan, plan_of
+from parley.analysis.views._plan import HERE, Plan, plan_of, preset_of
 from parley.analysis.views._runs import registry
 from parley.analysis.views._session import Draft, Session
 from parley.analysis.views._words import preset_title
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.trust import add_words, refuse_named
-from parley.model.scenario import Scenario, load_preset
+from parley.model.scenario import Scenario
 
 REPETITIONS = 5
 """Repetitions that the form begins with, where the preset has more: a first run takes seconds."""
 MODEL = "oracle"
+UNANSWERED = (
+    "This run was not started, because its plan has a question that was not answered: choose Start and answer it."
+)
 SHAPING = ("society", "questions", "format", "memory", "represented", "environment", "graph")
 """Settings that decide which other settings there are, and what they may be."""
 
@@ -44,7 +46,10 @@ def Start(
     event_start: Callable[[Any], None],
     event_reset: Callable[[Any], None],
 ) -> None:
-    """state: JSON of the plan, the limits, what was changed, and what to ask before the start."""
+    """state: JSON of the plan, the limits, what was changed, and what to ask before the start.
+
+    event_start gets the question that was answered with Yes, "" where none was asked.
+    """
 
 
 @solara.component
@@ -68,15 +73,14 @@ def NewRun(session: Session, go: Callable[[str], None]) -> None:
             session.draft.set(replace(session.draft.value, **values))
 
     def put(name: str, value: str) -> None:
-        add_words([value])  # a field of the form is typed
         given = {**(session.draft.value or draft).given, name: value}
         if name == "society":  # its topics, personas and parties are others
             given = {key: one for key, one in given.items() if key not in ("topics", "personas", "seats", "parties")}
         change(given=given)
 
-    def begin(_: Any) -> None:
+    def begin(answered: Any) -> None:
         if plan.scenario:
-            start(session, draft, plan, go)
+            start(session, draft, plan, go, str(answered or ""))
 
     differences = changed(controls, draft.given, draft.origin)
     names = [*dict.fromkeys([*gallery_names(), draft.preset])]
@@ -101,14 +105,20 @@ def NewRun(session: Session, go: Callable[[str], None]) -> None:
     )
 
 
-def start(session: Session, draft: Draft, plan: Plan, go: Callable[[str], None]) -> None:
-    """Start the run of the form, and look at it. A run that is going on is left alone."""
+def start(session: Session, draft: Draft, plan: Plan, go: Callable[[str], None], answered: str = "") -> None:
+    """Start the run of the form, and look at it. A run that is going on is left alone.
+
+    answered: the question that the user answered with Yes. A plan with another question is not started.
+    """
     assert plan.scenario
+    if plan.question != answered:
+        session.fail(UNANSWERED)
+        return
     budget = Budget(draft.most_calls, None, draft.most_cost, plan.prices or {})
     try:
         run = registry().start(plan.scenario, tuple(settings_of(draft)), budget, plan.calls)
     except UserError as error:
-        session.error = str(error)
+        session.fail(str(error))
         return
     run.pace = session.pace
     if not draft.paused:
@@ -118,46 +128,44 @@ def start(session: Session, draft: Draft, plan: Plan, go: Callable[[str], None])
 
 def settings_of(draft: Draft) -> dict[str, str]:
     """Return the settings of the form that differ from the preset."""
-    preset = load_preset(draft.preset)
+    preset = preset_of(draft.preset)
     return changed(fields_of(preset), {"llm": MODEL, **draft.given}, {"llm": preset.models.llm})
 
 
 def draft_of(preset: str, given: Mapping[str, str] | None = None) -> Draft:
     """Return the form of a scenario, with the defaults of the page where `given` says nothing."""
     defaults = {"llm": MODEL}
-    if _known(preset) and load_preset(preset).repetitions > REPETITIONS:
+    if _repetitions(preset) > REPETITIONS:
         defaults["repetitions"] = str(REPETITIONS)
     return Draft(preset, {**defaults, **(given or {})}, defaults)
 
 
 def wanted(search: str) -> Draft | None:
-    """Return the form of the page's address, `?scenario=echo_chamber&rounds=2`; None where it names no scenario.
-
-    Errors: UserError for an address that names code, a server or a key, because a link may come from anywhere.
-    """
+    """Return the form of the page's address, `?scenario=echo_chamber&rounds=2`; None where it names no scenario."""
     settings = dict(parse_qsl(search, keep_blank_values=True))
-    refuse_named(settings, "the address of this page")
     preset = settings.pop("scenario", "")
     return draft_of(preset, settings) if preset else None
 
 
-@cache
-def _known(preset: str) -> bool:
+def _repetitions(preset: str) -> int:
+    """Return the repetitions of a preset; 0 where it cannot be loaded, which the form then says."""
     try:
-        return bool(load_preset(preset))
+        return preset_of(preset).repetitions
     except UserError:
-        return False
+        return 0
 
 
 def _controls(draft: Draft) -> tuple[Scenario, list[Field]] | str:
     """Return the scenario in its shape and its controls with the preset's values, or why it cannot be loaded."""
     try:
-        preset = load_preset(draft.preset)
+        preset = preset_of(draft.preset)
         values = {field.name: field.value for field in fields_of(preset)}
     except UserError as error:
         return str(error)
     try:
-        shaped = preset.with_settings({name: draft.given[name] for name in SHAPING if name in draft.given})
+        shaping = {name: draft.given[name] for name in SHAPING if name in draft.given}
+        check_named(shaping, HERE)
+        shaped = preset.with_settings(shaping)
     except UserError:
         return preset, fields_of(preset)
     own = "society" in draft.given and draft.given["society"] != preset.subject.society

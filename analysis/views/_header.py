@@ -92,7 +92,7 @@ def buttons(session: Session) -> list[tuple[str, bool]]:
     if phase in GOING or phase == "done":
         waiting = phase in ("ready", "paused")
         own = [("Play", waiting), ("Step", waiting), ("Pause", phase == "running"), ("Stop", phase in GOING)]
-    elif not (session.loaded and session.loaded.finished):
+    elif phase or (session.loaded and not session.loaded.finished):  # a folder without a run has nothing to resume
         own = [("Resume", True)]
     return [
         *own,

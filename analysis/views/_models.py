@@ -9,6 +9,7 @@ from typing import Any
 import solara
 import solara.lab
 
+from parley.analysis.serving.own_files import check_named
 from parley.llm.backends import open_spec, split_spec
 from parley.llm.errors import UserError
 from parley.llm.spec import write_spec
@@ -18,9 +19,11 @@ KINDS = {
                "trying out Parley and testing an analysis, not for findings about language models."),
     "pocket": ("Embedded model", "A small language model that comes with Parley and runs on this machine. Free, slower than the "
                "rules. Its opinions are planted, too."),
-    "openai": ("A server", "Any server with the OpenAI interface: Ollama, vLLM, llama.cpp, LM Studio, or a company's."),
-    "hf": ("A local folder", "The folder of a model of the transformers library on this machine."),
-    "": ("Other", "Any model as on the command line, for example replay:runs/a or ./mine.py:MyModel."),
+    "openai": ("A server", "Any server with the OpenAI interface: Ollama, vLLM, llama.cpp, LM Studio, or a company's. Name it "
+               "when you start the page: --trust HOST:PORT, or --trust KEY_NAME@HOST for a server that needs a key."),
+    "hf": ("A local folder", "The folder of a model of the transformers library on this machine. Name it when you start the "
+           "page: --allow-files FOLDER."),
+    "": ("Other", "Any model as on the command line, for example replay:runs/a."),
 }  # fmt: skip
 LOCAL = "http://127.0.0.1:11434/v1"
 """The address that the form begins with: that of Ollama."""
@@ -99,6 +102,7 @@ def check_server(picked: dict[str, str]) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     try:
+        check_named({"llm": spec_of(picked)}, "the form of this page")
         found["models"] = list_models(picked["base_url"], picked["key"] or KEY)
         if picked["model"]:
             found["says"] = getattr(open_spec(spec_of(picked)), "says", "")

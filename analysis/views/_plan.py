@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parley.analysis.serving.own_files import check_named
 from parley.analysis.views._words import cost_words
 from parley.llm.backends import check_reached, open_spec, split_spec
 from parley.llm.budget import FREE, Price, load_prices
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 MANY = 100_000
 """Replies above which a run asks before it starts."""
+HERE = "the form or address of this page"
 REACHED = ("config.json", "adapter_config.json")
 
 
@@ -81,9 +83,16 @@ def priced(
     return Plan(f"{size}, {time}, {amount}", "", scenario, plan.calls, cost, prices)
 
 
+def preset_of(name: str) -> Scenario:
+    """Return a preset. Errors: UserError, also where it is a file that only the start of the page may name."""
+    check_named({"scenario": name}, HERE)
+    return load_preset(name)
+
+
 def scenario_of_draft(draft: Draft) -> Scenario:
-    """Return the scenario of the form. Errors: UserError for a value that does not fit."""
-    scenario = load_preset(draft.preset)
+    """Return the scenario of the form. Errors: UserError for a value that does not fit, or that the page may not open."""
+    check_named(draft.given, HERE)
+    scenario = preset_of(draft.preset)
     if draft.given.get("topics") == "" and not (scenario.subject.questions or draft.given.get("questions")):
         raise UserError("choose at least one topic")
     return scenario.with_settings(draft.given)

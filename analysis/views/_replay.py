@@ -7,15 +7,14 @@ round when the clock has come to rest, for the views that are tables.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import solara
-import solara.lab
 
+from parley.analysis.views._repeated import use_repeated
 from parley.analysis.views._session import Session
 
 if TYPE_CHECKING:
@@ -52,15 +51,13 @@ def Waiting(session: Session) -> None:
     """Show which agents a live run is waiting for, and since when."""
     pending, known = solara.use_reactive("[]"), solara.use_memo(list[Any], [])
 
-    async def look() -> None:
-        while True:
-            now, what = waited_for(session)
-            if now != known:
-                known[:] = now
-                pending.set(json.dumps(what))
-            await asyncio.sleep(LOOK)
+    def look() -> None:
+        now, what = waited_for(session)
+        if now != known:
+            known[:] = now
+            pending.set(json.dumps(what))
 
-    solara.lab.use_task(look, dependencies=[])
+    use_repeated(LOOK, look)
     _Waiting(pending=pending.value)
 
 

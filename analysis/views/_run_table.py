@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Callable
@@ -10,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import solara
-import solara.lab
 
 from parley.analysis.views._address import branch_place, compare_place
 from parley.analysis.views._html import element
-from parley.analysis.views._runs import ROOT, registry
+from parley.analysis.views._repeated import use_repeated
+from parley.analysis.views._runs import ROOT, listed, registry, resume
 from parley.analysis.views._session import Session
 from parley.analysis.views._words import STATES, cost_words, model_of, run_title, size_words, topic_words
 from parley.llm.errors import UserError
-from parley.model.run_listing import RunRow, list_runs
+from parley.model.run_listing import RunRow
 
 REFRESH = 2.0
 """Seconds between two looks at the folder of runs."""
@@ -39,12 +38,7 @@ def YourRuns(session: Session, go: Callable[[str], None]) -> None:
     tick = solara.use_reactive(0)
     tick.get()
 
-    async def look() -> None:
-        while True:
-            await asyncio.sleep(REFRESH)
-            tick.set(tick.peek() + 1)
-
-    solara.lab.use_task(look, dependencies=[])
+    use_repeated(REFRESH, lambda: tick.set(tick.peek() + 1))
 
     def remove(folder: str) -> None:
         try:
@@ -54,16 +48,18 @@ def YourRuns(session: Session, go: Callable[[str], None]) -> None:
             session.error = str(error)
         tick.set(tick.peek() + 1)
 
-    def resume(folder: str) -> None:
+    def go_on(folder: str) -> None:
         try:
-            registry().resume(Path(folder)).play()
+            resume(Path(folder))
             go(f"?run={folder}")
         except UserError as error:
             session.error = str(error)
             tick.set(tick.peek() + 1)
 
-    rows = [row_of(one) for one in list_runs(ROOT)]
+    rows, unread = listed(row_of)
     element("h1", "Your runs")
+    for reason in unread:
+        element("p", element("bdi", f"Not listed: {reason}."), css="soft")
     if not rows:
         element("p", f"There are no runs in {ROOT}/ yet. Start one from a scenario.")
         return
@@ -71,7 +67,7 @@ def YourRuns(session: Session, go: Callable[[str], None]) -> None:
         rows=json.dumps(rows),
         most=len(rows),
         event_open=lambda folder: go(f"?run={folder}"),
-        event_resume=resume,
+        event_resume=go_on,
         event_remove=remove,
         event_branch=lambda folder: go(branch_place(folder)),
         event_compare=lambda folders: go(compare_place(folders)),

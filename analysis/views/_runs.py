@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from parley.analysis.serving.own_files import check_named
 from parley.analysis.views._html import ONE_FIGURE_AT_A_TIME
 
 if TYPE_CHECKING:
+    from parley.model.run_listing import RunRow
     from parley.model.run_registry import RunRegistry
 
 ROOT = Path("runs")
+MOST_REASONS, LONGEST_REASON = 20, 300
 EXAMPLE = "example"
 """The folder of the example run, in ROOT."""
 
@@ -24,6 +28,16 @@ def registry() -> RunRegistry:
     return RunRegistry(ROOT, write_files)
 
 
+def resume(folder: Path) -> None:
+    """Go on with an unfinished run. Errors: UserError, also where its settings name what the page may not open."""
+    from parley.model.run_listing import read_header
+
+    header = read_header(folder)
+    recorded = {**header.scenario, **header.scenario["options"]}
+    check_named({name: recorded.get(name) for name in header.given}, str(folder))
+    registry().resume(folder).play()
+
+
 def write_files(folder: Path) -> None:
     """Write the report of a finished run: tables, figures, transcript, summary, as for a run of the command line."""
     from parley.analysis.run_report import write_report
@@ -33,7 +47,16 @@ def write_files(folder: Path) -> None:
         write_report(folder, saved_prices(folder))
 
 
-def runs() -> list[str]:
-    """Return the folders in runs/ with a record, the newest first."""
-    folders = {path.parent for path in ROOT.glob("**/record*.jsonl")}
-    return [str(path) for path in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)]
+def listed(make: Callable[[RunRow], dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return what `make` makes of each run in ROOT, and a line for each folder that cannot be listed, with the reason."""
+    from parley.model.run_listing import list_runs
+
+    found = list_runs(ROOT)
+    rows, unread = list[dict[str, Any]](), found.unread
+    for run in found.rows:
+        try:
+            rows.append(make(run))
+        except Exception as error:  # noqa: BLE001  the header of another hand may hold anything
+            unread.append(f"the header of {run.folder} has no setting {error}" if isinstance(error, KeyError) else
+                          f"the header of {run.folder} cannot be read: {error}")  # fmt: skip
+    return rows, [reason[:LONGEST_REASON] for reason in unread[:MOST_REASONS]]

@@ -5,7 +5,6 @@ Everything that reaches the browser is `SeatTable.view` of the holder's own seat
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ from parley.analysis.own_lines import own_file
 from parley.analysis.seats.server import current_table
 from parley.analysis.serving.guard import CLIENT
 from parley.analysis.views._download import Download
+from parley.analysis.views._repeated import use_repeated
 from parley.analysis.views._settings import settle
 from parley.analysis.views.page import STYLE, Scheme
 
@@ -42,11 +42,6 @@ def Page() -> None:
         view = table.view(seat.value) if seat.value else {}
         shown.set(json.dumps(view | {"message": message.value}))
 
-    async def refresh() -> None:
-        while True:
-            await asyncio.sleep(REFRESH)
-            look()
-
     def enter(code: str) -> None:
         client = (solara.lab.headers.value or {}).get(CLIENT, [""])[0]
         seat.value, message.value = table.enter(str(code), client)
@@ -65,7 +60,7 @@ def Page() -> None:
 
         return do
 
-    solara.lab.use_task(refresh, dependencies=[])
+    use_repeated(REFRESH, look)
     solara.Title("Your seat")
     solara.Style(STYLE)
     Scheme(event_shown=lambda _: None)

@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 
 import solara
 
-from parley.analysis.views._runs import registry, runs
+from parley.analysis.serving.own_files import check_named
+from parley.analysis.views._runs import registry, resume
 from parley.llm.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from parley.model.interactive_run import InteractiveRun, Interview, SteppedIn
     from parley.model.interventions.base import Intervention
 
-__all__ = ["Draft", "Person", "Session", "Shown", "debates", "rooms", "runs", "surveyed"]
+__all__ = ["Draft", "Person", "Session", "Shown", "debates", "rooms", "surveyed"]
 Person = tuple[str, int]
 """An agent of the run shown: its room and its number."""
 REFERENCE = "reference"
@@ -88,8 +89,12 @@ class Session:
         self.error = ""
         self.person.set(None)
         self.folder, self.loaded, self._events = Path(folder), None, ()
+        from parley.model.scenario_run import record_of
+
         live = registry().get(self.folder)
-        if live is None or (not live.events and not live.alive):
+        if live is None and not record_of(self.folder).exists():
+            self.fail(f"{folder} is no folder of a run: choose one under Your runs")
+        elif live is None or (not live.events and not live.alive):
             self._try(self._load)
         self._new()
 
@@ -98,7 +103,7 @@ class Session:
 
         def go_on() -> None:
             assert self.folder
-            registry().resume(self.folder).play()
+            resume(self.folder)
             self.loaded, self._events = None, ()
 
         self._try(go_on)
@@ -141,9 +146,11 @@ class Session:
         """Add an intervention before the next round. values: its keys as in a preset, without the round."""
         from parley.model.interventions import parse_intervention
 
-        self._try(
-            lambda: self._running("cannot be changed").add_intervention(parse_intervention({"round": 1, **values}))
-        )
+        def add() -> None:
+            check_named(values, "the form of this page")
+            self._running("cannot be changed").add_intervention(parse_intervention({"round": 1, **values}))
+
+        self._try(add)
 
     def take_back(self, intervention: Intervention) -> None:
         """Remove an intervention of the page before its round."""
@@ -205,9 +212,13 @@ class Session:
         """Do it; where that fails, show why."""
         try:
             act()
-            self.error = ""
+            self.fail("")
         except UserError as error:
-            self.error = str(error)
+            self.fail(str(error))
+
+    def fail(self, why: str) -> None:
+        """Show why the last thing that was wanted did not happen."""
+        self.error = why
         self._new()
 
     def _new(self) -> None:

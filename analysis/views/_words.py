@@ -53,6 +53,7 @@ TITLES = {
 MODELS = {"oracle": "rule-based speaker", "pocket": "embedded model", "fake": "stand-in", "replay": "replayed replies"}
 STATES = {"ready": "ready", "running": "running", "paused": "paused", "unfinished": "unfinished", "stopped": "stopped",
           "done": "done", "failed": "failed", "elsewhere": "running elsewhere"}  # fmt: skip
+MOST_SEATS = 100_000
 SHOWN_TOPICS = 3
 
 
@@ -74,8 +75,10 @@ def run_title(header: Header) -> str:
 
 
 def _seated(header: Header) -> str:
-    """Return a title of who sits there; "" where the environment is not on this machine."""
+    """Return a title of who sits there; "" where the environment is not on this machine, and for numbers of no real run."""
     scenario = header.scenario
+    if any(isinstance(value, int) and value > MOST_SEATS for value in scenario["options"].values()):
+        return ""
     options = {key: tuple(value) if isinstance(value, list) else value for key, value in scenario["options"].items()}
     try:
         groups = EnvironmentSpec(str(scenario["environment"]), options, str(scenario["society"])).groups
@@ -88,9 +91,9 @@ def topic_words(scenario: dict[str, Any]) -> str:
     """Return the topics in words, of many the number; for questions their number a session."""
     if scenario["questions"]:
         return f"{scenario['episodes']} questions"
+    if len(scenario["topics"]) > SHOWN_TOPICS:
+        return f"{len(scenario['topics'])} topics"
     topics = [topic_title(slug) for slug in scenario["topics"]]
-    if len(topics) > SHOWN_TOPICS:
-        return f"{len(topics)} topics"
     return topics[0] if len(topics) == 1 else f"{', '.join(topics[:-1])} and {topics[-1]}"
 
 

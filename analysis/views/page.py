@@ -6,7 +6,6 @@ second tab and the button Back find it again.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -20,10 +19,10 @@ from parley.analysis.views._form import NewRun, draft_of, start, wanted
 from parley.analysis.views._gallery import FirstScreen
 from parley.analysis.views._html import element
 from parley.analysis.views._plan import plan_of
+from parley.analysis.views._repeated import use_repeated
 from parley.analysis.views._replay import Clock, Waiting
 from parley.analysis.views._runs import ROOT
-from parley.analysis.views._session import Draft, Session, Shown
-from parley.llm.errors import UserError
+from parley.analysis.views._session import Session, Shown
 
 STYLE = Path(__file__).with_name("style.css")
 REFRESH = 0.25
@@ -64,12 +63,7 @@ def Page() -> None:
         session.error = ""
         router.push(f"/{encoded(place)}")
 
-    async def refresh() -> None:
-        while True:
-            await asyncio.sleep(REFRESH)
-            session.seen.set(session.version)
-
-    solara.lab.use_task(refresh, dependencies=[])
+    use_repeated(REFRESH, lambda: session.seen.set(session.version))
     solara.use_memo(lambda: _arrive(session, search), [search])
     solara.Title("Parley")
     solara.Style(STYLE)
@@ -176,18 +170,10 @@ def _arrive(session: Session, search: str) -> None:
                 None,
                 f"{folder} is not in {ROOT}/: open a run from there",
             )
-    elif draft := _wanted(session, search):
+    elif draft := wanted(search):
         session.draft.set(draft)
     elif search and session.draft.value is None:  # the first screen has no form
         session.draft.set(draft_of(START))
-
-
-def _wanted(session: Session, search: str) -> Draft | None:
-    try:
-        return wanted(search)
-    except UserError as error:
-        session.error = str(error)
-        return None
 
 
 def _start_at_once(session: Session, name: str, go: Callable[[str], None]) -> None:

@@ -4,7 +4,6 @@ The browser has opened the page, so it holds the token as a cookie. No attack ma
 page; the page itself goes on working.
 """
 
-
 from __future__ import annotations
 
 import threading

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlparse
 
 import pytest
 
 pytest.importorskip("solara", reason="the [app] extra is not installed")
 pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
-from browsing import PAYLOADS, Server, Visit, browser, needs_chromium, stepped, visits  # noqa: F401
+from browsing import PAYLOADS, Server, Visit, browser, needs_chromium, stepped, trusting, visits  # noqa: F401
 from loopback import Act, Body, Loopback, echo
 from playwright.sync_api import Page, expect
 
@@ -259,7 +259,7 @@ def test_missing_ratings_are_stated_in_the_distribution(visits: Callable[..., Vi
 
 
 def test_a_slow_model_is_waited_for_by_name_and_its_lines_come_one_by_one(
-    visits: Callable[..., Visit], home: Path
+    visits: Callable[..., Visit], tmp_path: Path
 ) -> None:
     """One of two rooms gets no reply: the lines of the other room are there before the round ends. The page names the agent."""
     asked: list[Body] = []
@@ -271,8 +271,9 @@ def test_a_slow_model_is_waited_for_by_name_and_its_lines_come_one_by_one(
         asked.append(body)
         return Act(hang=True) if len(asked) == 2 else echo(body, time)
 
-    with Loopback(plan) as server:
+    with Loopback(plan) as server, trusting(tmp_path, "--trust", urlparse(server.url).netloc) as address:
         visit = visits()
+        visit.enter(address)
         page = visit.open(
             "?scenario=three_way&topics=racism&repetitions=2&rounds=2&survey=never&reference=&llm="
             + quote(f"openai:echo,base_url={server.url}")
@@ -285,7 +286,7 @@ def test_a_slow_model_is_waited_for_by_name_and_its_lines_come_one_by_one(
         expect(waiting).to_have_text(re.compile(r"Waiting for (?!the model).+, [3-9] s\."), timeout=60_000)
         slow = re.search(r"Waiting for (.+), \d+ s", waiting.inner_text())
         assert slow
-        events = [from_line(line) for line in (home / folder / PARTIAL).read_text().splitlines()]
+        events = [from_line(line) for line in (tmp_path / folder / PARTIAL).read_text().splitlines()]
         seats = [event for event in events if isinstance(event, Seated)]
         assert not any(isinstance(event, Utterance) for event in events)
         stuck = {seat.room for seat in seats if seat.name == slow[1]}

@@ -8,12 +8,13 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlparse
 
 import pytest
 
 pytest.importorskip("solara", reason="the [app] extra is not installed")
 pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
-from browsing import PAYLOADS, Server, Visit, browser, needs_chromium, visits  # noqa: F401
+from browsing import PAYLOADS, Server, Visit, browser, needs_chromium, trusting, visits  # noqa: F401
 from loopback import Act, Loopback
 from playwright.sync_api import expect
 
@@ -260,12 +261,21 @@ def test_a_limit_of_the_form_stops_the_run(visits: Callable[..., Visit]) -> None
     visit.status("Finished. 2 rounds, 15 replies.")
 
 
-def test_a_model_is_checked_when_it_is_chosen(visits: Callable[..., Visit]) -> None:
-    """A wrong model used to be "ready", and failed at Play."""
-    with Loopback(lambda body, time: Act()) as server:
+def test_a_model_is_checked_when_it_is_chosen(visits: Callable[..., Visit], tmp_path: Path) -> None:
+    """A wrong model used to be "ready", and failed at Play. A server or folder that the start did not name is refused."""
+    with (
+        Loopback(lambda body, time: Act()) as server,
+        trusting(
+            tmp_path, "--trust", urlparse(server.url).netloc, "--trust", "127.0.0.1:9", "--allow-files", "."
+        ) as address,
+    ):
         visit = visits()
+        visit.enter(address)
         page = visit.open(SMALL)
         page.get_by_role("radio", name="A local folder").check()
+        page.get_by_label("Path of the folder").fill("/etc")
+        page.get_by_label("Path of the folder").blur()
+        page.get_by_text("opens only files that were named when it was started").first.wait_for()
         page.get_by_label("Path of the folder").fill("./nowhere")
         page.get_by_label("Path of the folder").blur()
         page.get_by_text("neither a folder here nor a downloaded model").or_(
@@ -276,6 +286,10 @@ def test_a_model_is_checked_when_it_is_chosen(visits: Callable[..., Visit]) -> N
         page.get_by_label("Model", exact=True).blur()
         page.get_by_text("did you mean openai:gpt4").first.wait_for()
         page.get_by_role("radio", name="A server").check()
+        page.get_by_label("Address of the server").fill("http://127.0.0.1:8/v1")
+        page.get_by_label("Address of the server").blur()
+        visit.press("Test the server")
+        page.get_by_text("names the server 127.0.0.1:8").first.wait_for()
         page.get_by_label("Address of the server").fill("http://127.0.0.1:9/v1")
         page.get_by_label("Address of the server").blur()
         visit.press("Test the server")

@@ -105,7 +105,7 @@ def test_without_a_scenario_the_first_screen_opens(
 ) -> None:
     """A newcomer knows no scenario yet. Settings without one would be lost without a word, so they are refused."""
     served: list[object] = []
-    monkeypatch.setattr(page, "serve", lambda app, settings, host, port, names: served.append(settings) or 0)
+    monkeypatch.setattr(page, "serve", lambda app, settings, *_: served.append(settings) or 0)
     assert run.main(["--ui"]) == 0
     assert served == [{}]
     assert run.main(["--ui", "--rounds", "3", "--llm", "oracle"]) == 2

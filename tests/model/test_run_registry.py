@@ -40,19 +40,19 @@ def test_a_stopped_run_is_listed_as_unfinished_and_resumed_by_another_process(
     run = first.start(scenario, tuple(SETTINGS), Budget(prices={"": Price(1.0, 1.0)}))
     run.play(1)
     until(lambda: run.phase == "paused")
-    (row,) = list_runs(tmp_path)
+    (row,) = list_runs(tmp_path).rows
     assert second.state_of(row.folder, row.state) == "elsewhere"
     with pytest.raises(UserError, match="another process"):
         second.resume(run.folder)
     run.stop()
     run.join(60)
-    (row,) = list_runs(tmp_path)
+    (row,) = list_runs(tmp_path).rows
     assert (row.state, row.rounds, row.calls) == ("unfinished", 1, run.calls) or row.rounds == 0
     again = second.resume(run.folder)
     assert again.budget.prices == {"": Price(1.0, 1.0)}
     again.play()
     until(lambda: again.phase == "done")
-    (row,) = list_runs(tmp_path)
+    (row,) = list_runs(tmp_path).rows
     assert (row.state, row.rounds, row.calls) == ("done", 2, 30)
     assert row.cost is not None
     whole = run_scenario(RunSpec(scenario, tmp_path / "whole", tuple(SETTINGS)))
