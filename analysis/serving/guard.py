@@ -56,7 +56,7 @@ class Guard:
         self.app, self.token = app, token
         self.cookie = f"parley-{port}"  # the ports of a machine share their cookies
         self.any_address = host in ANY_ADDRESS
-        self.names = {name.lower() for name in (*THIS_MACHINE, host, *names)}.difference(ANY_ADDRESS)
+        self.names = {*THIS_MACHINE, host.lower(), *map(_hostname, names)}.difference(ANY_ADDRESS)
         self._tickets: set[str] = set()
 
     def ticket(self) -> str:

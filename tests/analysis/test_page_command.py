@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from data_checks import check_each
 
 import run
 from parley.analysis.commands import page
-from parley.analysis.serving import server
+from parley.analysis.serving import own_files, server
+from parley.analysis.serving.guard import Guard
 
 ROOT = Path(__file__).parents[2]
 UI = ["--scenario", "three_way", "--llm", "oracle", "--ui"]
@@ -64,6 +68,36 @@ def test_a_taken_port_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     told = capsys.readouterr().err
     assert told.startswith(f"run.py: cannot serve the app at 127.0.0.1:{port}: ")
     assert told.count("\n") == 1
+
+
+def test_the_printed_address_has_the_token_and_the_started_browser_another_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The command line of a browser can be read by other users of the machine, so it has a token that works once."""
+    guards, opened = list[Guard](), list[str]()
+
+    def served(guard: Guard, started: Callable[[], None]) -> SimpleNamespace:
+        guards.append(guard)
+        return SimpleNamespace(run=lambda sockets: [sockets[0].close(), started()])
+
+    monkeypatch.setattr(server, "find_spec", lambda name: name)
+    monkeypatch.setattr(page, "solara_page", lambda file: file)
+    monkeypatch.setattr(page, "server_of", served)
+    monkeypatch.setattr(page, "load_page", lambda: None)
+    monkeypatch.setattr(page.webbrowser, "open", opened.append)
+    monkeypatch.setattr(page, "address_of", lambda listening, host: "http://127.0.0.1:8765/")
+    monkeypatch.setattr(own_files, "_allowed", [])
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert run.main([*UI, "--port", "0", "--public-name", "lab.example", "--allow-files", str(tmp_path)]) == 0
+    gc.enable()  # the page does so once it is imported
+    (guard,) = guards
+    printed = capsys.readouterr().out.split()[1]
+    assert printed == f"http://127.0.0.1:8765/?scenario=three_way&llm=oracle&token={guard.token}"
+    assert len(guard.token) >= 32
+    assert opened[0].startswith("http://127.0.0.1:8765/?scenario=three_way&llm=oracle&token=")
+    assert guard.token not in opened[0]
+    assert "lab.example" in guard.names
+    assert own_files._allowed == [tmp_path]
 
 
 def test_what_the_address_cannot_hold_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,7 @@ def test_no_request_of_a_stranger_reaches_the_page(what: str, headers: dict[str,
 )
 def test_the_page_itself_is_answered(headers: dict[str, str]) -> None:
     page = Page()
-    ask(Guard(page, PORT, "127.0.0.1", ["study.example.org"], TOKEN), headers)
+    ask(Guard(page, PORT, "127.0.0.1", ["Study.example.org:8800"], TOKEN), headers)
     assert len(page.reached) == 1
 
 

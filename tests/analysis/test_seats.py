@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -201,6 +202,25 @@ def test_a_taken_port_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         with pytest.raises(UserError) as error:
             taken.__enter__()
     assert "\n" not in str(error.value)
+
+
+def test_the_page_of_the_seats_is_guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any page that a holder has open could have sent codes to the seats; a name must be given before people can use it."""
+    guards, bound = list[Any](), list[Any]()
+
+    def served(guard: Any, started: Any) -> Any:
+        guards.append(guard)
+        return SimpleNamespace(run=lambda sockets: [bound.extend(sockets), started()], should_exit=False)
+
+    monkeypatch.setattr(serving, "find_spec", lambda name: name)
+    monkeypatch.setattr(server, "solara_page", lambda page: page)
+    monkeypatch.setattr(server, "server_of", served)
+    with server.serving(SeatTable({"labour": Desk(9)}, tmp_path, 1), "0.0.0.0", 0, print, ["lab.example"]) as address:
+        assert address.startswith("http://127.0.0.1:")
+    bound[0].close()
+    (guard,) = guards
+    assert (guard.app, guard.token, guard.any_address) == (server.APP, "", True)
+    assert "lab.example" in guard.names
 
 
 @pytest.mark.parametrize(
