@@ -1,13 +1,16 @@
 """What changes between waves, and how far a steering sentence moves the answers: estimates over questions, and chance alone.
 
 The unit is the question. Two numbers are computed for each comparison. `change` is the mean difference over questions, with
-Student's interval. `size` is the mean absolute difference, which chance alone keeps above 0: `by_chance` is its mean when the
-answers to each question are shuffled between the two sides, and p says how often that gives as much (Phipson and Smyth 2010).
+Student's interval. `size` is the mean absolute difference, which sampling alone keeps above 0: `by_chance` is what it gives with
+the spreads and the numbers of answers of both sides. p says how often the answers to each question, shuffled between the two
+sides, are as far apart (Phipson and Smyth 2010). Shuffling is right for unequal spreads only with as many answers on both sides
+(Romano 1990, Journal of the American Statistical Association 85), so the side with more is thinned to the number of the other.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, too_few
+from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, too_few
 from parley.analysis.statistics.results import holm
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.studies.wave import ABOUT, ANSWERS, PLAIN
@@ -106,24 +109,31 @@ def contrast(first: Mapping[str, Floats], second: Mapping[str, Floats], *name: o
     row |= {"by_chance": np.nan, "p": np.nan, "reason": ""}
     if not shared:
         return row | {"reason": "no question was answered on both sides"}
-    row["size"] = size = float(np.abs(differences).mean())
+    row["size"] = float(np.abs(differences).mean())
     if len(shared) < FEWEST:
         return row | {"reason": too_few("question")}
     if min(min(len(first[one]), len(second[one])) for one in shared) < FEWEST_ANSWERS:
         return row | {"reason": f"a question with fewer than {FEWEST_ANSWERS} answers"}
-    sizes = _shuffled_sizes([first[one] for one in shared], [second[one] for one in shared], *name)
-    as_large = int((sizes >= size - 1e-9).sum())
-    return row | {"by_chance": float(sizes.mean()), "p": (as_large + 1) / (DRAWS + 1)}
+    row["by_chance"] = float(np.mean([_size_by_chance(first[one], second[one]) for one in shared]))
+    return row | {"p": _shuffled_p([(first[one], second[one]) for one in shared], *name)}
 
 
-def _shuffled_sizes(first: Sequence[Floats], second: Sequence[Floats], *name: object) -> Floats:
-    """Return the mean absolute difference for each of DRAWS shuffles of the answers within questions."""
+def _size_by_chance(first: Floats, second: Floats) -> float:
+    """Return the mean absolute difference of two means of normal answers that are equal but for sampling."""
+    return math.sqrt(2 / math.pi * (first.var(ddof=1) / len(first) + second.var(ddof=1) / len(second)))
+
+
+def _shuffled_p(questions: Sequence[tuple[Floats, Floats]], *name: object) -> float:
+    """Return how often shuffled answers give a mean absolute difference as large; as many answers are used on both sides."""
     rng = np.random.default_rng(derive(0, "waves", *name))
-    total = np.zeros(DRAWS)
-    for one, other in zip(first, second, strict=True):
-        shuffled = rng.permuted(np.tile(np.concatenate([one, other]), (DRAWS, 1)), axis=1)
-        total += np.abs(shuffled[:, len(one) :].mean(axis=1) - shuffled[:, : len(one)].mean(axis=1))
-    return total / len(first)
+    observed, shuffled_sizes = 0.0, np.zeros(DRAWS)
+    for pair in questions:
+        count = min(map(len, pair))
+        first, second = (answers if len(answers) == count else rng.permutation(answers)[:count] for answers in pair)
+        observed += abs(float(second.mean() - first.mean()))
+        shuffled = rng.permuted(np.tile(np.concatenate([first, second]), (DRAWS, 1)), axis=1)
+        shuffled_sizes += np.abs(shuffled[:, count:].mean(axis=1) - shuffled[:, :count].mean(axis=1))
+    return (int((shuffled_sizes >= observed - ALIKE).sum()) + 1) / (DRAWS + 1)
 
 
 def changes(waves: Sequence[Answers]) -> pd.DataFrame:
@@ -176,23 +186,42 @@ def steering_table(waves: Sequence[Answers]) -> pd.DataFrame:
 def symmetry(waves: Sequence[Answers]) -> pd.DataFrame:
     """Return a row per wave and pair of opposites: how much further the first moves the answers than the second.
 
-    wave, first, second, questions, first_size, second_size (mean absolute movements), difference with its interval over
-    questions, verdict (first, second, not clear, unknown), reason.
+    wave, first, second, questions, first_size, second_size (mean movements, each along its own direction), difference with its
+    interval over questions, verdict (first, second, not clear, unknown), reason.
     """
-    table, rows = steering_table(waves), []
+    rows: list[dict[str, Any]] = []
     for wave in waves:
-        own = table[table["wave"] == wave.label].pivot_table(index="question", columns="steering", values="movement")
-        for first, second in wave.opposites:
-            if first not in own.columns or second not in own.columns:
+        plain = wave.cells(PLAIN)
+        for names in wave.opposites:
+            sides = [wave.cells(name) for name in names]
+            if not all(sides):
                 continue
-            sizes = own[[first, second]].abs().dropna().to_numpy(dtype=float)
-            gaps = sizes[:, 0] - sizes[:, 1]
-            row = {"wave": wave.label, "first": first, "second": second, "questions": len(gaps)}
-            means = (
-                {"first_size": float(sizes[:, 0].mean()), "second_size": float(sizes[:, 1].mean())} if len(gaps) else {}
-            )
-            rows.append(row | means | mean_row(gaps, "difference") | _side(gaps, first, second))
+            shared = [question for question in plain if all(question in side for side in sides)]
+            row = dict(zip(("wave", "first", "second", "questions"), (wave.label, *names, len(shared)), strict=True))
+            if min((len(side[question]) for side in sides for question in shared), default=0) < FEWEST_ANSWERS:
+                rows.append(
+                    row | {"verdict": "unknown", "reason": f"a question with fewer than {FEWEST_ANSWERS} answers"}
+                )
+                continue
+            moved = np.array([_movements_apart(plain[one], *(side[one] for side in sides)) for one in shared])
+            gaps, (first_size, second_size) = moved[:, 0] - moved[:, 1], moved.mean(axis=0)
+            row |= {"first_size": float(first_size), "second_size": float(second_size)}
+            rows.append(row | mean_row(gaps, "difference") | _side(gaps, *names))
     return pd.DataFrame(rows)
+
+
+def _movements_apart(plain: Floats, first: Floats, second: Floats) -> tuple[float, float]:
+    """Return how far two opposites move the answers to a question, each along its own direction.
+
+    Of two opposites one moves the answers up, the other down. Which of them is read from every other answer and used for the
+    rest, and the reverse: so noise in the answers lengthens no movement, as it would lengthen an absolute difference.
+    """
+    base, signed = float(plain.mean()), []
+    for used, read in ((0, 1), (1, 0)):
+        up = float(np.sign(round(float(first[read::2].mean() - second[read::2].mean()), 9)))
+        signed.append((up * (first[used::2].mean() - base), up * (base - second[used::2].mean())))
+    first_moved, second_moved = np.mean(signed, axis=0)
+    return float(first_moved), float(second_moved)
 
 
 def _side(gaps: Floats, first: str, second: str) -> dict[str, str]:

@@ -18,17 +18,17 @@ from parley.analysis.studies.wave_comparison import Answers, changes, movements,
 
 UNIT = (
     "Values are attitudes from 0 to 10, on the axis of each topic. Brackets are 95% intervals over questions (Student's). Size "
-    "is the mean absolute difference per question. Chance alone keeps it above 0: by chance is its mean if the answers to each "
-    "question are shuffled between the two sides, and p says how often shuffling gives a size as large (Holm's correction over "
-    "the table)."
+    "is the mean absolute difference per question. Sampling alone keeps it above 0: by chance is what it would be if nothing "
+    "changed. p says how often shuffling the answers to each question between the two sides, as many on each, moves them as far "
+    "apart (Holm's correction over the table)."
 )
 NOTHING = (
     "There is nothing to compare: one wave without steering sentences. Ask the same questions on another day, or another model, "
     "and compare the two with run.py compare-waves."
 )
 SYMMETRY = (
-    "How far each of two opposite identities moves the answers from the unsteered ones (mean absolute movement per question), "
-    "and the difference. If both move the model as far, the difference is 0."
+    "How far each of two opposite identities moves the answers from the unsteered ones, along its own direction (mean per "
+    "question), and the difference. If both move the model as far, the difference is 0. Below 0, answers moved the other way."
 )
 
 

@@ -61,18 +61,52 @@ def test_few_answers_give_no_verdict() -> None:
     assert row["reason"] == "a question with fewer than 4 answers"
 
 
+def repeated(steering: str, question: str, value: float) -> list[tuple[str, str, float]]:
+    return [(steering, question, value)] * 4
+
+
 def test_opposite_identities_by_hand() -> None:
     """a moves every question by 2 to 3 and b by -1: a moves further, whatever the sign; +2 and -2 are as far."""
-    rows = [(PLAIN, name, 5.0) for name in QUESTIONS]
-    rows += [("a", name, 7.0 + place % 2) for place, name in enumerate(QUESTIONS)] + [
-        ("b", name, 4.0) for name in QUESTIONS
-    ]
+    rows = [row for name in QUESTIONS for row in repeated(PLAIN, name, 5.0) + repeated("b", name, 4.0)]
+    rows += [row for place, name in enumerate(QUESTIONS) for row in repeated("a", name, 7.0 + place % 2)]
     found = symmetry([wave("w", rows, (("a", "b"),))]).iloc[0]
     assert found[["first_size", "second_size", "difference", "verdict"]].tolist() == [2.5, 1.0, 1.5, "a"]
-    mirrored = [(PLAIN, name, 5.0) for name in QUESTIONS] + [
-        (one, name, at) for name in QUESTIONS for one, at in (("a", 7.0), ("b", 3.0))
-    ]
+    sides = ((PLAIN, 5.0), ("a", 7.0), ("b", 3.0))
+    mirrored = [row for name in QUESTIONS for side, at in sides for row in repeated(side, name, at)]
     assert symmetry([wave("w", mirrored, (("a", "b"),))]).iloc[0]["verdict"] == "not clear"
+    few = symmetry([wave("w", rows[::4], (("a", "b"),))]).iloc[0]
+    assert (few["verdict"], few["reason"]) == ("unknown", "a question with fewer than 4 answers")
+
+
+def test_noise_in_answers_is_no_movement() -> None:
+    """Neither sentence moves the answers, but those of b are noisier: b was further in half of the waves by absolute values."""
+    rng, verdicts = np.random.default_rng(5), []
+    for _ in range(20):
+        spreads = {PLAIN: 1.0, "a": 1.0, "b": 2.5}
+        rows = [
+            (name, str(place), value)
+            for name, spread in spreads.items()
+            for place in range(14)
+            for value in rng.normal(5, spread, 5)
+        ]
+        verdicts.append(symmetry([wave("w", rows, (("a", "b"),))]).iloc[0]["verdict"])
+    assert sum(verdict != "not clear" for verdict in verdicts) <= 3
+
+
+def test_a_difference_in_spread_alone_is_no_change() -> None:
+    """20 answers with an SD of 0.5 and 5 with an SD of 2, equal means: shuffling all of them said "moved" in two thirds."""
+    rng = np.random.default_rng(4)
+    found = [
+        contrast(
+            {name: rng.normal(5, 0.5, 20) for name in QUESTIONS},
+            {name: rng.normal(5, 2, 5) for name in QUESTIONS},
+            trial,
+        )
+        for trial in range(40)
+    ]
+    assert sum(row["p"] < 0.05 for row in found) <= 6
+    ratio = np.mean([row["size"] for row in found]) / np.mean([row["by_chance"] for row in found])
+    assert ratio == pytest.approx(1, abs=0.15)
 
 
 def test_missing_answers_are_in_no_comparison() -> None:

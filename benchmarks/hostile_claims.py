@@ -1,0 +1,100 @@
+"""How often a report claims something of data in which there is nothing, where the data are made to mislead it.
+
+    python benchmarks/hostile_claims.py            every design
+    python benchmarks/hostile_claims.py waves      the designs of one report
+    --sets 200                                     data sets of each design
+
+Each design is unlike what a statistic supposes: unequal spreads, skewed groups, a taste that a room shares, ratings at the end of
+the scale. A row is a design, the share of sets with a claim (5% are allowed, or 2.5% where one side alone is claimed) and its
+Wilson interval. Designs with an effect say how often it is found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import run  # noqa: F401  (makes this checkout the package parley)
+from parley.analysis.bootstrap import Floats, share_interval
+from parley.analysis.studies.wave import PLAIN
+from parley.analysis.studies.wave_comparison import Answers, contrast, symmetry
+
+Claim = Callable[[np.random.Generator], bool]
+Designs = Iterator[tuple[str, Claim]]
+QUESTIONS = 8
+
+
+def answers(rng: np.random.Generator, count: int, spread: float, level: float, kind: str = "normal") -> Floats:
+    """Return answers to a question with a mean of `level`; skewed ones are exponential."""
+    noise = rng.exponential(size=count) - 1 if kind == "skewed" else rng.normal(size=count)
+    values = level + spread * noise
+    return np.round(values) if kind == "whole" else values
+
+
+def waves() -> Designs:
+    """Yield designs of `contrast`: numbers of answers and spreads before and after, a change; and of `symmetry`."""
+
+    def claims(before: tuple[int, float], after: tuple[int, float], change: float, kind: str) -> Claim:
+        def claim(rng: np.random.Generator) -> bool:
+            sides = [
+                {str(one): answers(rng, *side, 3 + one / 2 + shift, kind) for one in range(QUESTIONS)}
+                for side, shift in ((before, 0.0), (after, change))
+            ]
+            return bool(contrast(*sides, rng.random())["p"] < 0.05)
+
+        return claim
+
+    designs = [
+        ((10, 1.0), (10, 1.0)),
+        ((10, 0.5), (10, 2.0)),
+        ((20, 0.5), (5, 2.0)),
+        ((5, 0.5), (20, 2.0)),
+        ((8, 0.5), (4, 2.0)),
+    ]
+    for kind in ("normal", "whole", "skewed"):
+        for before, after in designs:
+            yield f"waves, no change, {kind}: {before} {after}", claims(before, after, 0.0, kind)
+    for before, after in (((10, 1.0), (10, 1.0)), ((20, 0.5), (5, 2.0)), ((20, 1.0), (5, 1.0))):
+        yield f"waves, change of 1: {before} {after}", claims(before, after, 1.0, "normal")
+    for effect, first, second in ((0.0, 1.0, 2.5), (1.0, 1.0, 2.5), (1.0, 1.0, 1.0)):
+        yield f"symmetry, both move {effect:g}: SD {first:g}, {second:g}", _sides(effect, effect, first, second)
+    yield "symmetry, 1 against 2: SD 1, 2.5", _sides(1.0, 2.0, 1.0, 2.5)
+
+
+def _sides(first: float, second: float, spread: float, other: float) -> Claim:
+    def claim(rng: np.random.Generator) -> bool:
+        rows = []
+        for question in range(14):
+            for name, moved, noise in ((PLAIN, 0.0, 1.0), ("a", first, spread), ("b", -second, other)):
+                rows += [(name, str(question), value) for value in answers(rng, 5, noise, 5 + moved)]
+        wave = Answers("w", "", "", pd.DataFrame(rows, columns=["steering", "question", "value"]), {}, [("a", "b")])
+        return str(symmetry([wave]).iloc[0]["verdict"]) in ("a", "b")
+
+    return claim
+
+
+REPORTS: dict[str, Callable[[], Designs]] = {"waves": waves}
+
+
+def main() -> None:
+    """Print a row per design of the reports that are named, or of all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reports", nargs="*", choices=[[], *REPORTS], help="all")
+    parser.add_argument("--sets", type=int, default=200)
+    args = parser.parse_args()
+    for report in args.reports or REPORTS:
+        for name, claim in REPORTS[report]():
+            rng = np.random.default_rng(0)
+            count = sum(claim(rng) for _ in range(args.sets))
+            low, high = share_interval(count, args.sets)
+            print(f"{name:60} {count / args.sets:6.1%} ({low:.1%} to {high:.1%})", flush=True)
+
+
+if __name__ == "__main__":
+    main()
