@@ -11,7 +11,9 @@ import pandas as pd
 from parley.analysis.bootstrap import FEWEST, too_few
 from parley.analysis.formatting import count_phrase, escape_markdown, group_title, join_phrases, seat_title
 from parley.analysis.metrics import applies
-from parley.analysis.metrics._cells import NO_AGENT, NO_GAP, UNSURE, count_signs
+from parley.analysis.metrics._cells import KEYS, NO_AGENT, NO_GAP, UNSURE, cells, count_signs
+from parley.analysis.metrics.drift import bounds
+from parley.analysis.scores.table import MANY
 from parley.analysis.tables import Tables
 
 OWN = "the model's own opinion"
@@ -28,7 +30,7 @@ Results = Mapping[str, pd.DataFrame]
 
 def findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType]) -> str:
     """Return the findings as a list in Markdown. results: the metrics' tables by name."""
-    lines = list(_movements(tables, results["drift"])) if "drift" in results else []
+    lines = [*_movements(tables, results["drift"]), *_left_out(tables, results["drift"])] if "drift" in results else []
     lines += [
         metric.headline(_with_labels(results[name], tables))
         for name, metric in measured.items()
@@ -67,6 +69,29 @@ def _movements(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
     toward, away, _ = count_signs(drifts, "drift")
     if toward + away:
         yield f"{MEANING} {CAUSES if toward else ''}".strip()
+
+
+def _left_out(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
+    """Yield which movements with a verdict could go the other way, whatever the ratings of the agents left out are."""
+    sides = drifts.set_index(list(KEYS))
+    unsure = []
+    for cell in cells(tables):
+        row = sides.loc[tuple(cell.keys.values())] if tuple(cell.keys.values()) in sides.index else None
+        if (
+            row is None
+            or row["missing"] <= MANY * len(cell.attitudes)
+            or not (row["drift_low"] > 0 or row["drift_high"] < 0)
+        ):
+            continue
+        low, high = bounds(cell)
+        if low <= 0 <= high:
+            where = f" on {tables.title(cell.topic)}" if len(tables.topics) > 1 else ""
+            unsure.append(f"{tables.plural(cell.party)}{where}")
+    if unsure:
+        yield escape_markdown(
+            f"More than {MANY:.0%} of the agents are left out of the movement of {join_phrases(unsure)}, because a rating is "
+            "missing. If these ratings were anywhere on the axis, the movement could also be zero or go the other way."
+        )
 
 
 def _one_topic(who: str, row: Row) -> str:

@@ -2,7 +2,9 @@
 
 The number of a room is how far the mean of a party's agents moved since the survey before the debate. Two runs with the same
 seed and the same people in each room are compared within rooms, by Student's t. Other runs are compared between rooms, by
-Welch's t. Holm's correction covers the last common round of all topics, groups, parties and runs of the comparison.
+Welch's t. Holm's correction covers the last common round of all topics, groups, parties and runs of the comparison. Movements are
+of agents that are rated at both surveys; how many ratings each run lacks is compared too, and where a row lacks more than 5% of
+its agents it has bounds: the lowest and the highest difference that any values of the missing ratings could give.
 """
 
 from __future__ import annotations
@@ -15,10 +17,13 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import ALIKE, mean_interval
+from parley.analysis.metrics.drift import AXIS
 from parley.analysis.rating_value import RATING, rating_value
+from parley.analysis.scores.table import MANY
 from parley.analysis.statistics.equivalence import p_alike
 from parley.analysis.statistics.groups import compare_paired, compare_two
 from parley.analysis.statistics.results import Result, holm
+from parley.analysis.studies.paired_conditions import units_of
 from parley.analysis.tables import Tables
 
 PLACE = ["topic", "group", "party"]
@@ -27,7 +32,8 @@ SEAT = ["room", "seat"]
 PAIRED, UNPAIRED = "paired", "unpaired"
 COLUMNS = [
     "run", *KEYS, "mean", "se", "low", "high", "n", "moved", "moved_first",
-    "difference", "difference_low", "difference_high", "rooms", "how", "df", "p", "p_holm", "missing", "reason",
+    "difference", "difference_low", "difference_high", "bound_low", "bound_high", "rooms", "how", "df", "p", "p_holm",
+    "agents", "missing", "reason",
 ]  # fmt: skip
 
 
@@ -78,8 +84,9 @@ def compare_runs(runs: Mapping[str, Tables], within: float | None = None) -> pd.
     mean, se, low, high, n: of the attitude (0 to 10) over rooms. moved, moved_first: how far agents moved up the axis since
     the survey before the debate in this run and in the first one, in points, over the rooms of the difference. difference:
     how much further they moved in this run, with its 95% interval (not corrected), over `rooms` pairs (or rooms of both
-    runs) and `how`. df: degrees of freedom. p_holm: corrected, at the last common round alone. missing: agents left out
-    because a rating is missing.
+    runs) and `how`. bound_low, bound_high: between what the difference would be whatever the missing ratings are (where more
+    than 5% of the agents are left out). df: degrees of freedom. p_holm: corrected, at the last common round alone. agents: of
+    the rooms compared (of unpaired runs, of both); missing: of them left out, because a rating is missing.
     reason: why there is no interval. The first run has no difference. within: a bound in points; `p_alike` is then the p of
     "the difference is at least the bound in size", corrected as p_holm.
     """
@@ -113,18 +120,57 @@ def _is_last(table: pd.DataFrame) -> pd.Series:
     return known.notna() & (known == known.groupby([table["run"], table["topic"], table["group"]]).transform("max"))
 
 
+def missing_ratings(runs: Mapping[str, Tables]) -> pd.DataFrame:
+    """Return a row per run: run, ratings, missing, share (of ratings after round 0), and against the first run `difference` (of
+    the shares) with its interval and p over repetitions (rooms, where the runs are not pairs); reason: why there is no interval.
+    """
+    (_, base), *_ = runs.items()
+    rows = []
+    for name, tables in runs.items():
+        rated = _rated(tables)
+        lost = rated.loc[rated["round"] > 0, "attitude"].isna()
+        row = {"run": name, "ratings": len(lost), "missing": int(lost.sum()), "share": float(lost.mean())}
+        rows.append(row if tables is base else row | _difference_in_missing(base, tables))
+    columns = ["run", "ratings", "missing", "share", "difference", "difference_low", "difference_high", "p", "reason"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _difference_in_missing(one: Tables, other: Tables) -> dict[str, Any]:
+    """Return the difference in the share of missing ratings of the topics and groups that both runs have."""
+    seats, how = shared_seats(one, other), pairing(one, other).how
+    mine, theirs = (_missing_by_unit(tables, seats, how) for tables in (one, other))
+    if how == PAIRED:
+        result = compare_paired("missing", (theirs - mine).to_numpy(dtype=float), "repetition")
+    else:
+        result = compare_two("missing", mine.to_numpy(dtype=float), theirs.to_numpy(dtype=float), "room")
+    row = _row(result, (np.nan, np.nan), how)
+    return {name: row[name] for name in ("difference", "difference_low", "difference_high", "p", "reason")}
+
+
+def _missing_by_unit(tables: Tables, seats: list[tuple[str, str]], how: str) -> pd.Series:
+    rated = _rated(tables)
+    shared = [pair in seats for pair in zip(rated["topic"], rated["group"], strict=True)]
+    kept = rated[(rated["round"] > 0) & np.array(shared, dtype=bool)]
+    lost = kept["attitude"].isna().groupby(kept["room"]).mean()
+    units = units_of(tables).loc[lost.index]
+    return lost.groupby([units[name] for name in units]).mean() if how == PAIRED else lost
+
+
 def _differences(one: Tables, other: Tables) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Yield by topic, group, party and round the difference of the other run from the one."""
     how, mine, theirs = pairing(one, other).how, *_movements(one, other)
     if how == PAIRED:
         both = mine.merge(theirs, on=[*KEYS, *SEAT], suffixes=("", " other"))
         both["by"] = both["moved other"] - both["moved"]
+        both["lowest by"] = both["lowest other"] - both["highest"]
+        both["highest by"] = both["highest other"] - both["lowest"]
         for keys, cell in both.groupby(list(KEYS), sort=False):
             complete = cell.dropna(subset=["by"]).groupby("room", sort=False)[["moved", "moved other", "by"]].mean()
             rooms = complete["by"].to_numpy(dtype=float)
             result = compare_paired(str(keys), np.where(np.abs(rooms) < ALIKE, 0.0, rooms), "room")
             moved = complete["moved other"].mean(), complete["moved"].mean()
-            yield keys, _row(result, moved, how, int(cell["by"].isna().sum()))
+            ends = [_room_mean(cell, f"{end} by") for end in ("lowest", "highest")]
+            yield keys, _row(result, moved, how) | _left_out(cell["by"], *ends)
         return
     cells = [dict(iter(frame.groupby(list(KEYS), sort=False))) for frame in (mine, theirs)]
     for keys in [keys for keys in cells[0] if keys in cells[1]]:
@@ -135,30 +181,45 @@ def _differences(one: Tables, other: Tables) -> Iterator[tuple[tuple[Any, ...], 
             float(np.mean(rooms[1])) if len(rooms[1]) else np.nan,
             float(np.mean(rooms[0])) if len(rooms[0]) else np.nan,
         )
-        yield keys, _row(result, moved, how, int(sum(cell["moved"].isna().sum() for cell in here)))
+        (least, most), (other_least, other_most) = (
+            [_room_mean(cell, end) for end in ("lowest", "highest")] for cell in here
+        )
+        every = pd.concat([cell["moved"] for cell in here])
+        yield keys, _row(result, moved, how) | _left_out(every, other_least - most, other_most - least)
 
 
-def _row(result: Result, moved: tuple[float, float], how: str, missing: int) -> dict[str, Any]:
+def _room_mean(cell: pd.DataFrame, column: str) -> float:
+    return float(cell.groupby("room", sort=False)[column].mean().mean())
+
+
+def _left_out(moved: pd.Series, low: float, high: float) -> dict[str, Any]:
+    """Return agents, missing, and the bounds of the difference where many are missing."""
+    lost = moved.isna()
+    ends = {"bound_low": low, "bound_high": high} if lost.mean() > MANY else {}
+    return ends | {"agents": len(lost), "missing": int(lost.sum())}
+
+
+def _row(result: Result, moved: tuple[float, float], how: str) -> dict[str, Any]:
     found = asdict(result)
     ends = {"moved": moved[0], "moved_first": moved[1]}
     ends |= {"difference": found["estimate"], "difference_low": found["low"], "difference_high": found["high"]}
     reason = (
         found["reason"]
-        .replace("units a condition", "rooms")
-        .replace("no unit of differences differs", "no room differs")
+        .replace("units a condition", f"{result.unit}s")
+        .replace("no unit of differences differs", f"no {result.unit} differs")
     )
     return ends | {
         "rooms": found["n"],
         "how": how,
         "df": found["df_within"],
         "p": found["p"],
-        "missing": missing,
         "reason": reason or None,
     }
 
 
 def _movements(*runs: Tables) -> list[pd.DataFrame]:
-    """Return for each run a row per agent and round: keys, room, seat, and `moved` since before the debate, on the axis.
+    """Return for each run a row per agent and round: keys, room, seat, `moved` since before the debate, on the axis, and the
+    `lowest` and `highest` that it can be if a missing rating is anywhere on the axis.
 
     All runs use the same number of a rating: the mean of its distribution where all have it, else the rating.
     """
@@ -169,7 +230,10 @@ def _movements(*runs: Tables) -> list[pd.DataFrame]:
     for ratings in valued:
         start = ratings.loc[ratings["round"] == 0, [*SEAT, "attitude"]].rename(columns={"attitude": "start"})
         later = ratings[ratings["round"] > 0].merge(start, on=SEAT, how="left")
-        frames.append(later.assign(moved=later["attitude"] - later["start"])[[*KEYS, *SEAT, "moved"]])
+        low, high = (later[["attitude", "start"]].fillna(end) for end in AXIS)
+        later["moved"] = later["attitude"] - later["start"]
+        later["lowest"], later["highest"] = low["attitude"] - high["start"], high["attitude"] - low["start"]
+        frames.append(later[[*KEYS, *SEAT, "moved", "lowest", "highest"]])
     return frames
 
 

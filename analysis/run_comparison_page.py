@@ -15,6 +15,7 @@ from parley.analysis.formatting import (
     count_phrase,
     escape_markdown,
     estimate,
+    format_range,
     format_span,
     frame_cells,
     group_title,
@@ -25,9 +26,17 @@ from parley.analysis.formatting import (
 from parley.analysis.html_page import Chapter
 from parley.analysis.metrics import drift
 from parley.analysis.report import Report, disk_errors
-from parley.analysis.run_comparison import PAIRED, compare_runs, last_differences, pairing, shared_seats
+from parley.analysis.run_comparison import (
+    PAIRED,
+    compare_runs,
+    last_differences,
+    missing_ratings,
+    pairing,
+    shared_seats,
+)
 from parley.analysis.run_comparison_figure import draw_runs
 from parley.analysis.run_settings import settings_table
+from parley.analysis.scores.table import MANY
 from parley.analysis.tables import Tables, load
 
 LEVEL = 0.05
@@ -40,6 +49,15 @@ HOW = (
     "(every topic, group and party, after the last round that the runs have in common). The sentences above name only "
     "differences with a corrected p below 0.05. {}"
 )
+BOUNDED = (
+    f"Where this is more than {MANY:.0%} of the agents of a difference, it also has the lowest and the highest value that it "
+    "would have if the missing ratings were anywhere on the axis."
+)
+MISSING: Mapping[str, Column] = {
+    "run": "run", "missing ratings": lambda row: f"{row['missing']:,} of {row['ratings']:,}",
+    "share": lambda row: f"{row['share']:.1%}", "difference (percentage points)": estimate("difference", 1, 100),
+    "reason if missing": "reason",
+}  # fmt: skip
 Runs = Mapping[str, Tables]
 
 
@@ -62,9 +80,11 @@ def sentences(runs: Runs, table: pd.DataFrame, within: float | None = None) -> l
     (first, base), *others = runs.items()
     last = last_differences(table)
     found = []
+    shares = missing_ratings(runs).set_index("run")
     for name, tables in others:
         rows = last[last["run"] == name]
         found += _sentences(first, base, name, tables, rows)
+        found += _missing(first, name, shares) if len(rows) else []
         known = rows[rows["difference"].notna()]
         enough = len(known) and (known["rooms"] >= FEWEST).all()
         if within is not None and len(rows) and not (enough and _identical(known)):
@@ -76,6 +96,25 @@ def _identical(known: pd.DataFrame) -> bool:
     """Return whether no agent moved differently in any pair of rooms."""
     paired = (known["how"] == PAIRED).all() and (known["difference"] == 0).all()
     return bool(len(known) and paired and known["p"].isna().all())
+
+
+def _missing(first: str, name: str, shares: pd.DataFrame) -> list[str]:
+    """Return how many ratings two runs lack, and whether one lacks more; nothing where neither lacks any."""
+    mine, theirs = (shares.loc[run] for run in (first, name))
+    if not mine["missing"] + theirs["missing"]:
+        return []
+    start = (
+        f"{mine['share']:.1%} of the ratings after round 0 are missing in {first}, and {theirs['share']:.1%} in {name}"
+    )
+    if pd.isna(theirs["p"]):
+        return [f"{start}; whether one lacks more is unknown: {theirs['reason'] or 'no interval'}."]
+    low, high = 100 * theirs["difference_low"], 100 * theirs["difference_high"]
+    span = f"difference {format_span(low, high)} percentage points, 95% interval"
+    if theirs["p"] >= LEVEL:
+        return [f"{start} ({span})."]
+    return [
+        f"{start} ({span}): the runs differ in what is missing, and movements are of the agents that are rated in both."
+    ]
 
 
 def _alike(first: str, base: Tables, name: str, last: pd.DataFrame, within: float) -> str:
@@ -129,7 +168,14 @@ def _nothing_shared(first: str, base: Tables, name: str, tables: Tables) -> str:
 def _none(first: str, base: Tables, name: str, known: pd.DataFrame) -> str:
     """Return that no difference can be shown, and why."""
     if _identical(known):
-        return f"No difference: ratings moved alike in {first} and {name}, in {_rooms(known.iloc[0])}."
+        agents, lost = int(known["agents"].sum()), int(known["missing"].sum())
+        rooms = f"{format_range([int(count) for count in known['rooms']])} paired rooms"
+        if not lost:
+            return f"No difference: ratings moved alike in {first} and {name}, in {rooms}."
+        return (
+            f"No agent that is rated in both moved differently in {first} and {name} ({agents - lost:,} of {agents:,} agents, in "
+            f"{rooms}); of the other {lost:,} a rating is missing, so whether the runs differ is unknown."
+        )
     if known["p"].isna().all() and (known["reason"] == f"fewer than {FEWEST} rooms").all():
         count = _rooms(known.loc[known["rooms"].idxmax()])
         return (
@@ -138,7 +184,7 @@ def _none(first: str, base: Tables, name: str, known: pd.DataFrame) -> str:
         )
     row = known.loc[known["difference"].abs().idxmax()]
     who = _who(base, row, known)
-    span = f"95% interval {format_span(row['difference_low'], row['difference_high'])}, {_rooms(row)}"
+    span = f"95% interval {format_span(row['difference_low'], row['difference_high'])}, {_basis(row)}"
     return (
         f"No difference between {first} and {name} can be distinguished from chance. "
         f"The largest is that of {who}: {row['difference']:+.2f} points ({span})."
@@ -153,7 +199,7 @@ def _difference(
     moved = sign * row["moved"], sign * row["moved_first"]
     found = row["difference"], row["difference_low"], row["difference_high"]
     ways = TO_AND_FRO if side else UP_AND_DOWN
-    return contrast(_who(base, row, known), moved, (name, first), found, ways, _rooms(row))
+    return contrast(_who(base, row, known), moved, (name, first), found, ways, _basis(row))
 
 
 def _default_side(base: Tables, other: Tables, row: Mapping[str, Any]) -> int:
@@ -175,13 +221,20 @@ def _who(base: Tables, row: Mapping[str, Any] | pd.Series, known: pd.DataFrame) 
     return f"{who}{group}{topic}"
 
 
+def _basis(row: Mapping[str, Any] | pd.Series) -> str:
+    """Return the rooms of a difference, and its bounds where many ratings are missing."""
+    if pd.isna(row["bound_low"]):
+        return _rooms(row)
+    return f"{_rooms(row)}; {format_span(row['bound_low'], row['bound_high'])} up the axis whatever the missing ratings are"
+
+
 def _rooms(row: Mapping[str, Any] | pd.Series) -> str:
     return f"{row['rooms']:.0f} {'paired rooms' if row['how'] == PAIRED else 'rooms of both runs'}"
 
 
 def comparison_report(runs: Runs, folder: Path, within: float | None = None) -> tuple[Report, list[Chapter]]:
     """Write table and figure of a comparison into a folder; return its report and the chapters of its page."""
-    table, report = compare_runs(runs, within), Report(folder, "compare")
+    table, shares, report = compare_runs(runs, within), missing_ratings(runs), Report(folder, "compare")
     (first, _), *others = runs.items()
     report.data(compare=table)
     lines = sentences(runs, table, within)
@@ -196,8 +249,11 @@ def comparison_report(runs: Runs, folder: Path, within: float | None = None) -> 
     pairs = [pairing_sentence(first, runs[first], name, tables) for name, tables in others]
     tested = count_phrase(int(last["p"].notna().sum()), "test")
     report.add(HOW.format(escape_markdown(first), tested, escape_markdown(" ".join(pairs))))
-    if missing := int(last["missing"].sum()):
-        report.add(f"{count_phrase(missing, 'agent')} left out, because a rating is missing.")
+    report.data(missing=shares)
+    if shares["missing"].any():
+        report.table(shares, MISSING)
+        lost, agents = int(last["missing"].sum()), int(last["agents"].sum())
+        report.add(f"Differences leave out {lost:,} of {agents:,} agents, because a rating is missing. {BOUNDED}")
     return report, [
         Chapter("compare", TITLE, report.text, folder),
         Chapter("compare-settings", "What was set differently", _settings_text(runs), folder),
@@ -230,11 +286,14 @@ def difference_rows(runs: Runs, last: pd.DataFrame) -> tuple[list[str], list[lis
         "party": lambda row: seat_title(row["party"], base.names),
         "after round": "round",
         "difference (95% interval)": estimate("difference"),
+        "whatever is missing": lambda row: format_span(row["bound_low"], row["bound_high"]),
         "rooms": lambda row: f"{row['rooms']:.0f} {row['how']}",
         "p, corrected": lambda row: _p(row["p_holm"]),
         "reason if missing": lambda row: row["reason"] or "",
     }
     shown = [name for name in columns if name not in ("run", "topic", "group") or last[name].nunique() > 1]
+    if last["bound_low"].isna().all():
+        shown.remove("whatever is missing")
     kinds = {name: columns[name] for name in shown}
     return shown, [list(frame_cells(row, kinds)) for row in last.to_dict("records")]
 

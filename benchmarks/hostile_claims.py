@@ -22,6 +22,8 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import run  # noqa: F401  (makes this checkout the package parley)
 from parley.analysis.bootstrap import Floats, share_interval
+from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.metrics.polarisation import at_the_ends, headline, spreading, with_ends
 from parley.analysis.studies.wave import PLAIN
 from parley.analysis.studies.wave_comparison import Answers, contrast, symmetry
 
@@ -79,7 +81,51 @@ def _sides(first: float, second: float, spread: float, other: float) -> Claim:
     return claim
 
 
-REPORTS: dict[str, Callable[[], Designs]] = {"waves": waves}
+def ceiling() -> Designs:
+    """Yield designs of the sentence on polarisation: opinions of constant spread all drift, and ratings are cut at 0 and 10."""
+
+    def claims(rooms: int, level: float, spread: float, drift: float) -> Claim:
+        def claim(rng: np.random.Generator) -> bool:
+            shared = np.sqrt(0.3) * spread * rng.normal(size=(rooms, 1, 1))
+            people = level + shared + np.sqrt(0.7) * spread * rng.normal(size=(rooms, 6, 1))
+            latent = people + np.array([0.0, drift]) + 0.5 * rng.normal(size=(rooms, 6, 2))
+            ratings = np.clip(np.round(latent), 0, 10)
+            measured = [
+                {
+                    "topic": "t",
+                    "group": "g",
+                    "room": str(room),
+                    "round": after,
+                    "missing": 0,
+                    "ends": at_the_ends(values[:, after]),
+                }
+                | {"change": RoomMeasurement(None) if not after else spreading(values)}
+                for room, values in enumerate(ratings)
+                for after in (0, 1)
+            ]
+            table = with_ends(room_means(measured, ("change",)), measured)
+            told = headline(table)
+            return told.startswith("Opinions within rooms") and "did not" not in told
+
+        return claim
+
+    for rooms in (10, 40):
+        for level, spread, drift in (
+            (5, 1.5, 1.5),
+            (6, 2, 1.5),
+            (7, 1.5, 1.5),
+            (8, 1, 1.5),
+            (8, 1.5, 1.5),
+            (5, 2, -1.5),
+            (6, 1.5, -3),
+        ):
+            yield (
+                f"ceiling, {rooms} rooms, opinions {level}, SD {spread}, drift {drift:+}",
+                claims(rooms, level, spread, drift),
+            )
+
+
+REPORTS: dict[str, Callable[[], Designs]] = {"waves": waves, "ceiling": ceiling}
 
 
 def main() -> None:

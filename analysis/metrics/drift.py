@@ -20,13 +20,15 @@ NOTE = (
     "Defaults of the same group; where none is seated, from a group with the same parties; else from Defaults that "
     "do not debate. The error of this level is not in the intervals. Drift does not prove that the model pulls "
     "opinions: agents who influence each other also meet near this level. Share of gap closed is drift divided by "
-    "the gap at the start, from 0 to 1. It is left empty where the gap is below 1 point, where a party moves away, "
-    "and where it ends beyond the level. Per round is the mean of the agents' least-squares slopes."
+    "the gap at the start, from 0 to 1. It is left empty where the drift is not distinguishable from zero, where the "
+    "gap is below 1 point, where a party moves away, and where it ends beyond the level. Per round is the mean of the "
+    "agents' least-squares slopes."
 )
 LABELS = {
     "rooms": "rooms", "default": "Default", "start": "start", "end": "end", "drift": "drift",
     "closed": "share of gap closed", "rate": "per round", "reason": "reason if missing",
 }  # fmt: skip
+AXIS = (0.0, 10.0)
 SMALLEST_GAP = 1.0
 """Gap (points) below which the share closed is not reported: it would divide by noise."""
 
@@ -57,6 +59,13 @@ def line(cell: Cell) -> dict[str, Any]:
     return row | _closed_columns(moved, gaps)
 
 
+def bounds(cell: Cell) -> tuple[float, float]:
+    """Return the lowest and the highest mean movement up the axis that any values of the missing ratings could give."""
+    ends = cell.attitudes.iloc[:, [0, -1]]
+    low, high = (ends.fillna(end).groupby(level="room").mean().mean().to_numpy(dtype=float) for end in AXIS)
+    return float(low[1] - high[0]), float(high[1] - low[0])
+
+
 def room_slopes(cell: Cell) -> Floats:
     """Return the mean slope of the agents of each room, in points per round, over the agents rated first and last."""
     rated = cell.rated()
@@ -66,6 +75,8 @@ def room_slopes(cell: Cell) -> Floats:
 
 
 def _closed_columns(moved: Floats, gaps: Floats) -> dict[str, Any]:
+    if not _cells.direction(moved):
+        return {"reason": "share: drift is not distinguishable from zero"}
     if gaps.mean() < SMALLEST_GAP:
         return {"reason": f"share: less than {SMALLEST_GAP:g} point from the Default's level"}
     share = float(moved.mean() / gaps.mean())

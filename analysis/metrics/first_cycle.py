@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -22,6 +23,8 @@ NOTE = (
 LABELS = {"rooms": "rooms", "first": "round 1", "total": "all rounds", "share": "share", "reason": "reason if missing"}
 NO_AGENT = "no agent rated before round 1, after it and last"
 NO_MOVEMENT = "no movement to share"
+WIDEST = 0.5
+"""A share whose interval is as wide as this or wider says next to nothing, so no sentence names it."""
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -31,16 +34,24 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(shares: pd.DataFrame) -> str:
-    known = shares["share"].dropna()
+    known = shares.dropna(subset="share")
     if known.empty and (shares["reason"] == NO_MOVEMENT).all():
         return "No party changed by more than chance, so the share of change in the first round is not known."
     if known.empty:
         return f"The share of change in the first round is unknown: {'; '.join(shares['reason'].unique())}."
-    parties = "the one party" if len(known) == 1 else f"median of the {len(known)} parties"
-    return (
-        f"The first round accounts for {known.median():.0%} of the change of opinion ({parties} that changed "
-        "by more than chance)."
-    )
+    clear = known[~(known["share_high"] - known["share_low"] >= WIDEST)]
+    parties = "the one party" if len(known) == 1 else f"{len(known)} parties"
+    changed = f"{parties} that changed by more than chance"
+    if clear.empty:
+        return f"What share of the change of opinion the first round brought is too uncertain to say ({changed})."
+    if len(clear) == 1:
+        (row,) = clear.to_dict("records")
+        span = "" if math.isnan(row["share_low"]) else f" ({row['share_low']:.0%} to {row['share_high']:.0%})"
+        share = f"{row['share']:.0%}{span}"
+    else:
+        share = f"{clear['share'].min():.0%} to {clear['share'].max():.0%}"
+    rest = "" if len(clear) == len(known) else f", {len(clear)} of them with an interval narrower than half"
+    return f"The first round accounts for {share} of the change of opinion ({changed}{rest})."
 
 
 def line(cell: Cell) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.stats import kurtosis, skew
 
 from parley.analysis.bootstrap import NO_VARIATION, Floats
 from parley.analysis.metrics._cells import count_signs
-from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms, why_unknown
+from parley.analysis.metrics._rooms import KEYS, Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
 
@@ -23,39 +23,89 @@ NOTE = (
     "coefficient (Sarle, corrected for finite samples) is 5/9 for a flat distribution and higher for two peaks; it "
     "needs four ratings that are not all alike. Esteban and Ray's polarisation (alpha = 1.3, attitudes as whole "
     "points) is 0 if all agree and 1 if half are at each end; with few agents it jumps when two come to the same "
-    "point, so draw no conclusion from it."
+    "point, so draw no conclusion from it. At the ends is the share of ratings within half a point of an end of the axis: "
+    "opinions that reach it seem to come closer together, so above 10% the sentence gives no verdict."
 )
 LABELS = {
     "rooms": "rooms", "variance": "variance", "change": "change of variance",
-    "bimodality": "bimodality coefficient", "esteban_ray": "Esteban-Ray", "reason": "reason if missing",
+    "bimodality": "bimodality coefficient", "esteban_ray": "Esteban-Ray", "ends": "at the ends", "reason": "reason if missing",
 }  # fmt: skip
 ALPHA = 1.3
 """Sensitivity to polarisation; Esteban and Ray's axioms leave 0 (a Gini coefficient) to 1.6, and with the fourth 1 to 1.6."""
 FEW = "fewer than 2 rated"
 WIDTH = 10
 """Width of the axis of attitudes (points)."""
+END = 0.5
+"""Points from an end of the axis within which a rating is at the end."""
+MOST_AT_ENDS = 0.1
+"""The share of ratings at the ends above which a change of variance has no verdict. With it a drift of opinions alone is taken
+for a change of their spread in at most 7% of runs of 10 rooms and 10% of 40 (docs/log.md)."""
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return a row per topic, group and round: rooms, missing (ratings), variance, change, bimodality, esteban_ray, reason."""
-    rows = (_row(room, round_) for room in rooms(rating_value(tables)) for round_ in room.attitudes)
-    return room_means(rows, ("variance", "change", "bimodality", "esteban_ray"))
+    """Return a row per topic, group and round: rooms, missing (ratings), variance, change, bimodality, esteban_ray, ends, reason.
+
+    ends: the share of the ratings within half a point of an end of the axis, the mean over rooms.
+    """
+    rows = [_row(room, round_) for room in rooms(rating_value(tables)) for round_ in room.attitudes]
+    return with_ends(room_means(rows, ("variance", "change", "bimodality", "esteban_ray")), rows)
+
+
+def with_ends(found: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Add `ends` to a table of `room_means`: the mean of `at_the_ends` over the rooms of its rows."""
+    keys = [*KEYS, "round"]
+    shares = pd.DataFrame(rows, columns=[*keys, "ends"]).groupby(keys, as_index=False)["ends"].mean()
+    order = [*found.columns[:-1], "ends", "reason"]
+    return found.merge(shares.astype(found.dtypes[keys]), on=keys, how="left")[order].astype({"ends": "float64"})
+
+
+def at_the_ends(values: Floats) -> float:
+    """Return the share of ratings within half a point of an end of the axis; NaN of none.
+
+    >>> at_the_ends(np.array([0.0, 5.0, 9.6, 10.0]))
+    0.75
+    """
+    return float(((values <= END) | (values >= WIDTH - END)).mean()) if len(values) else float("nan")
+
+
+def hidden_by_ends(found: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Return the share of ratings at the ends by topic and group, where a change of variance may come from the end of the scale.
+
+    Ratings that reach an end cannot move on, so they seem to come closer together there, and to spread where they leave it.
+    """
+    doubtful = {}
+    for keys, part in found.groupby(list(KEYS), sort=False):
+        first, last = (part.iloc[place] for place in (0, -1))
+        here, there = (last, first) if last["change"] < 0 else (first, last)
+        if here["ends"] > MOST_AT_ENDS and here["ends"] >= there["ends"]:
+            doubtful[keys] = float(here["ends"])
+    return doubtful
 
 
 def headline(found: pd.DataFrame) -> str:
-    last = found.groupby(["topic", "group"], sort=False).tail(1)
+    last = found.groupby(list(KEYS), sort=False).tail(1)
     if last["change"].isna().all():
         return "Whether opinions within rooms came closer together is unknown: no room has two agents rated at both surveys."
-    rose, fell, uncertain = count_signs(last, "change")
     reasons = [why_unknown(row, "change") for row in last.to_dict("records") if not _is_still(row)]
     if last["change_low"].isna().all() and reasons:
         return f"Whether opinions within rooms came closer together is unknown: {reasons[0]}."
+    rose, fell, uncertain = count_signs(last, "change")
     if not rose + fell:
         return "Opinions within rooms did not detectably spread or come closer together."
+    doubtful = hidden_by_ends(found)
+    clear = last[[keys not in doubtful for keys in zip(last["topic"], last["group"], strict=True)]]
+    changed, shares = rose + fell, sorted(doubtful.values())
+    rose, fell, _ = count_signs(clear, "change")
+    hidden = changed - rose - fell
+    span = " to ".join(dict.fromkeys(f"{share:.0%}" for share in (shares[0], shares[-1]))) if shares else ""
+    why = f"{span} of the ratings are at an end of the scale, where opinions cannot be seen to move on"
     if len(last) == 1:
+        if hidden:
+            return f"Whether opinions within rooms came closer together or spread cannot be told: {why}."
         return f"Opinions within rooms {'came closer together' if fell else 'spread'} (by the variance)."
-    rest = f"; in {uncertain} the direction is uncertain" if uncertain else ""
     of = "topics" if last["group"].nunique() == 1 else "topics and groups"
+    rest = f"; in {uncertain} the direction is uncertain" if uncertain else ""
+    rest += f"; in {hidden} it cannot be told, because {why}" if hidden else ""
     return (
         f"Opinions within rooms came closer together in {fell} of {len(last)} {of} and spread in {rose}{rest} "
         "(by the variance)."
@@ -75,6 +125,7 @@ def _row(room: Room, round_: int) -> dict[str, Any]:
         "change": RoomMeasurement(None) if round_ == first else spreading(both),
         "bimodality": bimodality(values),
         "esteban_ray": esteban_ray(values),
+        "ends": at_the_ends(values),
     }
 
 

@@ -77,6 +77,7 @@ def test_the_command_takes_runs_and_records(
     assert "No difference between a and b can be shown with 2 paired rooms" in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "c").iterdir()} == {
         "compare.html", "compare.csv", "compare.parquet", "compare.png", "compare.svg", "compare.txt",
+        "missing.csv", "missing.parquet",
     }  # fmt: skip
 
 

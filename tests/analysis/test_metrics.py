@@ -340,10 +340,31 @@ def test_headlines_count_what_the_tables_say(held: Callable) -> None:
     tables = held(*rooms, reference=6)
     assert "1 of 2 parties ended past" in default_crossing.headline(default_crossing.compute(tables))
     told = first_cycle.headline(first_cycle.compute(tables))
-    assert "accounts for 60% " in told
-    assert "(the one party that changed by more than chance)" in told
+    assert (
+        "accounts for 60% (58% to 62%) of the change of opinion (the one party that changed by more than chance)"
+        in told
+    )
     both = first_cycle.compute(held(*[room | {"democrat": [9, 7, 13 - room["republican"][2]]} for room in rooms]))
-    assert "(median of the 2 parties that changed" in first_cycle.headline(both)
+    assert "accounts for 60% to 67% of the change of opinion (2 parties that changed" in first_cycle.headline(both)
+
+
+def test_a_share_that_may_be_anything_is_no_headline(held: Callable) -> None:
+    """0.38 (0.00 to 1.00) was printed as "38%": a share is named with its interval, and only where that is narrower than half."""
+    rooms = [{"republican": [2, first, end]} for first, end in ((2, 4), (5, 4), (1, 5), (6, 5), (3, 5), (2, 4))]
+    found = first_cycle.compute(held(*rooms, reference=9))
+    assert row(found)["share_high"] - row(found)["share_low"] > 0.5
+    assert first_cycle.headline(found) == (
+        "What share of the change of opinion the first round brought is too uncertain to say (the one party that changed by more "
+        "than chance)."
+    )
+
+
+def test_no_share_of_a_gap_is_closed_by_a_drift_that_may_be_chance(held: Callable) -> None:
+    """A drift of 0.5 (-0.28 to 1.28) had a share of gap closed of 0.45."""
+    found = row(drift.compute(held(*[{"republican": [5, end]} for end in (4, 7, 5, 6, 5, 7)], reference=8)))
+    assert found["drift_low"] < 0 < found["drift_high"]
+    assert np.isnan(found["closed"])
+    assert found["reason"] == "share: drift is not distinguishable from zero"
 
 
 def test_estimates_use_the_mean_of_the_answers_where_it_is_known(ran: Callable) -> None:

@@ -43,8 +43,8 @@ def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None
     survey are not compared with others at the next. Counting signs said `fell` for one room already.
     """
     rooms = [
-        four([4 - w, 4 - w, 4 + w, 4 + w], [4 - v, 4 - v, 4 + v, 4 + v])
-        for w, v in ((2, 1), (3, 2.4), (4, 3.5), (5, 4.5), (4, 3.6))
+        four([5 - w, 5 - w, 5 + w, 5 + w], [5 - v, 5 - v, 5 + v, 5 + v])
+        for w, v in ((2, 1), (3, 2.4), (4, 3.5), (5, 4.4), (4, 3.6))
     ]
     found = polarisation.compute(held(*rooms))
     assert polarisation.headline(found) == "Opinions within rooms came closer together (by the variance)."
@@ -58,6 +58,21 @@ def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None
     assert polarisation.headline(few).endswith("is unknown: fewer than 5 rooms.")
     unread = unequal.assign(change=np.nan, change_low=np.nan, change_high=np.nan)
     assert "is unknown: no room has two agents rated" in polarisation.headline(unread)
+
+
+def test_the_end_of_the_scale_is_no_agreement(held: Callable) -> None:
+    """Opinions 3 points apart all rise by 3, and ratings are cut at 10: three quarters are at the end, so nothing can be said. The
+    same ratings in reverse leave the end and seem to spread. Where they fall away from an end, they do come closer."""
+    before = [[6, 6.5, 7 + by, 9] for by in (0, 0.1, 0.2, 0.3, 0.4)]
+    after = [[min(value + 3, 10) for value in room] for room in before]
+    up = polarisation.compute(held(*map(four, before, after)))
+    assert up["ends"].to_list() == [0, 0.75]
+    sentence = "cannot be told: 75% of the ratings are at an end of the scale, where opinions cannot be seen to move on."
+    assert polarisation.headline(up).endswith(sentence)
+    assert polarisation.headline(polarisation.compute(held(*map(four, after, before)))).endswith(sentence)
+    apart = [[0, 0, 10, 10 - by] for by in (0, 0.1, 0.2, 0.3, 0.4)]
+    nearer = polarisation.compute(held(*map(four, apart, [[4, 4, 6, 6]] * 5)))
+    assert polarisation.headline(nearer) == "Opinions within rooms came closer together (by the variance)."
 
 
 def test_means_are_over_rooms_and_every_gap_has_a_reason(held: Callable) -> None:

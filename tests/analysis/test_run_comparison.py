@@ -15,7 +15,7 @@ from scipy.stats import ttest_ind
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from parley.analysis.comparisons import draw_comparison
-from parley.analysis.run_comparison import compare_runs, last_differences, mean_attitudes, shared_seats
+from parley.analysis.run_comparison import compare_runs, last_differences, mean_attitudes, missing_ratings, shared_seats
 from parley.analysis.run_comparison_page import sentences
 from parley.analysis.run_settings import differences
 from parley.analysis.statistics.equivalence import p_alike
@@ -153,6 +153,35 @@ def test_nothing_is_said_of_few_rooms_or_of_equal_ones() -> None:
     ]
     same = {"a": rooms(1, ONE), "b": rooms(1, ONE)}
     assert sentences(same, compare_runs(same)) == ["No difference: ratings moved alike in a and b, in 6 paired rooms."]
+
+
+def test_refused_ratings_are_not_alike() -> None:
+    """What both runs rated is equal, and three of eight agents of b refuse: whether the runs differ is unknown. By hand: shares
+    0 and 3/8; differences of rooms 0 (5 times) and 1 (3 times): mean .375, SD .5175, 37.5 -+ 2.365 * 51.75 / sqrt(8) points."""
+    runs = {"a": rooms(1, [1.0] * 8), "b": rooms(1, [1.0] * 5 + [None] * 3)}
+    assert sentences(runs, compare_runs(runs)) == [
+        "No agent that is rated in both moved differently in a and b (5 of 8 agents, in 5 paired rooms); of the other 3 a "
+        "rating is missing, so whether the runs differ is unknown.",
+        "0.0% of the ratings after round 0 are missing in a, and 37.5% in b (difference -5.77 to 80.77 percentage points, "
+        "95% interval).",
+    ]
+    assert missing_ratings(runs)[["ratings", "missing", "share"]].to_numpy().tolist() == [[8, 0, 0.0], [8, 3, 0.375]]
+
+
+def test_a_difference_in_refusals_is_said_with_bounds() -> None:
+    """In 11 of 12 rooms b refuses: shares differ, and so may any movement. By hand: agents end at 3 in a; of b one is known to
+    end at 3, the others between 0 and 10, so b moved from -3 * 11/12 to 7 * 11/12 further."""
+    runs = {"a": rooms(1, [1.0] * 12), "b": rooms(1, [1.0, *[None] * 11])}
+    row = last_differences(compare_runs(runs)).iloc[0]
+    assert (row["agents"], row["missing"]) == (12, 11)
+    assert row[["bound_low", "bound_high"]].tolist() == pytest.approx([-3 * 11 / 12, 7 * 11 / 12])
+    assert "the runs differ in what is missing" in sentences(runs, compare_runs(runs))[-1]
+    unpaired = {"a": rooms(1, [1.0] * 12), "b": rooms(2, [1.0, *[None] * 11])}
+    row = last_differences(compare_runs(unpaired)).iloc[0]
+    assert row[["agents", "missing"]].tolist() == [24, 11]
+    assert row[["bound_low", "bound_high"]].tolist() == pytest.approx([-3 * 11 / 12, 7 * 11 / 12])
+    few = {"a": rooms(1, [1.0] * 40), "b": rooms(1, [1.0] * 38 + [None] * 2)}
+    assert np.isnan(last_differences(compare_runs(few)).iloc[0]["bound_low"])
 
 
 @pytest.mark.thorough
