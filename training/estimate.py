@@ -37,22 +37,39 @@ QUESTION = "What do you think about taxes?"
 
 
 class Work(NamedTuple):
-    """Calls, steps by recipe and measurements of capability, with seconds per reply and per step, and GB (None: unknown)."""
+    """What is to be done: calls, recipes with the number of examples, and measurements of capability.
 
+    spec: the model. tokens: the longest reply.
+    """
+
+    spec: str
     calls: dict[str, int]
-    steps: dict[str, int]
-    scores: int
-    reply: float | None
+    recipes: tuple[Recipe, ...] = ()
+    examples: int = 0
+    tokens: int = 120
+    scores: int = 0
+
+    @property
+    def steps(self) -> dict[str, int]:
+        """Training steps by method and rank, such as `sft r=8`."""
+        steps: Counter[str] = Counter()
+        for recipe in self.recipes:
+            steps[f"{recipe.method} r={recipe.r}"] += recipe.steps(self.examples)
+        return dict(steps)
+
+
+class Timing(NamedTuple):
+    """Measured on the model: seconds per reply and per step by method, and GB of memory at most."""
+
+    reply: float
     step: dict[str, float]
-    memory: float | None
+    memory: float
 
 
 def of_training(plan: TuningPlan, recipe: Recipe) -> Work:
     """Return the work of a training: its answers and steps (DPO: also those of the SFT before it)."""
     recipes = [replace(recipe, method=SFT), recipe] if recipe.method == DPO else [recipe]
-    return _work(
-        plan.llm, {"answers": _answers(plan, recipe.party)}, recipes, plan.questions * plan.answers, plan.tokens
-    )
+    return _work(plan, {"answers": _answers(plan, recipe.party)}, recipes)
 
 
 def of_sweep(plan: TuningPlan, base: Scenario, cells: Sequence[AdapterCell], party: str) -> Work:
@@ -60,49 +77,51 @@ def of_sweep(plan: TuningPlan, base: Scenario, cells: Sequence[AdapterCell], par
     seeds = len({cell.seed for cell in cells})
     recipes = [Recipe(party, cell.method, r=cell.r) for cell in cells if cell.method]
     calls = {"answers": _answers(plan, party) * seeds, "debates": plan_run(base).calls * len(cells)}
-    work = _work(plan.llm, calls, recipes, plan.questions * plan.answers, plan.tokens)
-    return work._replace(scores=len(cells))
+    return _work(plan, calls, recipes)._replace(scores=len(cells))
 
 
 def of_debates(base: Scenario, spec: str, arms: int) -> Work:
     """Return the work of the debates before and after fine-tuning, in all arms."""
-    return _work(spec, {"debates": plan_run(base).calls * arms})
+    return Work(spec, {"debates": plan_run(base).calls * arms})
 
 
 def show(work: Work) -> int:
-    """Print the work; return 0."""
+    """Print what is counted at once, then time a few replies and steps, and print hours and memory; return 0."""
     print(f"calls    {_listed(work.calls)}")
-    if work.steps:
+    if work.recipes:
         print(f"steps    {_listed(work.steps)}")
     if work.scores:
         print(f"scores   {work.scores} measurements of capability (not in the time below; each is saved and made once)")
-    if work.reply is None:
+    base = base_model(work.spec)
+    if not Path(base.name).is_dir():
         print(f"time     {UNKNOWN}\nmemory   {UNKNOWN}")
         return 0
-    seconds = sum(work.calls.values()) * work.reply
-    seconds += sum(number * work.step[name.partition(" ")[0]] for name, number in work.steps.items())
-    timed = [f"{work.reply:.2g} s a reply", *(f"{name} {value:.2g} s a step" for name, value in work.step.items())]
+    print(
+        f"...      timing {REPLIES} replies{' and a few training steps' * bool(work.recipes)} on {base.name}",
+        flush=True,
+    )
+    timing = measure(work)
+    seconds = sum(work.calls.values()) * timing.reply
+    seconds += sum(number * timing.step[name.partition(" ")[0]] for name, number in work.steps.items())
+    timed = [f"{timing.reply:.2g} s a reply", *(f"{name} {value:.2g} s a step" for name, value in timing.step.items())]
     hours = f"about {seconds / 3600:.2g} hours on this machine at its present load"
     print(f"time     {hours} (measured: {', '.join(timed)})")
-    print(f"memory   {work.memory:.2g} GB at most during the measurement")
+    print(f"memory   {timing.memory:.2g} GB at most during the measurement")
     return 0
 
 
-def _work(
-    spec: str, calls: dict[str, int], recipes: Iterable[Recipe] = (), examples: int = 0, tokens: int = 120
-) -> Work:
-    """Count the steps of the recipes over so many examples, and time a reply of so many tokens and a step of each method."""
-    base = base_model(spec)
-    recipes = [recipe.filled(base.kind) for recipe in recipes]
-    steps: Counter[str] = Counter()
-    for recipe in recipes:
-        steps[f"{recipe.method} r={recipe.r}"] += recipe.steps(examples)
-    if not Path(base.name).is_dir():
-        return Work(calls, dict(steps), 0, None, {}, None)
-    seconds, answer = _time_replies(spec, tokens)
-    largest = {recipe.method: recipe for recipe in sorted(recipes, key=lambda recipe: recipe.r)}
-    step = {method: _time_step(base, recipe, answer) for method, recipe in largest.items()}
-    return Work(calls, dict(steps), 0, seconds, step, _memory())
+def measure(work: Work) -> Timing:
+    """Time replies, and steps of the largest recipe of each method, on a model whose weights are a local folder."""
+    base = base_model(work.spec)
+    seconds, answer = _time_replies(work.spec, work.tokens)
+    largest = {recipe.method: recipe for recipe in sorted(work.recipes, key=lambda recipe: recipe.r)}
+    return Timing(seconds, {method: _time_step(base, recipe, answer) for method, recipe in largest.items()}, _memory())
+
+
+def _work(plan: TuningPlan, calls: dict[str, int], recipes: Iterable[Recipe]) -> Work:
+    kind = base_model(plan.llm).kind
+    filled = tuple(recipe.filled(kind) for recipe in recipes)
+    return Work(plan.llm, calls, filled, plan.questions * plan.answers, plan.tokens)
 
 
 def _answers(plan: TuningPlan, party: str) -> int:

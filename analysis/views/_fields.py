@@ -170,18 +170,27 @@ RANGES: dict[str, tuple[float, float, float]] = {
     "exchanges": (1, 10, 1),
 }  # fmt: skip
 """Least, most and step of a slider. The number field next to the slider takes any value."""
-PLAIN = {
-    "rounds": "before the debate and after each round", "ends": "before and after the debate", "never": "never",
-    "with": "with a Default agent", "without": "without", "both": "both kinds, side by side", "none": "none",
-    "circle": "the next ones on a random circle", "fresh": "none again until all have sat", "fixed": "always the first ones",
-    "listed": "the next ones of the file", "drawn": "drawn at random", "copies": "one person in all seats",
-    "nothing": "nothing", "gender": "gender", "demographics": "gender, party and age", "one": "one member", "all": "all",
-    "own": "their own opinion", "opposed": "for and against, in turn",
-    "assigned": "for and against the claim, in turn", "random_first": "a random one begins",
-    "last": "its last words", "sentence": "the sentences that fit", "given": "low to high", "reversed": "high to low",
-    "shuffled": "random",
+VALUES: dict[str, dict[str, str]] = {
+    "survey": {"rounds": "before the debate and after each round", "ends": "before and after the debate"},
+    "default_agent": {
+        "with": "with a Default agent", "without": "without", "both": "both kinds, side by side",
+    },
+    "cast": {
+        "circle": "the next ones on a random circle", "fresh": "none again until all have sat", "fixed": "always the first ones",
+        "listed": "the next ones of the file", "drawn": "drawn at random", "copies": "one person in all seats",
+    },
+    "disclose": {"demographics": "gender, party and age"},
+    "represented": {"one": "one member"},
+    "sides": {
+        "own": "their own opinion", "opposed": "for and against, in turn", "assigned": "for and against the claim, in turn",
+    },
+    "order": {"random_first": "a random one begins"},
+    "cut": {"last": "its last words", "sentence": "the sentences that fit"},
+    "listing": {"given": "low to high", "reversed": "high to low", "shuffled": "random"},
+    "steering": {"given": "as written", "struck": "struck out"},
+    "ties": {"own": "their own signal", "coin": "a coin"},
 }  # fmt: skip
-"""Values of choices in words."""
+"""The values of a field in words, where the value itself does not say it."""
 
 
 class Field(NamedTuple):
@@ -295,7 +304,7 @@ def _choices(scenario: Scenario, name: str, hint: Any) -> tuple[tuple[str, str],
         probes = dict.fromkeys(probe for topic in topics for probe in topic.probes)
         return tuple((one, one.replace("_", " ")) for one in dict.fromkeys([scenario.surveys.probe, *probes]))
     if get_origin(hint) is Literal:
-        return tuple((one, PLAIN.get(one, one.replace("_", " "))) for one in get_args(hint))
+        return tuple((one, VALUES.get(name, {}).get(one, one.replace("_", " "))) for one in get_args(hint))
     return ()
 
 

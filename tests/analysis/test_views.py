@@ -24,7 +24,7 @@ from parley.agents.society import load_society, society_names  # noqa: E402
 from parley.analysis.network_layout import layout  # noqa: E402
 from parley.analysis.provenance import rerun_command  # noqa: E402
 from parley.analysis.views import _layouts, _runs, export, network, views  # noqa: E402
-from parley.analysis.views._fields import changed, field_comments, fields_of, matters  # noqa: E402
+from parley.analysis.views._fields import VALUES, changed, field_comments, fields_of, matters  # noqa: E402
 from parley.analysis.views._form import draft_of, settings_of, wanted  # noqa: E402
 from parley.analysis.views._header import RunHeader, status  # noqa: E402
 from parley.analysis.views._plan import model_problem, plan_of, scenario_of_draft  # noqa: E402
@@ -180,6 +180,18 @@ def test_what_cannot_be_run_or_opened_is_told(tmp_path: Path) -> None:
     assert "cannot answer questions" in session.error
     session.step_in({"kind": "mute"})
     assert "cannot be changed" in session.error
+
+
+def test_the_words_of_a_value_are_those_of_its_field() -> None:
+    """One value means other things in two fields: `given` is an order of answers here, and text as it is written there."""
+    choices = {
+        field.name: dict(field.choices)
+        for name in ("echo_chamber", "herding", "consensus")
+        for field in fields_of(load_preset(name))
+    }
+    assert all(set(words) <= set(choices[field]) for field, words in VALUES.items())
+    assert (choices["listing"]["given"], choices["steering"]["given"]) == ("low to high", "as written")
+    assert choices["spacing"] == {} or "low to high" not in choices["spacing"].values()
 
 
 @check_each("preset", preset_names())
