@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt as stop:
         with suppress(OSError):  # the terminal may be gone
-            kept = "interrupted. All answers so far are saved: repeat the command with --out and the folder above to continue"
+            kept = "interrupted. Every answer that came in is saved: repeat the command with --out and the folder above to continue"
             print(f"\n{program()}: {kept}", file=sys.stderr)
         return 128 + (stop.number if isinstance(stop, Interrupted) else signal.SIGINT)
     except BrokenPipeError:

@@ -21,7 +21,7 @@ from parley.analysis.findings import Results, findings
 from parley.analysis.formatting import REFERENCE
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
-from parley.analysis.rating_value import rating_value_note
+from parley.analysis.rating_value import EXPECTED, rating_value, rating_value_note
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices, cost_by_model
@@ -94,10 +94,14 @@ def run_heading(tables: Tables) -> str:
     return f"{people}: {topics.pop()}" if len(topics) == 1 else people
 
 
+ROUNDED = "Drawn are answers in whole points; estimates in the text use the mean of each answer's distribution."
+
+
 def caption(tables: Tables, points: pd.DataFrame) -> str:
     """Return the note below every figure: scenario, model, seed, and what points and bars are."""
     rooms = rooms_phrase(points.loc[points["group"] != REFERENCE, "n"])
-    return words.strip_controls(f"{run_note(tables)} {rooms}.")
+    rounded = f" {ROUNDED}" if (rating_value(tables).attitudes["measure"] == EXPECTED).any() else ""
+    return words.strip_controls(f"{run_note(tables)} {rooms}.{rounded}")
 
 
 def run_note(tables: Tables) -> str:
@@ -105,6 +109,18 @@ def run_note(tables: Tables) -> str:
     scenario, unfinished = tables.header.scenario, "" if tables.finished else " (unfinished)"
     models = disclaimers.model_label(tables.header)
     return words.strip_controls(f"{scenario['name']}{unfinished} on {models}, seed {scenario['seed']}.")
+
+
+def _copies(tables: Tables) -> str:
+    """Return that several agents of a room have one persona, where this is so."""
+    debating = tables.agents[tables.agents["group"].isin(tables.groups) & (tables.agents["persona"] != "")]
+    most = int(debating.groupby(["room", "persona"]).size().max()) if len(debating) else 0
+    if most < 2 or tables.header.scenario.get("cast") == "copies":
+        return ""
+    return (
+        f" {len(debating):,} agents have {debating['persona'].nunique():,} personas, up to {most} of one room the same one, "
+        "so the agents of a room are not independent people."
+    )
 
 
 def _how_to_read(report: Report, tables: Tables) -> None:
@@ -118,7 +134,7 @@ def _how_to_read(report: Report, tables: Tables) -> None:
         "How to read the numbers",
         f"The unit of analysis is the room, one debate: n = {rooms} rooms per topic and group. The agents of a room are averaged "
         "first. Brackets hold 95% intervals over rooms; nothing is corrected for the number of rows."
-        f"{warnings} {rating_value_note(tables)}{_dependence(tables)} {AXIS[scenario['survey']]}",
+        f"{warnings} {rating_value_note(tables)}{_dependence(tables)}{_copies(tables)} {AXIS[scenario['survey']]}",
     )
     probe = str(scenario["probe"])
     report.lines(f"- {words.escape_markdown(tables.title(topic))}: {_axis(topic, probe)}" for topic in tables.topics)

@@ -348,7 +348,7 @@ def test_a_signal_is_an_interrupt(
     """What was answered is kept, as with Ctrl-C, and the line says how to go on."""
     monkeypatch.setattr("parley.__main__.run", lambda given: signal.raise_signal(getattr(signal, name)))
     assert run.main(["--scenario", "two_way"]) == code
-    assert "interrupted. All answers so far are saved" in capsys.readouterr().err
+    assert "interrupted. Every answer that came in is saved" in capsys.readouterr().err
 
 
 @check_each(

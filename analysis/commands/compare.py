@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parley.analysis.commands.runs import print_paths, results_folder
+from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.cli import Parser, add_option
 
@@ -30,6 +31,8 @@ def compare_parser() -> Parser:
 def compare(words: Sequence[str]) -> int:
     """Run `run.py compare RUN RUN ...`."""
     options = compare_parser().parse_args(words)
+    if len(options.given) < 2:  # said before the slow imports
+        raise UserError("compare needs at least two runs or two cards, such as runs/a and runs/b")
     from parley.analysis.comparisons import compare as compared
 
     folder = results_folder(options, "compare")

@@ -235,6 +235,22 @@ def test_made_up_debates_are_called_so(
     assert [told in note for note in notes] == ([True] if told else [])
 
 
+def test_a_figure_of_answers_says_that_the_text_uses_their_distributions(held: Callable) -> None:
+    """A dashed line at 8.0 beside a table that says 8.41: a reader of both is told why."""
+    tables = held({"republican": [2, 3]})
+    assert "Drawn are answers" not in caption(tables, metrics()["trajectory"].compute(tables))
+    known = replace(tables, attitudes=tables.attitudes.assign(expected=2.4))
+    assert "Drawn are answers in whole points" in caption(known, metrics()["trajectory"].compute(known))
+
+
+def test_agents_with_one_persona_are_said_to_be_no_independent_people(held: Callable, tmp_path: Path) -> None:
+    """300 agents of a network can be 80 personas, up to four in one room with the same text."""
+    tables = held(*[{"republican 1": [2, 3], "republican 2": [2, 4], "democrat": [8, 7]}] * 2)
+    assert "not independent people" not in summary(tables, tmp_path)
+    copied = replace(tables, agents=tables.agents.assign(persona=tables.agents["party"]))
+    assert "6 agents have 2 personas, up to 2 of one room the same one" in summary(copied, tmp_path)
+
+
 def test_captions_count_the_rooms_that_were_rated(held: Callable) -> None:
     """38 of 40 is not 40."""
     tables = held({"republican": [2, 3]}, {"republican": [2, None]}, reference=8)

@@ -143,7 +143,7 @@ def test_an_interrupt_ends_at_once_and_loses_nothing(tmp_path: Path) -> None:
             process.send_signal(signal.SIGINT)
             _, said_last = process.communicate(timeout=20)
         assert process.returncode == 130
-        assert said_last.strip().startswith("run.py: interrupted. All answers so far are saved")
+        assert said_last.strip().startswith("run.py: interrupted. Every answer that came in is saved")
         with closing(sqlite3.connect(tmp_path / "run" / JOURNAL)) as journal:
             kept = journal.execute("SELECT COUNT(*) FROM outcomes").fetchone()[0]
         server.asked.clear()

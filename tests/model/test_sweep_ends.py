@@ -60,7 +60,7 @@ def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(tmp_path: Path) ->
     assert process.returncode == 130, told
     lines = [line for line in told.splitlines() if line.strip()]
     assert len(lines) == 1, told
-    assert lines[0].startswith("run.py: interrupted. All answers so far are saved: repeat the command")
+    assert lines[0].startswith("run.py: interrupted. Every answer that came in is saved: repeat the command")
     assert run.main([*DESIGN, "--workers", "1", "--out", str(folder)]) == 0
     assert len(list(folder.glob("cells/*/*/record.jsonl"))) == 3
 
