@@ -58,6 +58,11 @@ def _speech(society: Society) -> Iterator[str]:
         yield "no folder oracle/, so --llm oracle cannot speak here; any other model can"
         return
     speaker = banks(society.name)
+    try:
+        speaker.check()
+    except UserError as error:
+        yield f"--llm oracle cannot speak here, any other model can: {error}"
+        return
     stated = speaker.data("parameters").get("topics", {})
     planted = {slug: float(table["bias"]) for slug, table in stated.items()}
     debated = topic_names(society.folder / "topics")

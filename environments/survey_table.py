@@ -30,6 +30,8 @@ SURVEYS = Registry("survey", __name__, "parley.surveys", ("read", "files"), colo
 TOP = 10.0
 """The highest opinion of the axis; the lowest is 0."""
 NUMBER = re.compile(r"-?[\d.]+")
+PARTY = re.compile(r"\w[\w-]*")
+"""The code of a party: the name of its file without the ending, such as groenlinks-pvda or 50plus."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +240,7 @@ def _named(texts: pa.Array, column: str, option: str, entries: Sequence[str]) ->
     names = {value: given.get(value) or re.sub(r"\W+", "_", value.lower()).strip("_") for value in values}
     own = [name for value, name in names.items() if value not in given]
     for value, name in names.items():
-        if option == "names" and not name.isidentifier():
+        if option == "names" and not (PARTY.fullmatch(name) if value in given else name.isidentifier()):
             raise ValueError(f"the value {value!r} of {column} is no name of a party: add names=({value}:NAME)")
         if value not in given and own.count(name) > 1:
             raise ValueError(f"two values of {column} would be called {name}: add {option}=({value}:NAME)")

@@ -230,16 +230,20 @@ def _combined(own: type[DebateAgent], kind: type[SeatedAgent]) -> type[Any]:
     return type(own.__name__, (own, kind), {})
 
 
-def agent_classes(given: AgentClass, parties: Iterable[str]) -> dict[str, type[DebateAgent]]:
-    """Return the agent class of each party that has one of the user's. Errors: UserError on another party or another class."""
+def agent_classes(given: AgentClass, parties: Iterable[str], society: Society) -> dict[str, type[DebateAgent]]:
+    """Return the agent class of each party that has one of the user's; `first` and `second` are the society's debaters.
+
+    Errors: UserError on another party or another class.
+    """
     known = list(dict.fromkeys(parties))
     classes = dict(given) if isinstance(given, Mapping) else dict.fromkeys(known, given) if given else {}
-    for party, kind in classes.items():
+    named = {society.seat(party): kind for party, kind in classes.items()}
+    for party, kind in named.items():
         if party not in known:
             raise unknown_name("party of agent_class", party, known)
         if not (isinstance(kind, type) and issubclass(kind, DebateAgent)):
             raise UserError(f"agent_class of {party} must be a class made from parley.Agent, not {kind!r}")
-    return classes
+    return named
 
 
 def _surrogate_file(model: DebateModel, place: SeatPlace) -> str:

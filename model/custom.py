@@ -102,13 +102,13 @@ def given_graph(scenario: Scenario) -> Given | None:
 
 def class_names(agent_class: AgentClass, scenario: Scenario) -> list[str]:
     """Return names such as `labour:__main__.Contrarian`. Errors: UserError on a class that is no agent class."""
-    classes = agent_classes(agent_class, scenario.parties)
+    classes = agent_classes(agent_class, scenario.parties, scenario.society)
     return [f"{party}:{qualified_name(kind)}" for party, kind in classes.items()]
 
 
 def check_importable(agent_class: AgentClass, scenario: Scenario) -> None:
     """Errors: UserError on an agent class that another process cannot import."""
-    for kind in agent_classes(agent_class, scenario.parties).values():
+    for kind in agent_classes(agent_class, scenario.parties, scenario.society).values():
         try:
             if kind.__module__ != "__main__" and pickle.loads(pickle.dumps(kind)) is kind:
                 continue

@@ -160,7 +160,7 @@ class DebateModel(SteppedModel):
         self.setup = scenario_on(preset, settings, topology)
         people, models = self.setup.people, self.setup.models
         super().__init__(self.setup.seed, self.setup.rounds, collect_errors)
-        self.agent_classes = agent_factory.agent_classes(agent_class, self.setup.parties)
+        self.agent_classes = agent_factory.agent_classes(agent_class, self.setup.parties, self.setup.society)
         self.style = self.setup.style
         self.environment = self.setup.environment
         self.voices = self.setup.llm_by_party

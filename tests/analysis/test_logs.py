@@ -202,6 +202,33 @@ def test_faults_of_tables(tmp_path: Path) -> None:
         assert expected in refusal("csv", given, written(tmp_path / "a.csv", table))
 
 
+CHAT = """{"role": "system", "content": "Debate."}
+{"role": "user", "name": "ann", "content": "Hello.\\nAll", "tool_calls": null}
+{"role": "assistant", "name": "bob", "content": null, "tool_calls": [{"id": 1}]}
+{"role": "tool", "content": "42", "tool_call_id": "1"}
+{"role": "assistant", "name": "bob", "content": "It is 42."}
+"""
+
+
+def test_messages_of_a_chat_are_read(tmp_path: Path) -> None:
+    """The list of messages that AutoGen and servers keep: lines of tools and of the system are left out and counted."""
+    given = '[columns]\nagent = "name"\ntext = "content"\n'
+    found = read("csv", given, written(tmp_path / "chat.jsonl", CHAT))
+    assert found.utterances["name"].tolist() == ["ann", "bob", "bob"]
+    assert found.utterances["text"].fillna("").tolist() == ["Hello. All", "", "It is 42."]
+    assert "2 messages of the roles system" in found.header.model["lacks"]["prompts"]
+
+
+def test_a_table_of_a_german_spreadsheet_is_read(tmp_path: Path) -> None:
+    """Semicolons, decimal commas, and 99 for no answer, which is missing and not outside of the scale."""
+    table = written(tmp_path / "a.csv", "who;room;wave;opinion\nann;r1;0;4,5\nbob;r1;0;99\n")
+    given = read_map(written(tmp_path / "map.toml", MAP))
+    log = FORMATS.find("csv").read([Path(f"{table},missing=99")], given)
+    found = tables(record_events(log, [table], "csv"))
+    assert found.attitudes["rating"].fillna(-1).tolist() == [4.5, -1]
+    assert found.attitudes["reason"].tolist()[1] == "empty in the log"
+
+
 def test_oasis(tmp_path: Path) -> None:
     """Posts, replies, reposts, quotes, votes and follows of an OASIS file become texts, acts and links; it has no ratings."""
     path = tmp_path / "sim.db"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 from pathlib import Path
 
@@ -134,6 +135,17 @@ def test_the_check_says_what_is_made_up_and_nothing_where_a_file_is_whole(tmp_pa
         "parties/green.toml: no oracle.start for library, so its people begin at 6.7 (from its side)",
         "parties/green.toml: no oracle.identity, so its people say: I am a voter of the Green Party.",
     ]
+
+
+def test_a_language_without_words_of_the_oracle_is_said_and_no_traceback(tmp_path: Path) -> None:
+    """A country in a language of its own, and a party without [oracle] identity: the check says who cannot speak."""
+    folder = home(tmp_path, "skeleton")
+    (folder / "parties" / "green.toml").write_text(ENGLISH, encoding="utf-8")
+    shutil.copytree(Path(SOCIETIES).parent / "languages" / "en", folder / "languages" / "rm")
+    text = (folder / "society.toml").read_text(encoding="utf-8")
+    (folder / "society.toml").write_text(re.sub('language = "en"', 'language = "rm"', text), encoding="utf-8")
+    (line,) = [line for line in derived_parts(str(folder)) if "oracle" in line]
+    assert line.startswith("--llm oracle cannot speak here, any other model can: the oracle has no words")
 
 
 def test_a_party_sits_in_a_set_of_personas_that_has_no_file_of_it(tmp_path: Path) -> None:

@@ -67,6 +67,32 @@ def test_parties_are_named_as_in_the_file_or_as_told(folder: Path) -> None:
     assert kinds == ("republican:male", "democrat:female", "republican:female", "democrat:male")
 
 
+def test_codes_of_parties_may_have_hyphens_and_digits(folder: Path) -> None:
+    """A party is called as its file is: groenlinks-pvda.toml, 50plus.toml. What no file could be called is refused."""
+    named = read("party=pid,names=(Democrat:groenlinks-pvda,Republican:50plus)")
+    assert named.kinds == ("50plus", "groenlinks-pvda", "strong_democrat")
+    with pytest.raises(UserError, match="no name of a party"):
+        read("party=pid,names=(Democrat:a b)")
+
+
+def test_a_survey_of_a_platform_or_with_decimal_commas_is_read(folder: Path) -> None:
+    """Weights such as 0,674 between semicolons, the two further header rows of Qualtrics, JSON lines, and Parquet."""
+    spec = "party=pid,opinion=climate,low=1,high=7,missing=99,weight=w"
+    expected = read(spec)
+    head, *rows = PEOPLE.strip().split("\n")
+    commas = "\n".join([head, *rows]).replace(",", ";").replace(";0.5", ";0,5").replace(";1.5", ";1,5")
+    (folder / "commas.csv").write_text(commas)
+    ids = ",".join('"{""ImportId"":""Q""}"' for _ in head.split(","))
+    (folder / "qualtrics.csv").write_text("\n".join([head, head.upper(), ids, *rows]) + "\n")
+    table = pd.read_csv(folder / "people.csv", dtype=str, keep_default_na=False)
+    table.to_json(folder / "people.jsonl", orient="records", lines=True)
+    table.to_parquet(folder / "people.parquet")
+    for name in ("commas.csv", "qualtrics.csv", "people.jsonl", "people.parquet"):
+        found = read(spec, name)
+        assert found.opinions.tolist() == expected.opinions.tolist(), name
+        assert found.weights.tolist() == expected.weights.tolist(), name
+
+
 def test_margins_are_met_and_told(folder: Path) -> None:
     """Weighted shares are those of the margins; the lines of a report name what the weights cost and who is left out."""
     spec = "people.csv,opinion=climate,low=1,high=7,missing=99,weight=w,margins=margins.csv"

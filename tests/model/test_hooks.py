@@ -60,6 +60,12 @@ def test_agents_of_ones_own_by_party(preset: str) -> None:
     assert all(isinstance(agent, Contrarian) == (agent.party == "republican") for agent in model.agents)
 
 
+def test_first_and_second_are_the_debaters_of_the_society() -> None:
+    """As everywhere else, `second` names a party of each society (in `us`, the democrats)."""
+    model = parley.DebateModel("two_way", topics="racism", llm="oracle", agent_class={"second": Contrarian})
+    assert {agent.party for agent in model.agents if isinstance(agent, Contrarian)} == {"democrat"}
+
+
 def test_one_class_for_everybody_and_what_is_none() -> None:
     model = parley.DebateModel("two_way", topics="racism", llm="oracle", agent_class=Contrarian)
     assert all(isinstance(agent, Contrarian) for agent in model.agents)
