@@ -29,7 +29,7 @@ from parley.environments.edge_columns import read_csv
 from parley.environments.edge_table import EdgeTable, read_lines, read_npz, read_texts, unpacked
 from parley.environments.gexf import read_gexf, write_gexf
 from parley.environments.link_attributes import simple_graph
-from parley.llm.table_text import table_text
+from parley.llm.table_text import table_text, utf8
 
 PLAIN = ("", ".txt", ".edgelist", ".edges")
 TABLES = (".csv", ".tsv", ".npz", *PLAIN)
@@ -57,7 +57,7 @@ def read_graph(
     if ending in TABLES and not _has_dicts(content, ending):
         graph = _table(content, ending, path, directed, columns).graph()
     else:
-        graph = simple_graph(_with_attributes(content, ending, directed))
+        graph = simple_graph(_with_attributes(content, ending, path, directed))
     if node_file:
         graph.add_nodes_from(read_nodes(node_file).items())
     if names:
@@ -84,7 +84,7 @@ def _table(content: bytes, ending: str, file: str, directed: bool, columns: Sequ
         return read_npz(content)
     if ending in (".csv", ".tsv"):
         return read_csv(content, file, directed, columns)
-    return read_lines(content, directed)
+    return read_lines(utf8(content, file), directed)
 
 
 def _renamed(graph: nx.Graph, attribute: str) -> nx.Graph:
@@ -101,26 +101,27 @@ def _has_dicts(content: bytes, ending: str) -> bool:
     return ending in PLAIN and content.split(b"\n", 1)[0].rstrip().endswith(b"}")
 
 
-def _with_attributes(content: bytes, ending: str, directed: bool) -> nx.Graph:
+def _with_attributes(content: bytes, ending: str, file: str, directed: bool) -> nx.Graph:
     """Return the graph of a format that networkx reads."""
-    kind, lines = nx.DiGraph if directed else nx.Graph, io.BytesIO(content)
+    kind = nx.DiGraph if directed else nx.Graph
     if ending == ".graphml":
         _refuse_duplicates(_ids(content))
-        return nx.read_graphml(lines)
+        return nx.read_graphml(io.BytesIO(content))
     if ending == ".gexf":
         return read_gexf(content)
     if ending == ".adjlist":
+        lines = utf8(content, file).decode().splitlines()
         mark = "," if b"," in content else None
-        rows = [[name.strip() for name in line.split("#")[0].split(mark)] for line in content.decode().splitlines()]
+        rows = [[name.strip() for name in line.split("#")[0].split(mark)] for line in lines]
         rows = [[name for name in row if name] for row in rows]
         _refuse_duplicates(row[0] for row in rows if row)
         return nx.from_dict_of_lists({row[0]: row[1:] for row in rows if row}, create_using=kind)
     if ending == ".net":
-        return nx.parse_pajek(content.decode().splitlines())
+        return nx.parse_pajek(utf8(content, file).decode().splitlines())
     if ending == ".gml":
-        return _read_gml(content.decode())
+        return _read_gml(utf8(content, file).decode())
     if ending in PLAIN:
-        return nx.read_edgelist(lines, create_using=kind)
+        return nx.parse_edgelist(utf8(content, file).decode().splitlines(), create_using=kind)
     raise ValueError(f"unknown ending {ending}: known are {', '.join(filter(None, ENDINGS))}, also with .gz or .bz2")
 
 

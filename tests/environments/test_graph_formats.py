@@ -361,3 +361,18 @@ def test_agents_are_called_by_a_label(tmp_path: Path) -> None:
     nx.write_graphml(graph, tmp_path / "twice.graphml")
     with pytest.raises(ValueError, match="two nodes are called 'bo'"):
         File(f"{tmp_path}/twice.graphml", names="label").read()
+
+
+@check_each("name", ["net.txt", "net.csv", "net.adjlist", "net.gml", "net.net"])
+def test_a_mark_of_windows_is_no_part_of_a_name(tmp_path: Path, name: str) -> None:
+    """Editors of Windows begin a file with a byte order mark, or write Latin-1: the first person is Åsa all the same."""
+    text = {
+        "net.txt": "Åsa bo\n",
+        "net.csv": "source,target\nÅsa,bo\n",
+        "net.adjlist": "Åsa bo\n",
+        "net.gml": GML.replace("Łukasz", "Åsa"),
+        "net.net": PAJEK.replace("Łukasz", "Åsa"),
+    }[name]
+    for content in (b"\xef\xbb\xbf" + text.encode(), text.encode("latin-1"), text.encode("utf-16")):
+        (tmp_path / name).write_bytes(content)
+        assert next(iter(read_graph(str(tmp_path / name)))) == "Åsa"
