@@ -1,8 +1,9 @@
 #!/bin/sh
-# Sets up what a job needs and does it:   sh do.sh demo | test [FILE ...] | test-thorough | test-local | test-all | docs | setup | setup-local
+# Sets up what a job needs and does it:   sh do.sh demo | test [FILE ...] | test-thorough | test-local | test-all | nightly | docs | setup | setup-local
 # test: all checks of the code, and the quick tests that need no torch (FILE: only those of some files or folders).
 # test-thorough: the slower ones (whole commands, thousands of simulated debates, kill and resume).
 # test-local: the tests that need torch, transformers or a browser. test-all: all of these in one environment, each test once.
+# nightly: simulations of many data sets, long trainings, 500 examples of each property, and fuzzing (docs/lanes.md). Hours.
 # setup, setup-local: set up for test or test-local, and do nothing else.
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
 set -eu
@@ -44,7 +45,7 @@ check_code() { # style, floors, types
 }
 
 run_tests() { # run_tests [FILE ...]: a file stays with one of the two processes, so that what its tests share is made once
-    "$env/bin/python" -m pytest -n 2 --dist loadfile "$@"
+    "$env/bin/python" -m pytest -n 2 --dist loadfile --durations=10 "$@"
 }
 
 python="$(find_python)"
@@ -60,11 +61,11 @@ demo)
 test)
     install "[dev]"
     check_code
-    run_tests -m "not slow and not thorough" "$@"
+    run_tests -m "not nightly and not thorough" "$@"
     ;;
 test-thorough)
     install "[dev]"
-    run_tests -m "thorough and not slow"
+    run_tests -m "thorough and not nightly"
     ;;
 test-local)
     install_local
@@ -84,12 +85,17 @@ setup)
 setup-local)
     install_local
     ;;
+nightly)
+    install_local
+    run_tests -m nightly
+    EXAMPLES=500 run_tests -m "hypothesis and not nightly"
+    ;;
 docs)
     install "[docs]"
     "$env/bin/python" docs/build.py
     ;;
 *)
-    echo "usage: sh do.sh demo | test [FILE ...] | test-thorough | test-local | test-all | docs | setup | setup-local" >&2
+    echo "usage: sh do.sh demo | test [FILE ...] | test-thorough | test-local | test-all | nightly | docs | setup | setup-local" >&2
     exit 2
     ;;
 esac

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -15,7 +16,9 @@ from parley.model.scenario import Scenario, load_preset
 
 pytest.register_assert_rewrite("parley.llm.exam", "parley.environments._exam")
 
-settings.register_profile("steady", deadline=None)  # a busy machine is no failure
+EXAMPLES = int(os.environ.get("EXAMPLES", "25"))
+"""Examples of each property; `sh do.sh nightly` tries 500."""
+settings.register_profile("steady", deadline=None, max_examples=EXAMPLES)  # a busy machine is no failure
 settings.load_profile("steady")
 
 

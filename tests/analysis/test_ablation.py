@@ -73,7 +73,7 @@ def test_a_planted_loss_is_found_and_only_that() -> None:
     assert [("lower" in line) for line in lines] == [False, False, True]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nothing_planted_is_rarely_claimed() -> None:
     """Of 300 studies in which no part is worth anything, at most 8% claim something (Holm's correction: 5% at most)."""
     false = sum("lower" in text or "higher" in text for seed in range(300) for text in [claims(seed)])

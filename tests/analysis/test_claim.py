@@ -300,17 +300,18 @@ def test_groups_that_are_all_alike_have_no_interval() -> None:
     assert "(2.00 in every group of people)" in whether(CLAIM, draw_curve(CLAIM, differences, rng))
 
 
-def test_a_setting_that_matters_only_for_some_people_is_called_so() -> None:
+@pytest.mark.parametrize("audits", [3, pytest.param(20, marks=pytest.mark.nightly)])
+def test_a_setting_that_matters_only_for_some_people_is_called_so(audits: int) -> None:
     """Planted: the wording raises the effect for some groups and lowers it for others. p over specifications finds it nearly
     always; of other people it is said in few audits, and where all groups agree it is said."""
     rng, found, general = np.random.default_rng(2), 0, 0
-    for _ in range(20):
+    for _ in range(audits):
         table = dependence_table(draw_differences(rng, uneven=2.0, common=0.0), NAMES, STRATA).set_index("setting")
         found += table.loc[PLANTED, "p"] < 0.05
         general += table.loc[PLANTED, "p_people"] < 0.05
-    assert found > 10
-    assert general <= 3
-    same = draw_differences(rng, effect=2.0, groups=8)
+    assert found > audits / 2
+    assert general <= audits / 6
+    same = draw_differences(np.random.default_rng(3), effect=2.0, groups=8)
     said = depends(dependence_table(same, NAMES, STRATA), setting_share(same, NAMES, [], STRATA))
     assert said.startswith(f"The effect depends on {PLANTED} (")
     uneven = draw_differences(np.random.default_rng(4), uneven=3.0, common=0.0)
@@ -400,23 +401,24 @@ def test_pooled_effects_stay_with_their_topic() -> None:
         assert abs(row.pooled - row.effect) < 0.3, row
 
 
-def test_missing_differences_are_told_by_setting() -> None:
+@pytest.mark.parametrize(("audits", "most"), [(8, 1), pytest.param(40, 4, marks=pytest.mark.nightly)])
+def test_missing_differences_are_told_by_setting(audits: int, most: int) -> None:
     """Where one level loses differences the report says so; where they are lost by chance it does so in about 1 of 20 audits."""
-    rng, told = np.random.default_rng(5), 0
-    for number in range(40):
+    rng, told, with_gaps = np.random.default_rng(5), 0, audits // 4
+    for number in range(audits):
         differences = draw_differences(rng)
         planted = (differences[PLANTED] == "conversation") & (rng.random(len(differences)) < 0.15)
-        lost = planted if number < 10 else pd.Series(rng.random(len(differences)) < 0.08)
+        lost = planted if number < with_gaps else pd.Series(rng.random(len(differences)) < 0.08)
         marked = differences.assign(difference=lost.astype(float))
         line = unevenly_missing(dependence_table(marked, NAMES, STRATA))
-        if number < 10:
+        if number < with_gaps:
             assert f"{PLANTED} (" in line
             assert (
                 " with conversation, 0% with debate)" in line or "(0% with debate" in line or "0% with debate" in line
             )
         else:
             told += bool(line)
-    assert told <= 4
+    assert told <= most
     assert unevenly_missing(dependence_table(differences.iloc[:0], [], STRATA)) == ""
 
 

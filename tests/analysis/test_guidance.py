@@ -154,7 +154,7 @@ def test_the_same_guidance_twice_has_no_effect() -> None:
     pd.testing.assert_frame_equal(*frames)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_without_an_effect_few_intervals_exclude_zero() -> None:
     """40 seeds with nothing planted but tones: at the level of 5%, 2 of 40 exclude 0; more than 6 have a probability of 1%.
 

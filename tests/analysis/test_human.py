@@ -472,10 +472,11 @@ def meetings(rng: np.random.Generator) -> Source:
     return Source("run", table, toward_majority(table), "room", "made", casts=casts)
 
 
-def test_the_same_people_on_four_topics_are_one_unit() -> None:
+@pytest.mark.parametrize("sets", [12, pytest.param(100, marks=pytest.mark.nightly)])
+def test_the_same_people_on_four_topics_are_one_unit(sets: int) -> None:
     """Sets go their own ways, 0 on average: a true 0 is missed in about 5%, where rooms alone would miss it in a third."""
     missed = Counter[str]()
-    for seed in range(100):
+    for seed in range(sets):
         found = meetings(np.random.default_rng(seed))
         people, change = found.people, found.people["after"] - found.people["before"]
         for name, units in (("sets", found.units(people["group"])), ("rooms", people["group"])):
@@ -485,8 +486,9 @@ def test_the_same_people_on_four_topics_are_one_unit() -> None:
                 ("partner", partner_correlation(blank, people, units)),
             ):
                 missed[f"{key}, {name}"] += not one.low <= 0 <= one.high
-    assert missed["toward, sets"] <= 12 < missed["toward, rooms"]
-    assert missed["partner, sets"] <= 12
+    most = max(2, 0.12 * sets)
+    assert missed["toward, sets"] <= most < missed["toward, rooms"]
+    assert missed["partner, sets"] <= most
     table = measure_source(found)
     whole = table[table["condition"] == ALL].set_index("key")
     assert (whole[["groups", "units"]] == [40, 10]).all(axis=None)

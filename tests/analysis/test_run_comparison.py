@@ -227,7 +227,7 @@ def test_a_missing_rating_leaves_its_agent_out_and_is_counted() -> None:
     assert (row["rooms"], row["missing"]) == (5, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_with_another_seed_differs_at_most_at_the_level() -> None:
     """The null: 40 pairs of one scenario on the oracle, six tests each, corrected. Of 40 at 5%, more than 5 come in 1.4%."""
     claims = 0

@@ -147,7 +147,7 @@ def test_a_planted_gain_is_found_on_held_out_posts(tmp_path: Path, monkeypatch: 
     assert "the trained corrector is above" in page.read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_training_on_pocket_from_replies_to_report(tmp_path: Path) -> None:
     """A few steps on the model in the box: both adapters, the same held-out posts before and after, a resume that asks nothing
     and trains nothing. Pocket cannot answer posts, so no gain is asked for.

@@ -1,6 +1,6 @@
 """What fine-tuning does to the model in the box: the orderings of Taubenfeld et al. 2024, over three training seeds.
 
-An hour and a half on one core, so left out unless asked for: `python -m pytest -m slow tests/training/test_moved_bias.py`.
+An hour and a half on one core, so left out unless asked for: `python -m pytest -m nightly tests/training/test_moved_bias.py`.
 With PARLEY_KEPT=FOLDER it works in that folder, and goes on with what is there.
 """
 
@@ -30,7 +30,7 @@ from parley.training.tuning.pipeline import Pipeline, TuningPlan  # noqa: E402
 from parley.training.tuning.recipe import DPO, SFT, Recipe, seated_parties  # noqa: E402
 
 PARTIES = load_society().debaters
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 SEEDS, RANKS = (0, 1, 2), (2, 16, 32)
 TOPICS = tuple(topic_names())
 DEBATES = {"topics": ",".join(TOPICS), "repetitions": 20}
