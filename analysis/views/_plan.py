@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MANY = 100_000
 """Replies above which a run asks before it starts."""
+LARGEST, LONGEST = 1_000_000, 20
+"""The largest number that the page plans, because an address may ask for any, and the digits of it that are read."""
 HERE = "the form or address of this page"
 REACHED = ("config.json", "adapter_config.json")
 
@@ -92,6 +94,9 @@ def preset_of(name: str) -> Scenario:
 def scenario_of_draft(draft: Draft) -> Scenario:
     """Return the scenario of the form. Errors: UserError for a value that does not fit, or that the page may not open."""
     check_named(draft.given, HERE)
+    for name, text in draft.given.items():
+        if name != "seed" and text.isdecimal() and int(text[:LONGEST]) > LARGEST:
+            raise UserError(f"{name} is above {LARGEST:,}, which the page does not plan: use the command line")
     scenario = preset_of(draft.preset)
     if draft.given.get("topics") == "" and not (scenario.subject.questions or draft.given.get("questions")):
         raise UserError("choose at least one topic")

@@ -116,6 +116,18 @@ def test_what_was_named_at_the_start_is_opened(start: Path, monkeypatch: pytest.
         allow({}, [Path("nowhere")])
 
 
+def test_a_number_of_an_address_cannot_keep_the_server_busy() -> None:
+    """`?rounds=1000000000` counted the replies of a run that no one can run, for hours."""
+    pytest.importorskip("solara", reason="the [app] extra is not installed")
+    from parley.analysis.views._form import wanted
+    from parley.analysis.views._plan import plan_of
+
+    for number in ("1000000000", "9" * 5000):
+        draft = wanted(f"scenario=three_way&rounds={number}&seed=12345678901")
+        assert draft is not None
+        assert plan_of(draft).problem == "rounds is above 1,000,000, which the page does not plan: use the command line"
+
+
 def test_the_form_of_a_hostile_address_loads_nothing_and_says_why(start: Path) -> None:
     """`?scenario=two_way&llm=x.py` ran the file before a button was pressed; now it is the problem of the plan."""
     pytest.importorskip("solara", reason="the [app] extra is not installed")
