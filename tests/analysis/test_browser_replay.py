@@ -296,3 +296,4 @@ def test_a_slow_model_is_waited_for_by_name_and_its_lines_come_one_by_one(
         expect(panel.locator(".turn")).to_have_count(3)
         panel.get_by_text("Round 1, under way").wait_for()
         visit.press("Stop")
+        page.close()

@@ -302,6 +302,7 @@ def test_a_model_is_checked_when_it_is_chosen(visits: Callable[..., Visit], tmp_
         page.get_by_text("price not known").wait_for()
         visit.press("Start a new run")
         page.get_by_role("alertdialog").get_by_text("no price is known").wait_for()
+        page.close()
 
 
 def test_text_of_a_model_and_of_a_header_stays_text(visits: Callable[..., Visit], home: Path) -> None:
