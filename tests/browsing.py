@@ -83,8 +83,10 @@ class Server:
 def trusting(home: Path, *more: str) -> Iterator[str]:
     """The address of a page that was started with further options."""
     server = Server(home, more=more)
-    yield server.address
-    server.end()
+    try:
+        yield server.address
+    finally:
+        server.end()
 
 
 class Visit:

@@ -57,7 +57,8 @@ CHOICES = {
 def servers(model: str, **_: object) -> list[Contact]:
     """Return the hub, from which a model that is no folder here is downloaded."""
     hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
-    return [] if Path(model).expanduser().is_dir() else [Contact(host_of(hub))]
+    is_path = model.startswith((".", "/", "~")) or Path(model).is_dir()
+    return [] if is_path else [Contact(host_of(hub))]
 
 
 def open_backend(
