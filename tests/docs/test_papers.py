@@ -80,6 +80,19 @@ def test_every_row_of_the_three_studies_has_a_level_and_a_command() -> None:
     assert [text for _, text in rows if not (names_a_command(text) or "`python benchmarks/" in text)] == []
 
 
+@pytest.mark.parametrize(("study", "page"), [("Taubenfeld et al.", "tuning"), ("Jarrett et al.", "deliberation")])
+def test_what_was_measured_of_a_study_is_on_the_page_that_it_names(study: str, page: str) -> None:
+    """A figure of an older training, or of another representative, does not stay here when its page has a new one."""
+    text = STUDIES[STUDIES.index(f"- *{study}*") :].partition("\n- *")[0]
+    measured = text[: text.index("The personas")] if page == "tuning" else text[: text.index("A payoff model")]
+    measured = measured.partition("400 fits.")[2] or measured
+    assert f"({page}.md)" in text
+    source = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    figures = re.findall(r"-?\d+\.\d+", measured)
+    assert len(figures) >= 4
+    assert [one for one in figures if one not in source] == []
+
+
 @pytest.mark.parametrize(
     ("row", "lacks"),
     [
