@@ -15,7 +15,7 @@ from parley.agents.act_names import ACTS, UNTARGETED, Act
 from parley.agents.foreign_replies import declines_elsewhere
 from parley.agents.language import ENGLISH, Language
 from parley.agents.reply_cleaning import is_refusal
-from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
+from parley.agents.scales import LONGEST, NUMERIC, Reading, Scale, read_rating
 
 
 class ShownPost(NamedTuple):
@@ -90,7 +90,7 @@ def read_act(text: str | None, offered: Sequence[Act], language: Language = ENGL
     ("like post 2") or before a break and a reason ("Like, because ..."). "Action:", "I choose to" and the like may come
     before it. Otherwise the act is None with one of these reasons:
 
-    empty, refusal, no_act
+    empty, too_long, refusal, no_act
     several_acts  words of several acts, and none in the place of an answer
     unclear_act   one act's word inside a sentence
     denied_act    the same, with not, never, ...
@@ -99,6 +99,8 @@ def read_act(text: str | None, offered: Sequence[Act], language: Language = ENGL
     plain = _plain(text)
     if not plain:
         return ActReading(None, "empty")
+    if len(plain) > LONGEST:
+        return ActReading(None, "too_long")
     if is_refusal(text or "") or declines_elsewhere(plain):
         return ActReading(None, "refusal")
     words = _words(language)

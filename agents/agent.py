@@ -24,6 +24,7 @@ from parley.agents.reply_cleaning import clean_speech, cut_echo, is_refusal, sho
 from parley.agents.society import DEFAULT
 from parley.agents.speech import DebateStyle, Rating, Speech
 from parley.agents.steering import STRUCK, strike
+from parley.agents.taken_names import check_class, check_value
 from parley.agents.topic import Topic
 from parley.agents.traits import PLAIN, Traits
 from parley.llm.purposes import Facts
@@ -102,6 +103,15 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self._system = Message("system", self._backstory)
         self._facts: Facts = {"topic": topic.title, "frame": style.frame, "words": style.words}
         self._facts |= {"wording": topic.language.wording, "spacing": style.spacing}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not cls.__module__.startswith("parley."):
+            check_class(cls, DebateAgent)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        check_value(self, name, value)
+        super().__setattr__(name, value)
 
     def assign_traits(self, character: Traits) -> None:
         """Give the agent a role, a temperament, a confirmation bias and a belief in the news, before anything is said."""

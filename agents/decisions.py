@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from parley.agents.foreign_replies import declines_elsewhere
 from parley.agents.reply_cleaning import is_refusal
+from parley.agents.scales import LONGEST
 
 OPTIONS = ("A", "B")
 _EDGE = "\"'“”‘’«»`*_()[]{}<>.!:;,–—- \t\n"
@@ -33,7 +34,7 @@ def read_option(text: str | None) -> OptionReading:
     """Read the one option that a reply chooses.
 
     It is the letter alone ("A", "**B**.", "Option A"), a letter before a break and a reason ("B, because ..."), or a letter after
-    a word of choice ("I choose A"). Otherwise it is None with a reason: empty, refusal, no_option, several_options,
+    a word of choice ("I choose A"). Otherwise it is None with a reason: empty, too_long, refusal, no_option, several_options,
     denied_option ("I would not choose A"), unclear_option (a letter that may be a word).
 
     >>> read_option("I choose B."), read_option("A check is a check.").reason
@@ -42,6 +43,8 @@ def read_option(text: str | None) -> OptionReading:
     plain = " ".join((text or "").replace("’", "'").replace("\n", " \n ").split(" ")).strip(_EDGE)
     if not plain:
         return OptionReading(None, "empty")
+    if len(plain) > LONGEST:
+        return OptionReading(None, "too_long")
     if is_refusal(plain) or declines_elsewhere(plain.lower()):
         return OptionReading(None, "refusal")
     if plain.upper() in OPTIONS:
@@ -60,4 +63,4 @@ def read_option(text: str | None) -> OptionReading:
 
 def _clause(text: str, match: re.Match[str]) -> str:
     """Return the words from the last break before a match to its end."""
-    return re.split(r"[,;:.\n]", text[: match.start()])[-1] + match[0]
+    return text[1 + max(text.rfind(sign, 0, match.start()) for sign in ",;:.\n") : match.end()]

@@ -29,8 +29,10 @@ QUOTATION_KINDS = {
 """What a quotation can be; the first that fits, with `of_post` before `unnumbered` and `elsewhere`."""
 FEWEST_WORDS = 3
 """Text in quotation marks with fewer words is a quotation only if a number follows."""
-_QUOTED = re.compile(r"(?:\"([^\"]+)\"|“([^”]+)”|„([^“”\"]+)[“”\"]|«([^»]+)»|»([^«]+)«)[.,;:]?\s*(?:\[(\d+)\])?")
-_NUMBER = re.compile(r"\[(\d+)\]")
+_QUOTED = re.compile(
+    r"(?:\"([^\"]+)\"|“([^“”]+)”|„([^„“”\"]+)[“”\"]|«([^«»]+)»|»([^«»]+)«)[.,;:]?\s*+(?:\[(\d{1,9})\])?"
+)
+_NUMBER = re.compile(r"\[(\d{1,9})\]")
 _MARKS = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 
 

@@ -25,7 +25,7 @@ FIRST, SECOND = CHOICES = ("1", "2")
 WHOM = ("you", "group")
 ANSWER_TOKENS = 8
 _CHOICE = re.compile(r"(?<![\w.,-])([12])(?![\w,-]|\.\d)")
-_NUMBER = re.compile(r"^\s*(?:\d+[.):]|[-*•])\s*")
+_NUMBER = re.compile(r"^\s*+(?:\d+[.):]|[-*•])\s*+")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from parley.agents.datafiles import HERE, build_from_table, quoted, read_toml, require_section
 from parley.agents.language import Language
 from parley.agents.probe import Probe, scales
+from parley.agents.scales import LONGEST
 from parley.agents.society import US, Society, load_society, society_names
 from parley.agents.topic import Topic
 from parley.llm.errors import UserError, unknown_name
@@ -244,7 +245,7 @@ def read_answer(text: str | None, answers: Sequence[str]) -> QuestionnaireAnswer
     """Read the one answer that a reply consists of, ignoring case, quotes, a full stop, and first words such as "I am
     a".
 
-    Anything else is None: `empty`, or `no_answer` (an explanation, several answers, other words).
+    Anything else is None: `empty`, `too_long`, or `no_answer` (an explanation, several answers, other words).
 
     >>> read_answer("I'm a woman.", ["woman", "man"]).text, read_answer("Not a man.", ["woman", "man"]).reason
     ('woman', 'no_answer')
@@ -252,6 +253,8 @@ def read_answer(text: str | None, answers: Sequence[str]) -> QuestionnaireAnswer
     reply, known = _plain(text or ""), {_plain(answer): answer for answer in answers}
     if not reply:
         return QuestionnaireAnswer(None, "empty")
+    if len(reply) > LONGEST:
+        return QuestionnaireAnswer(None, "too_long")
     while reply not in known and (lead := _LEAD.match(reply)):
         reply = reply[lead.end() :]
     return QuestionnaireAnswer(known[reply]) if reply in known else QuestionnaireAnswer(None, "no_answer")

@@ -148,9 +148,10 @@ def labelled_parts(text: str, labels: Sequence[str], names: Sequence[str]) -> No
     """
     if is_refusal(text):
         return Note(None, "refusal")
+    lines = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
     # a label at the start of a line or after a sentence: `Belief:`, `**Belief:**`, `2. BELIEF :`
-    start = r"(?:(?:^|\n)[\s>•-]*(?:\d+[.)]\s*)?[*_#]*\s*|(?<=[.!?])\s+[*_]*)"
-    _, *pieces = re.split(rf"{start}({'|'.join(labels)})[*_]*\s*:[*_]*", text, flags=re.I)
+    start = r"(?:(?:^|\n)[ >•-]*+(?:\d{1,3}[.)] ?)?[*_#]*+ ?|(?<=[.!?]) [*_]*+)"
+    _, *pieces = re.split(rf"{start}({'|'.join(labels)})[*_]*+ ?:[*_]*+", lines, flags=re.I)
     parts: dict[str, list[str]] = {label: [] for label in labels}
     for label, part in zip(pieces[::2], pieces[1::2], strict=True):
         parts[label.capitalize()].append(" ".join(part.strip("*_# \n").split()))
@@ -168,7 +169,7 @@ def read_insights(text: str) -> Note:
     """
     if is_refusal(text):
         return Note(None, "refusal")
-    lines = [re.sub(r"^\s*(?:\d+[.)]|[-*•])\s*", "", line).strip() for line in text.splitlines()]
+    lines = [re.sub(r"^(?:\d+[.)]|[-*•])\s*", "", line.strip()).strip() for line in text.splitlines()]
     insights = [" ".join(line.split()) for line in lines if line and not line.endswith(":")][:INSIGHTS]
     return Note("\n".join(insights)) if insights else Note(None, "empty")
 
@@ -183,9 +184,10 @@ def cited_numbers(text: str, count: int) -> tuple[str, list[int]]:
     >>> cited_numbers("Bob yields (1, 4)", 3)
     ('Bob yields', [])
     """
-    found = re.search(r"\s*[(\[]([^()\[\]]*\d[^()\[\]]*)[)\]]([.!?]?)\s*$", text)
-    if not found:
+    found = re.search(r"[(\[]([^()\[\]]*+)[)\]]([.!?]?)$", text.rstrip())
+    if not found or not re.search(r"\d", found[1]):
         return text, []
-    numbers = list(dict.fromkeys(map(int, re.findall(r"\d+", found[1]))))
-    known = all(1 <= number <= count for number in numbers)
+    digits = dict.fromkeys(re.findall(r"\d+", found[1]))
+    numbers = list(dict.fromkeys(int(number) for number in digits if len(number) < 10))
+    known = all(len(number) < 10 for number in digits) and all(1 <= number <= count for number in numbers)
     return text[: found.start()].rstrip() + found[2], numbers if known else []

@@ -31,7 +31,13 @@ FEWEST, MOST = 4, 8
 """A sentence of a prompt is recognised by so many first words: fewer may be the agent's own, more are not needed."""
 _WORD, _SENTENCE, _SLOT = re.compile(r"\w+"), re.compile(r"[.?!]+|\{(?:question|case|survey)\}"), re.compile(r"\{\w+\}")
 _NUMBER = re.compile(r"\W*(?:answer\W+)?\d+(?:\W+\d+)?\W*", re.I)
-_ANSWER = re.compile(r"(?:^|[\n\r\v\f\x85\u2028\u2029])[\s*_>#\[-]*Answer[*_\]]*\s*:", re.I)
+_BREAKS = r"\n\r\v\f\x85\u2028\u2029"
+_BREAK = re.compile(f"[{_BREAKS}]")
+_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
+_EMPHASIS, _LEAD = f"{_SPACE}*_", f"{_SPACE}*_>#[-"
+"""What may stand behind a label, and before it. Labels are looked for line by line, because a model may loop on line ends."""
+_LINE = rf"(?:^|[{_BREAKS}])(?:[^\S{_BREAKS}]|[*_>#\[-])*+"
+_ANSWER = re.compile(rf"{_LINE}Answer[*_\]]*+\s*+:", re.I)
 
 
 def cut_echo(text: str, topic: Topic, name: str) -> str:
@@ -65,8 +71,17 @@ def _repeats(text: str, marks: Mapping[str, Sequence[Words]]) -> int | None:
 def _answers(text: str, asked: Asked) -> int | None:
     """Return where a text begins to answer a survey: in the requested form, or after the label `Answer:`."""
     form = _forms(tuple([sentence for _, sentence in asked if sentence]))
-    starts = [found.start() for pattern in (_ANSWER, form) if pattern and (found := pattern.search(text))]
-    return min(starts, default=None)
+    starts = [_label_start(text, _ANSWER), found.start() if form and (found := form.search(text)) else None]
+    return min((start for start in starts if start is not None), default=None)
+
+
+def _label_start(text: str, label: re.Pattern[str]) -> int | None:
+    """Return where the line of a label begins, or the first of the empty lines before it; None without the label."""
+    found = label.search(text)
+    if found is None:
+        return None
+    lead = _BREAK.search(text, len(text[: found.start()].rstrip(_LEAD)), found.start() + 1)
+    return lead.start() if lead else found.start()
 
 
 @lru_cache(maxsize=4096)
@@ -144,7 +159,6 @@ def is_refusal(text: str) -> bool:
 
 
 _STOP = re.compile(r"[.!?]['\"”’)\]]*$")
-_LINE = r"(?:^|[\n\r\v\f\x85\u2028\u2029])"
 _PREAMBLE = re.compile(
     r"""^\W*(?:(?:sure|certainly|of\ course|absolutely|okay|ok|yes|great)\W+)?  # Sure!
     (?:here(?:['’]s|\ is|\ are)|this\ is|below\ is)\ [^:.\n]{0,60}?  # Here is my next
@@ -166,9 +180,10 @@ def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
     if ":" in text:
         text = _unquoted(_PREAMBLE.sub("", text))
         own = _own_label(name)
-        text = text[found.end() :] if (found := own.match(text)) else text
-        cuts = [found.start() for label in (own, others) if label and (found := label.search(text))]
-        text = text[: min(cuts)] if cuts else text
+        begun = text.lstrip(_LEAD)
+        text = begun[found.end() :].lstrip(_EMPHASIS) if (found := own.match(begun)) else text
+        cuts = [_label_start(text, label) for label in (own, others) if label]
+        text = text[: min((cut for cut in cuts if cut is not None), default=None)]
     return _unquoted(" ".join(text.split()))
 
 
@@ -180,12 +195,12 @@ def speaks_for(names: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1024)
 def _own_label(name: str) -> re.Pattern[str]:
-    return re.compile(rf"{_LINE}{_label((name, 'Me'))}[\s*_]*", re.I)
+    return re.compile(rf"{_LINE}{_label((name, 'Me'))}", re.I)
 
 
 def _label(names: Sequence[str]) -> str:
     written = dict.fromkeys([*names, *map(str.upper, names)])  # GROSS is how Groß is written in capitals
-    return rf"[\s*_>#\[-]*(?:{'|'.join(map(re.escape, written))})[*_\]]*(?:\s*\([^()\n]*\))?[*_\]]*\s*:"
+    return rf"(?:{'|'.join(map(re.escape, written))})[*_\]]*+(?:\s*+\([^()\n]*+\))?[*_\]]*+\s*+:"
 
 
 def _unquoted(text: str) -> str:

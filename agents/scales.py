@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from parley.agents.answer_forms import undressed, without_points
 from parley.agents.foreign_replies import ENGLISH, declines_elsewhere, in_english, replace_number_words
 from parley.llm.errors import UserError
 
 NUMERIC, LABELLED = "numeric", "labelled"
+LONGEST = 20_000
+"""Characters of an answer to a closed question. A longer reply (of a model that loops) is no answer: `too_long`."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,21 @@ class Scale:
         lead = r"\(?(?:(?:on|using) )?(?:(?:an?|the|this|that|your) )?(?:scale (?:of |from )?)?\(?"
         link = rf"(?:between {self.low} and|(?:from )?{self.low} ?(?:to|-|–|through))"
         return re.compile(rf" ?(?<![\w.]){lead}(?<![\w.]){link} ?{self.high}(?![\w.]*\d)(?: scale)?\)*,? ?")
+
+    @cached_property
+    def echo_pattern(self) -> re.Pattern[str]:
+        """A pattern for echoes of what both ends mean: "(where 0 means no problem and 10 means a very big problem)"."""
+        low, high = (self._point_pattern(point) for point in (self.low, self.high))
+        either = rf"(?:{low}[,;]?(?: \w+)? {high}|{high}[,;]?(?: \w+)? {low})"
+        return re.compile(rf" ?[(\[]?(?:\b[^\W\d]+ )?{either}[)\]]?")
+
+    @cached_property
+    def equation_patterns(self) -> dict[str, re.Pattern[str]]:
+        """By its number, a pattern for each named point with its own label: "10 = a very big problem" is 10."""
+        return {str(point): re.compile(self._point_pattern(point)) for point in self.labels}
+
+    def _point_pattern(self, point: int) -> str:
+        return rf"(?<![\w.,-]){point} ?(?:\b[^\W\d]+\b|[=:–-]) ?{re.escape(_plain(self.labels[point]))}(?![\w-])"
 
     def attitude(self, rating: float, polarity: int = 1) -> float:
         """Return a rating on the topic's axis, 0 to 10. A 2 on a 1-7 scale is 1.67, and 8.33 if the scale is reversed."""
@@ -161,9 +179,12 @@ _REFUSAL = re.compile(
     r"|i (?:have no|(?:do not|don't) (?:have|hold)(?: an?| any)?) (?:personal )?"
     r"(?:opinions?|feelings?|beliefs?|views?|preferences?))\b"
 )
-_DENIED = re.compile(  # "not a serious problem", "less than serious": up to the end of the sentence
+_DENIED = re.compile(  # "not a serious problem", "less than serious": before a label, in its sentence
     r"(?:\b(?:not|no|never|nor|neither|hardly|barely|less|more|than|almost|nearly|without|far from|anything but)\b"
-    r"|n't\b)[^.;!?]*$"
+    r"|n't\b)"
+)
+_OTHERS = re.compile(  # the name of an end may be what others say, or what is not so
+    r"\b(?:but|however|though|although|yet|while|whereas|some|others|people|they|if|would|aber|obwohl|manche|mais|pero)\b"
 )
 _WORDS = {word: number for number, word in enumerate(ENGLISH)}
 _WORD_ANSWER = re.compile(
@@ -189,8 +210,10 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
     agents/languages/<code>/reader.toml has them (German, French, Spanish) and read again. All else is None with one of
     these reasons:
 
-    empty, refusal, no_number, several_numbers, out_of_range,
-    no_label, several_labels, denied_label, label_and_number_disagree
+    empty, refusal, too_long, no_number, several_numbers, out_of_range,
+    no_label, several_labels, denied_label
+    label_and_number_disagree  also on a numeric scale: the name of one end, and a number on the other half ("It is a very big
+                    problem. 0.")
     other_scale     a denominator that is not the end of the scale
     unclear_number  glued to a word, a percentage, a comma between what may be two numbers, spelt in a sentence, denied,
                     a bound, or not where an answer stands: alone, first before a break, or at the end of a clause after
@@ -199,17 +222,19 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
     `paper` takes the first number and clamps it to the scale (Taubenfeld et al. leave it open; their public code does
     this).
     """
+    if text and len(text) > LONGEST:
+        return Reading(None, "too_long")
     if text and text.isascii() and text.isdigit() and reader != "paper":  # nearly every reply
         return _on_scale(float(text), scale)
-    plain = _plain(text or "")
+    plain = _plain((text if reader == "paper" else undressed(text)) if text else "")
     if not plain:
-        return Reading(None, "empty")
+        return Reading(None, "no_number" if text and _plain(text) else "empty")
     if reader == "paper":
         first = re.search(r"-?\d+(?:\.\d+)?", plain)
         return Reading(float(min(max(float(first[0]), scale.low), scale.high))) if first else Reading(None, "no_number")
     if _REFUSAL.search(plain) or declines_elsewhere(plain):
         return Reading(None, "refusal")
-    return _read_labelled(plain, scale) if scale.kind == LABELLED else _read_number(plain, scale)
+    return _read_labelled(plain, scale) if scale.kind == LABELLED else _read_numeric(plain, scale)
 
 
 def _plain(text: str) -> str:
@@ -229,7 +254,7 @@ def _read_labelled(text: str, scale: Scale) -> Reading:
     point, *others = {scale.by_label[label[0]] for label in labels}
     if others:
         return Reading(None, "several_labels")
-    if any(_DENIED.search(text[: label.start()]) for label in labels):
+    if any(_DENIED.search(text, _clause_start(text, label.start()), label.start()) for label in labels):
         return Reading(None, "denied_label")
     agree = number.reason == "no_number" or number.value == point
     return Reading(float(point)) if agree else Reading(None, "label_and_number_disagree")
@@ -250,6 +275,30 @@ def _without_numbers_of_the_topic(text: str, labels: Sequence[re.Match[str]], sc
     return text
 
 
+def _read_numeric(text: str, scale: Scale) -> Reading:
+    """Read one number. The name of an end is no answer, but one that contradicts the number makes it unreadable."""
+    for point, pattern in scale.equation_patterns.items() if any(label in text for label in scale.by_label) else ():
+        text = pattern.sub(point, scale.echo_pattern.sub(" ", text).strip())
+    reading = _read_number(text, scale)
+    if reading.value is None:
+        return reading
+    named = {
+        scale.by_label[label[0]]
+        for label in scale.label_pattern.finditer(text)
+        if not _DENIED.search(text, _clause_start(text, label.start()), label.start())
+    }
+    middle = (scale.low + scale.high) / 2
+    others = len(named) == 1 and not _OTHERS.search(text)
+    if others and (named.pop() - middle) * (reading.value - middle) < 0:
+        return Reading(None, "label_and_number_disagree")
+    return reading
+
+
+def _clause_start(text: str, place: int) -> int:
+    """Return where the sentence around a place begins."""
+    return 1 + max(text.rfind(sign, 0, place) for sign in ".;!?")
+
+
 def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:
     """Read the one number of a text where an answer stands, or `anywhere` in it next to a label that it must agree
     with.
@@ -261,7 +310,7 @@ def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:
 
 
 def _read_english(text: str, scale: Scale, anywhere: bool) -> Reading:
-    text = _COMMA.sub(_decimal_point, text)
+    text = _COMMA.sub(_decimal_point, without_points(text))
     first = re.search(r"\d+", text)
     if first and scale.high < 1000:  # years after the first number are no ratings: "5. I lived through 1986"
         text = text[: first.end()] + _YEAR.sub("then", text[first.end() :])

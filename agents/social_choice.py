@@ -18,12 +18,14 @@ import math
 import random
 import re
 import string
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from parley.agents.scales import LONGEST
 
 Ballot = Sequence[int | tuple[int, ...]]
 Order = tuple[tuple[int, ...], ...]
@@ -250,12 +252,12 @@ def _mean(scores: list[float]) -> float:
 LETTERS = string.ascii_uppercase
 Places = tuple[int | tuple[int, ...], ...]
 """A ballot: indices best first, tied ones in a tuple."""
-_ARROW = re.compile(r"\s*(?:[-=]{0,2}>|→|≻|⟩|›|&gt;)\s*")
-_TIE = re.compile(r"(?<!\w)([A-Za-z][\])\"'`*]*)\s*(?:==?|~|≈|/)\s*(?=[\[(\"'`*]*[A-Za-z](?![\w']))")
-_NAMED = re.compile(r"\b(?:statement|candidate|option)\s+(?=[A-Za-z]\b)", re.I)
-_ONE = r"[\[(\"'`*]*[A-Za-z][\])\"'`*]*"
+_ARROW = re.compile(r" ?(?:[-=]{0,2}>|→|≻|⟩|›|&gt;) ?")  # lines have single spaces
+_TIE = re.compile(r"(?<!\w)([A-Za-z][\])\"'`*]{0,4}) ?(?:==?|~|≈|/) ?(?=[\[(\"'`*]{0,4}[A-Za-z](?![\w']))")
+_NAMED = re.compile(r"\b(?:statement|candidate|option) (?=[A-Za-z]\b)", re.I)
+_ONE = r"[\[(\"'`*]{0,4}[A-Za-z][\])\"'`*]{0,4}"
 _CHAIN = re.compile(rf"(?<![\w'>=<~])({_ONE}(?: [>=] {_ONE})+)(?![\w'])")
-_PAIR = re.compile(r"(?<!\w)([A-Za-z])\s*(<|,|\band\b)\s*(?=([A-Za-z])(?!\w))")
+_PAIR = re.compile(r"(?<!\w)([A-Za-z]) ?(<|,|\band\b) ?(?=([A-Za-z])(?!\w))")
 _DENIED = re.compile(r"\b(?:not|never|rather than|instead of|cannot)\b|n't\b", re.I)
 
 
@@ -271,7 +273,7 @@ def read_ranking(text: str | None, count: int) -> ParsedRanking:
     neighbours.
 
     Arrows are >, ->, =>, →, ≻; a tie is =, ~, ≈ or /. Letters may be small, quoted, bracketed or called "Statement B".
-    The same ranking twice is read once, and words around it are ignored. Anything else is None: empty, no_ranking,
+    The same ranking twice is read once, and words around it are ignored. Anything else is None: empty, too_long, no_ranking,
     several_rankings, unordered (< between two letters, or a comma or "and" between letters of which the arrows leave
     one out), unknown_letter, repeated, incomplete, denied ("not A > B").
 
@@ -280,6 +282,8 @@ def read_ranking(text: str | None, count: int) -> ParsedRanking:
     """
     if not text or not text.strip():
         return ParsedRanking(None, "empty")
+    if len(text) > LONGEST:
+        return ParsedRanking(None, "too_long")
     lines = [_uniform_signs(line) for line in text.splitlines()]
     known = set(LETTERS[:count])
     chains: dict[tuple[tuple[str, ...], ...], str] = {}
@@ -290,7 +294,7 @@ def read_ranking(text: str | None, count: int) -> ParsedRanking:
     if not chains:
         return ParsedRanking(None, "no_ranking")
     ranking_lines = [line for line in lines if " > " in line or line in chains.values()]
-    chained = [{letter for level in chain for letter in level} for chain in chains]
+    chained = {frozenset(letter for level in chain for letter in level) for chain in chains}
     if any(_has_unordered_pair(line, chained, known) for line in ranking_lines):
         return ParsedRanking(None, "unordered")
     if any(_DENIED.search(line) for line in ranking_lines):
@@ -310,10 +314,11 @@ def read_ranking(text: str | None, count: int) -> ParsedRanking:
 
 def _uniform_signs(line: str) -> str:
     """Return a line with one sign for all arrows and one for all ties."""
-    return _TIE.sub(r"\1 = ", _ARROW.sub(" > ", _NAMED.sub("", line.replace("**", "")))).strip()
+    plain = " ".join(line.replace("**", "").split())
+    return _TIE.sub(r"\1 = ", _ARROW.sub(" > ", _NAMED.sub("", plain))).strip()
 
 
-def _has_unordered_pair(line: str, chained: Sequence[set[str]], known: set[str]) -> bool:
+def _has_unordered_pair(line: str, chained: Set[frozenset[str]], known: set[str]) -> bool:
     """Return whether two letters are put side by side. A comma or "and" counts only if no chain has both letters."""
     for first, sign, second in _PAIR.findall(line):
         pair = {first.upper(), second.upper()}

@@ -11,10 +11,12 @@ import bz2
 import gzip
 import io
 import re
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import networkx as nx
 import numpy as np
@@ -29,7 +31,16 @@ from parley.llm.table_text import TableText
 
 SOURCE, TARGET = "source", "target"
 COLUMNS = (SOURCE, TARGET, WEIGHT, SIGN, START, END)
-UNPACK = {".gz": gzip.decompress, ".bz2": bz2.decompress}
+UNPACK: Mapping[str, Callable[[IO[bytes]], gzip.GzipFile | bz2.BZ2File]] = {
+    ".gz": lambda file: gzip.GzipFile(fileobj=file),
+    ".bz2": bz2.BZ2File,
+}
+LARGE, RATIO = 1 << 26, 100
+"""A packed file that unpacks to more than LARGE bytes and to more than RATIO times its own is no list of links: those shrink to
+a third or a tenth.
+"""
+MOST_NODES = 1_000_000
+"""Rows that a matrix may have, unless its file has more bytes."""
 WHOLE = (SIGN, START, END)
 Floats = NDArray[np.float64]
 Where = Callable[[str], str]
@@ -100,11 +111,21 @@ class EdgeTable:
 
 
 def unpacked(path: str) -> tuple[bytes, str]:
-    """Return the bytes of a file and its ending in lower case, unpacked if it is packed."""
+    """Return the bytes of a file and its ending in lower case, unpacked if it is packed.
+
+    Errors: ValueError for a packed file that is far larger than its size lets expect.
+    """
     place = Path(path)
     content = place.read_bytes()
     if unpack := UNPACK.get(place.suffix.lower()):
-        return unpack(content), Path(place.stem).suffix.lower()
+        most = max(LARGE, RATIO * len(content))
+        with unpack(io.BytesIO(content)) as packed:
+            content = packed.read(most + 1)
+        if len(content) > most:
+            raise ValueError(
+                f"it unpacks to more than {most:,} bytes, {RATIO} times its size: unpack it and give the plain file"
+            )
+        return content, Path(place.stem).suffix.lower()
     return content, place.suffix.lower()
 
 
@@ -251,9 +272,16 @@ def read_npz(content: bytes) -> EdgeTable:
 
     An entry is the weight of a link; of a negative entry, the sign is -1. Errors: ValueError.
     """
+    most = max(LARGE, RATIO * len(content))
     try:
-        return table_of_array(sparse.load_npz(io.BytesIO(content)))
-    except (ValueError, OSError, KeyError) as error:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if (size := sum(member.file_size for member in archive.infolist())) > most:
+                raise ValueError(f"it unpacks to {size:,} bytes, more than {RATIO} times its size")
+        matrix = sparse.load_npz(io.BytesIO(content))
+        if max(matrix.shape) > max(MOST_NODES, len(content)):
+            raise ValueError(f"it has {max(matrix.shape):,} rows or columns, far more than so small a file can link")
+        return table_of_array(matrix)
+    except (ValueError, TypeError, OSError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, MemoryError) as error:
         raise ValueError(f"it is not a matrix of scipy.sparse.save_npz: {error}") from error
 
 

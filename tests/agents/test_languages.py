@@ -6,7 +6,7 @@ from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.foreign_replies import LANGUAGES, refuses_elsewhere
+from parley.agents.foreign_replies import ENGLISH, LANGUAGES, refuses_elsewhere
 from parley.agents.reply_cleaning import is_refusal
 from parley.agents.scales import NUMERIC, Scale, read_rating
 
@@ -136,7 +136,7 @@ SAID = [
     "Diría {n} de 11, no {other}.", "Mi vecino diría {other}, yo diría {n}.", "{n}. I lived through {year}.",
     "{n},5", "{n},0 von 11",
 ]  # fmt: skip
-WORDS = dict(enumerate(LANGUAGES[0].numbers))
+WORDS = {ENGLISH.index(english): word for word, english in LANGUAGES[0].numbers.items()}
 
 
 @given(st.sampled_from(SAID), st.integers(1, 11), st.integers(1, 11), st.integers(1900, 2026))

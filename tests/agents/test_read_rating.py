@@ -20,7 +20,7 @@ SEVERITY = SCALES["severity_labelled"]
 MERIT = SCALES["merit_labelled"]
 
 REASONS = {
-    *("empty", "refusal", "no_number", "several_numbers", "unclear_number", "out_of_range", "other_scale"),
+    *("empty", "too_long", "refusal", "no_number", "several_numbers", "unclear_number", "out_of_range", "other_scale"),
     *("no_label", "several_labels", "denied_label", "label_and_number_disagree"),
 }
 
@@ -116,6 +116,54 @@ ELSEWHERE = [
     "I've lived here for 7.", "The top 3.", "1. Because it matters", "1) because it matters", "**1**. It is big",
     "There are 3: guns, drugs, and gangs.", "7? No idea", "Question number 1: what?", "Over the past 5, it got worse.",
 ]  # fmt: skip
+
+
+FORMS: dict[str, float | str] = {
+    r"\boxed{7}": 7, r"The final answer is $\boxed{7}$.": 7, r"\[ \boxed{7} \]": 7,
+    r"I saw 3 cases. \boxed{\text{7}}": "several_numbers",
+    "7 (where 0 means not a problem at all and 10 means a very big problem)": 7,
+    "0 = not a problem at all, 10 = a very big problem: 7": 7, "10 means a very big problem, 0 means not a problem at all. 7.": 7,
+    "7 points": 7, "7 points out of 10": 7, "I'd give it 7 points.": 7, "7 Punkte": 7, "3 points: first": "unclear_number",
+    "I have 3 points to make": "unclear_number", "My team won by 7 points": "unclear_number",
+    '{"rating": 7, "reason": "I saw 3 cases"}': 7, '```json\n{"rating": 7, "reason": "3"}\n```': 7, '{"Answer": "7/10"}': 7,
+    '{"rating": null}': "no_number", '{"rating": true}': "no_number", '{"rating": "high", "age": 7}': "no_number",
+    '{"a": 3, "b": 4}': "several_numbers", '{"rating": 3, "rating": 7}': "several_numbers",
+    '{"rating": [3, 7]}': "several_numbers",
+    '{"rating": 3, "score": 7}': "several_numbers", '{"rating": 7, "reason": "I saw 3': "several_numbers",
+    "10 = a very big problem": 10, "10 means a very big problem": 10, "0 - not a problem at all": 0,
+    "0 = a very big problem": "unclear_number",
+    "null": "no_number", "NULL": "no_number", "Null.": "no_number", '"null"': "no_number", "eine Null": "no_number",
+    "null von zehn": 0, "x" * 20_001: "too_long", "7" * 20_001: "too_long", "7 " * 20_001: "too_long",
+}  # fmt: skip
+"""Forms in which real models answer. `null` is what they write for nothing, so alone it is no zero, not even in German."""
+
+CONTRADICTED = {
+    "Climate change is a very big problem in the United States today. 0.": None, "It is not a problem at all. 10": None,
+    "A very big problem: 2": None, "It's a very big problem. 7": 7, "It's not a very big problem. 2": 2,
+    "Some say it is a very big problem. I'd say 2.": 2, "It would be a very big problem elsewhere. 2": 2,
+    "It is not a problem at all. 5": 5, "Not a problem at all: 0": 0,
+}  # fmt: skip
+
+
+@check_each(("text", "expected"), FORMS.items())
+def test_forms_of_real_models(text: str, expected: float | str) -> None:
+    assert read_rating(text, ZERO_TEN) == ((None, expected) if isinstance(expected, str) else (expected, None))
+
+
+@check_each(("text", "value"), CONTRADICTED.items())
+def test_an_end_that_contradicts_the_number(text: str, value: float | None) -> None:
+    """A model said "a very big problem ... 0." and was read as 0: words and number on other halves are no rating."""
+    assert read_rating(text, ZERO_TEN) == (value, None if value is not None else "label_and_number_disagree")
+
+
+def test_ends_of_other_scales_contradict_as_well() -> None:
+    """Where 10 is not a problem at all, and where 1 is to disagree strongly."""
+    for text, scale in (
+        ("It is a very big problem. 10", SCALES["severity_0_10_reversed"]),
+        ("I strongly agree. 1", ONE_SEVEN),
+    ):
+        assert read_rating(text, scale).reason == "label_and_number_disagree"
+    assert read_rating("I strongly disagree. 1", ONE_SEVEN).value == 1
 
 
 @check_each(("text", "value"), PLAIN.items())

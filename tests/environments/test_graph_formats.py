@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 from collections.abc import Callable
 from pathlib import Path
@@ -376,3 +377,20 @@ def test_a_mark_of_windows_is_no_part_of_a_name(tmp_path: Path, name: str) -> No
     for content in (b"\xef\xbb\xbf" + text.encode(), text.encode("latin-1"), text.encode("utf-16")):
         (tmp_path / name).write_bytes(content)
         assert next(iter(read_graph(str(tmp_path / name)))) == "Åsa"
+
+
+def test_a_packed_file_made_to_fill_the_memory_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1.5 GB of commas pack into 1.5 MB: unpacking stops at a bound, and so do the rows of a matrix that has none."""
+    monkeypatch.setattr("parley.environments.edge_table.LARGE", 1 << 16)
+    lines = b"source,target\n" + b"a,b\n" * (1 << 16)
+    for ending, packed in ((".csv.gz", gzip.compress(lines)), (".csv.bz2", bz2.compress(lines))):
+        (tmp_path / f"bomb{ending}").write_bytes(packed)
+        with pytest.raises(ValueError, match="times its size"):
+            read_graph(str(tmp_path / f"bomb{ending}"))
+    sparse.save_npz(tmp_path / "dense.npz", sparse.coo_array((np.ones(1 << 16), np.ones((2, 1 << 16), dtype=int))))
+    with pytest.raises(ValueError, match="times its size"):
+        read_graph(str(tmp_path / "dense.npz"))
+    monkeypatch.undo()
+    sparse.save_npz(tmp_path / "rows.npz", sparse.coo_array(([1.0], ([0], [1])), shape=(10**9, 10**9)))
+    with pytest.raises(ValueError, match="far more than so small a file can link"):
+        read_graph(str(tmp_path / "rows.npz"))

@@ -173,3 +173,25 @@ def test_contrarians_on_a_barbell_in_batch_run() -> None:
 def _alone(parameters: dict) -> dict:
     """Each value as one value: `batch_run` takes what can be gone through for values to vary."""
     return {name: [value] for name, value in parameters.items()}
+
+
+@check_each(
+    "name, value", [("plan", "vote"), ("note", "x"), ("states", ["a"]), ("memory", []), ("day", "Monday"), ("style", 1)]
+)
+def test_a_taken_name_is_one_line(name: str, value: object) -> None:
+    """`self.plan = "vote"` ended in "'str' object has no attribute 'text'" somewhere else; the class says so at once."""
+
+    class Own(parley.Agent):
+        def __init__(self, *arguments: object, **settings: object):
+            super().__init__(*arguments, **settings)  # type: ignore[arg-type]
+            setattr(self, name, value)
+
+    with pytest.raises(parley.UserError, match=f"the agent class Own uses the name {name}, .* call it my_{name}"):
+        parley.DebateModel("two_way", topics="racism", llm="oracle", repetitions=1, agent_class=Own)
+    with pytest.raises(parley.UserError, match=f"uses the name {name}"):
+        type("Own", (parley.Agent,), {name: value})
+
+
+def test_a_private_name_of_ours_is_one_line() -> None:
+    with pytest.raises(parley.UserError, match="the agent class Own uses the name _names, which"):
+        type("Own", (parley.Agent,), {"_names": lambda self: ["Ann"]})

@@ -45,7 +45,7 @@ QUOTE = 8
 """An answer quotes a backstory when both have this many words in a row in common."""
 SHOWN = 5
 """Questions whose answers the card shows."""
-QUESTION_LINE = re.compile(r"^\s*(?:[-*•]|\(?\d+[.):])?\s*[\"“„]?(.+?\?)[\"”“]?\s*$")
+QUESTION_LINE = re.compile(r"(?:[-*•]|\(?\d+[.):])? ?[\"“„]?(.+?\?)[\"”“]?")
 Example = dict[str, Any]
 
 
@@ -119,7 +119,8 @@ def parse_questions(text: str) -> list[str]:
     >>> parse_questions("Sure:\\n1. What is fair?\\n- How so?")
     ['What is fair?', 'How so?']
     """
-    return [" ".join(match[1].split()) for line in text.splitlines() if (match := QUESTION_LINE.match(line))]
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return [match[1] for line in lines if (match := QUESTION_LINE.fullmatch(line))]
 
 
 def question_problem(question: str, known: Sequence[str], society: Society) -> str:
