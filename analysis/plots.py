@@ -70,10 +70,16 @@ def write_figures(
     return written[0]
 
 
+MOST_NAMED = 4
+"""Groups that a title lists; of more it says only how many."""
+
+
 def figure_title(tables: Tables, groups: Sequence[str]) -> str:
     """Return a title in words: `Two Greens and a Default, on climate change`; with several topics only who debates."""
     named = len(groups) == 1 and not tables.header.is_log
     people = group_title(groups[0], tables.names) if named else run_title(tables.header)
+    if len(groups) > MOST_NAMED:
+        people = f"Debates in {len(groups)} groups"
     return f"{people}, on {_topic_words(tables, tables.topics[0])}" if len(tables.topics) == 1 else people
 
 
@@ -86,7 +92,7 @@ def _topic_words(tables: Tables, topic: str) -> str:
 
 
 def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], caption: str) -> Figure:
-    """Draw a row per group and a column per topic; a single group has up to three topics per row, and four two by two.
+    """Draw a row per group and a column per topic; one group or one topic has up to three panels per row, and four two by two.
 
     caption: the note below the figure.
     """
@@ -108,7 +114,7 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
             mark(axis, tables, *panel, tags)
         for axis in axes[len(panels) :]:
             axis.set_visible(False)
-        _label(axes[: len(panels)], tables, groups, columns, tall)
+        _label(axes[: len(panels)], tables, groups, columns, width / columns - 0.3, tall)
         add_legend(figure, axes)
     return figure
 
@@ -139,20 +145,20 @@ def topic_ends(tables: Tables, topic: str) -> tuple[str, str] | None:
         return None
 
 
-def _label(axes: Sequence[Axes], tables: Tables, groups: Sequence[str], columns: int, tall: float) -> None:
+def _label(axes: Sequence[Axes], tables: Tables, groups: Sequence[str], columns: int, wide: float, tall: float) -> None:
     """Name topics above the first row, groups at their rows, and say what the ends of the scale mean."""
     ends = _shared_ends(tables)
-    alone, stacked = len(tables.topics) == 1, columns == 1 and len(groups) > 1
+    alone, several = len(tables.topics) == 1, len(groups) > 1
     for axis, topic in zip(axes, () if alone else tables.topics, strict=False):
         high = None if ends else topic_ends(tables, topic)
         axis.set_title(f"{tables.title(topic)}{f'{chr(10)}(10: {high[1]})' if high else ''}")
-    for axis, group in zip(axes, groups if stacked and alone else (), strict=False):
-        axis.set_title(group_title(group, tables.names))
+    for axis, group in zip(axes, groups if several and alone else (), strict=False):
+        axis.set_title(wrap_text(group_title(group, tables.names), wide, figures.LABEL))
     for axis in axes[-columns:]:
         axis.set_xlabel("Round (0: before)")
     scale = f"Attitude\n0: {ends[0]}\n10: {ends[1]}" if ends else "Attitude (0 to 10)"
     for row, axis in enumerate(axes[::columns]):
-        named = len(groups) > 1 and not (stacked and alone)
+        named = several and not alone
         name = f"{group_title(groups[row], tables.names)}\n" if named else ""
         axis.set_ylabel(wrap_text(f"{name}{scale}", tall, figures.LABEL), fontsize=figures.LABEL)
 
@@ -230,10 +236,12 @@ def _points(tables: Tables, points: pd.DataFrame, group: str, topic: str) -> pd.
 
 
 def _grid(groups: int, topics: int) -> tuple[int, int]:
-    if groups > 1:
+    """Return rows and columns: a row per group and a column per topic, or a square of the panels of one topic or of one group."""
+    if groups > 1 and (topics > 1 or groups <= 3):
         return groups, topics
-    columns = 2 if topics == 4 else min(topics, 3)
-    return math.ceil(topics / max(columns, 1)), columns
+    panels = max(groups, topics)
+    columns = 2 if panels == 4 else min(panels, 3)
+    return math.ceil(panels / max(columns, 1)), columns
 
 
 def _level(tables: Tables, group: str, topic: str, lines: pd.DataFrame) -> Level | None:

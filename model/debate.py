@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any, cast
 
 import mesa
+import numpy as np
 
 from parley.agents.memory import Retrieval
 from parley.agents.probe import forecast_probe
@@ -83,15 +84,15 @@ class DebateModel(SteppedModel):
         Rounds of a debate.
     llm : str, optional
         The model that speaks: `"oracle"`, `"pocket"`, `"openai:MODEL"`, ...
-    rng : int, optional
-        The random seed. The same seed gives the same debates.
+    rng : int or numpy.random.Generator, optional
+        The random seed; a generator draws one. The same seed gives the same debates.
     agent_class : type or dict, optional
         A subclass of `Agent` for all agents, or one per party. Its `instruction(form)` is the last paragraph of the prompt.
     topology : networkx.Graph, sparse array or callable, optional
         Who hears whom, for scenarios of a network; a function gets the number of agents. In a directed graph, the link a -> b
         means that a hears b. The node attributes `party` and `persona` choose who sits at a node.
-    model_reporters, agent_reporters : dict, optional
-        Further columns of the DataCollector: functions of the model, or of an agent, by name.
+    model_reporters, agent_reporters, agenttype_reporters : dict, optional
+        Further columns of the DataCollector: functions of the model, or of an agent, by name; by class of agent and name.
     backend : Backend, optional
         Answers the requests in place of `llm`.
     recorder : Recorder, optional
@@ -139,12 +140,13 @@ class DebateModel(SteppedModel):
         repetitions: int | None = None,
         rounds: int | None = None,
         llm: str | None = None,
-        rng: int | None = None,
+        rng: int | np.random.Generator | None = None,
         *,
         agent_class: AgentClass = None,
         topology: Topology | None = None,
         model_reporters: Mapping[str, Callable[[DebateModel], Any]] | None = None,
         agent_reporters: Mapping[str, Callable[[Any], Any]] | None = None,
+        agenttype_reporters: Mapping[type, Mapping[str, Callable[[Any], Any]]] | None = None,
         backend: Backend | None = None,
         recorder: Recorder | None = None,
         progress: Progress | None = None,
@@ -153,7 +155,8 @@ class DebateModel(SteppedModel):
         **kwargs: Any,
     ):
         settings: dict[str, Any] = {"topics": topics, "repetitions": repetitions, "rounds": rounds, "llm": llm}
-        settings |= {"seed": None if rng is None else int(rng), **kwargs}
+        seed = int(rng.integers(2**31)) if isinstance(rng, np.random.Generator) else None if rng is None else int(rng)
+        settings |= {"seed": seed, **kwargs}
         settings = {name: value for name, value in settings.items() if value is not None}
         if isinstance(preset, str):
             settings.setdefault("repetitions", QUICK)
@@ -192,6 +195,7 @@ class DebateModel(SteppedModel):
         self.datacollector = mesa.DataCollector(
             model_reporters=reporters(self) | dict(model_reporters or {}),
             agent_reporters=asked_of_agents(self) | dict(agent_reporters or {}),
+            agenttype_reporters=dict(agenttype_reporters or {}),
         )
         self._run_and_collect(self._before_first_round)
 

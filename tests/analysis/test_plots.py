@@ -47,6 +47,7 @@ def panels(figure: Figure) -> list[Axes]:
         ("three_way", {"topics": FIVE}, (2, 3), 1),
         ("echo_chamber", {"default_agent": "without", **ECHO}, (3, 1), 0),
         ("echo_chamber", {"topics": FIVE}, (4, 5), 0),
+        ("echo_chamber", {"topics": "racism"}, (2, 2), 0),
     ],
 )
 def test_every_layout_has_its_panels(

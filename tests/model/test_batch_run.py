@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import mesa
-import pytest
+from collections.abc import Callable
 
+import mesa
+import numpy as np
+import pytest
+from standins import opinionated
+
+from parley.llm.backends.fake import Fake
 from parley.model.debate import DebateModel
+from parley.model.scenario import Scenario
 
 OLD = tuple(map(int, mesa.__version__.split(".")[:2])) < (3, 4)
 PARAMETERS = {
@@ -71,3 +77,12 @@ def test_a_sweep_runs_in_processes() -> None:
     """The model and its parameters can be pickled and imported by Mesa's spawned workers."""
     rows = sweep({"preset": "two_way", "topics": "racism", "repetitions": 1, "rounds": 1}, [1, 2], number_processes=2)
     assert len({row["RunId"] for row in rows}) == 2
+
+
+def test_a_generator_draws_the_seed_and_reporters_by_class_are_collected(small: Callable[..., Scenario]) -> None:
+    """Mesa takes both: `rng=numpy.random.default_rng(5)`, and `agenttype_reporters`."""
+    one, other = (DebateModel(small(), rng=np.random.default_rng(5), backend=Fake(opinionated)) for _ in range(2))
+    assert one.setup.seed == other.setup.seed > 0
+    kind = type(next(iter(one.agents)))
+    named = DebateModel(small(), backend=Fake(opinionated), agenttype_reporters={kind: {"party": "party"}})
+    assert set(named.datacollector.get_agenttype_vars_dataframe(kind)["party"]) == {"republican", "democrat", "default"}
