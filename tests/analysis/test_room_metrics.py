@@ -61,8 +61,8 @@ def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None
 
 
 def test_the_end_of_the_scale_is_no_agreement(held: Callable) -> None:
-    """Opinions 3 points apart all rise by 3, and ratings are cut at 10: three quarters are at the end, so nothing can be said. The
-    same ratings in reverse leave the end and seem to spread. Where they fall away from an end, they do come closer."""
+    """Opinions 3 points apart all rise by 3, and ratings are cut at 10: three quarters are at the end, so nothing can be said.
+    The same ratings in reverse leave the end and seem to spread. Where they fall away from an end, they do come closer."""
     before = [[6, 6.5, 7 + by, 9] for by in (0, 0.1, 0.2, 0.3, 0.4)]
     after = [[min(value + 3, 10) for value in room] for room in before]
     up = polarisation.compute(held(*map(four, before, after)))
