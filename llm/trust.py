@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from parley.llm.errors import UserError
 
-FLAG = "--trust"
+FLAG, OPENAI = "--trust", "api.openai.com"
 PROSE = ("title", "source", "backstory", "text")
 """Fields that hold sentences for readers, and are never opened."""
 _ENDS = re.compile(r"\.py(?=$|[\s:,;|)'\"])")
@@ -146,7 +146,7 @@ def refuse_named(values: Any, source: object, opened: Sequence[str] = (), server
         for contact in (one for spec in _specs(text) for one in _contacts(spec)) if servers else ():
             if _key_for(contact, contacts) is None:
                 key = f" and the key {contact.key}" if contact.key else ""
-                raise _refused(source, f"the server {contact.host}{key}", contact.words)
+                raise _refused(source, f"the server {contact.host}{key}", _way(contact))
 
 
 def check_file(path: Path) -> None:
@@ -162,8 +162,15 @@ def key_for(contact: Contact) -> str:
     """
     key = _key_for(contact, _gate.contacts)
     if key is None and _gate.closed:
-        raise _refused("a file that was read", f"the server {contact.host} with the key {contact.key}", contact.words)
+        raise _refused("a file that was read", f"the server {contact.host} with the key {contact.key}", _way(contact))
     return contact.key if key is None else key
+
+
+def _way(contact: Contact) -> str:
+    """Return what to trust. A server that names no key has that of the OpenAI API, which other servers need not get."""
+    from parley.llm.backends.openai import KEY
+
+    return contact.host if contact.key == KEY and contact.host != OPENAI else contact.words
 
 
 def _key_for(contact: Contact, known: Iterable[Contact]) -> str | None:

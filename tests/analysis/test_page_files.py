@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -114,6 +115,20 @@ def test_what_was_named_at_the_start_is_opened(start: Path, monkeypatch: pytest.
             check_named({"llm": value}, ADDRESS)
     with pytest.raises(UserError, match="--allow-files nowhere: there is no such folder"):
         allow({}, [Path("nowhere")])
+
+
+@check_each(
+    ("spec", "way"),
+    [
+        ("openai:m,base_url=http://127.0.0.1:11434/v1", "127.0.0.1:11434"),
+        ("openai:m", "OPENAI_API_KEY@api.openai.com"),
+        ("openai:m,base_url=https://lab.example/v1,key=LAB_KEY", "LAB_KEY@lab.example"),
+    ],
+)
+def test_what_to_add_sends_no_key_of_the_openai_api_elsewhere(start: Path, spec: str, way: str) -> None:
+    """Who copies the option from the message for a server on this machine must not send it a key by that."""
+    with pytest.raises(UserError, match=re.escape(f" add --trust {way} (")):
+        check_named({"llm": spec}, ADDRESS)
 
 
 def test_a_number_of_an_address_cannot_keep_the_server_busy() -> None:
