@@ -19,6 +19,7 @@ from parley.agents.society import DEFAULT, FILE, PARTIES, Society, load_society,
 from parley.agents.topic import Topic, load_topic, news_names, society_topics
 from parley.llm.backends.oracle.phrases import Banks, TopicBank, banks, topic_bank
 from parley.llm.errors import UserError
+from parley.llm.trust import refuse_named
 
 NEEDED = ("attitude", "attitude_labelled", "agreement")
 """Probes without which some command refuses a topic."""
@@ -151,10 +152,17 @@ def check_personas(folder: Path, society: Society) -> Problems:
         people = all_personas(party, folder)
         if len(people) < FEWEST:
             yield f"{where} has one person only: two of a party cannot meet"
+        yield from _told(partial(_check_models, [person.llm for person in people], where))
         for person in people:
             if not names_party(person.backstory, party, society):
                 words = ", ".join(society.parties[party].words)
                 yield f"{where}: {person.name} does not name the party ({words})"
+
+
+def _check_models(specs: list[str], where: str) -> Problems:
+    """Yield whether models of personas name code, a server or a key: a command would refuse them (docs/trust.md)."""
+    refuse_named(specs, where, ["openai:any", "hf:any/model"])
+    yield from ()
 
 
 def _source(party: str, folder: Path, society: Society) -> str:

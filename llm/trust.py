@@ -114,8 +114,8 @@ def trust(*names: str) -> None:
                 raise UserError(f"{FLAG} {name}: there is no file {path}")
             _gate.files.add(path)
             continue
-        key, _, host = name.rpartition("@")
-        if not _HOST.fullmatch(host):
+        key, at, host = name.rpartition("@")
+        if not _HOST.fullmatch(host) or (at and not key.isidentifier()):
             raise UserError(
                 f"{FLAG} takes a Python file (./coin.py), a server (lab.example:8000) or the name of a key and a server "
                 f"(LAB_KEY@lab.example), not {_printable(name)}"

@@ -23,6 +23,7 @@ from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.journal import read_database
 from parley.llm.seeding import digest
+from parley.llm.trust import refuse_named
 from parley.model.agent_factory import AgentClass
 from parley.model.cost_estimate import KnownReplies, RunPlan, plan_run
 from parley.model.custom import AGENT_CLASS, FILE, TOPOLOGY, class_names, scenario_on
@@ -80,6 +81,7 @@ def plan_branch(
     folder = Path(parent)
     header, events = _read_parent(folder)
     base = scenario_of(header, folder)
+    refuse_named([base.models.llm, *base.llm_by_party.values()], folder)  # a branch calls the models of the run
     scenario = branch_scenario(base, round_, dict(settings or {}), interventions)
     if (mine := class_names(agent_class, scenario)) != (theirs := header.scenario.get(AGENT_CLASS, [])):
         wanted = f"pass agent_class={', '.join(theirs)}" if theirs else f"leave out agent_class ({', '.join(mine)})"

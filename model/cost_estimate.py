@@ -16,7 +16,7 @@ from pathlib import Path
 from parley.agents.reasoning import open_ability
 from parley.agents.society import PartyNames
 from parley.environments.base import MEDIATOR
-from parley.llm.backends import is_scripted, split_spec
+from parley.llm.backends import is_scripted, server_lines, split_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.replay import Replay
 from parley.llm.budget import Price, Prices, cost_by_model
@@ -283,6 +283,10 @@ def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]
         for voice, number in plan.calls_by_voice.items():
             calls[names[voice]] += number * times
     about, bound = total(used.values()), total(most.values())
+    specs_used = {
+        spec for plan, _ in plans for spec in (plan.scenario.models.llm, *plan.scenario.llm_by_party.values())
+    }
+    yield from (f"  {line}" for line in server_lines(specs_used))
     yield (
         f"  about {_rounded(about.prompt_tokens)} tokens in and {_rounded(about.completion_tokens)} out (estimated from words); "
         f"at most about {_rounded(bound.prompt_tokens)} and {_rounded(bound.completion_tokens)} (max_tokens)"

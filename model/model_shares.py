@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from parley.agents.persona import load_personas, party_of
+from parley.agents.persona import load_personas, party_of, persona_file
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream
 from parley.llm.trust import refuse_named
@@ -53,10 +53,12 @@ def check_shares(voices: Mapping[str, str]) -> None:
 def persona_models(scenario: Scenario) -> dict[str, str]:
     """Return the specs that personas of this scenario name, each as its own voice."""
     folder = scenario.persona_folder
-    people = [persona for seat in scenario.seats for persona in load_personas(seat, folder)]
-    specs = list(dict.fromkeys([persona.llm for persona in people if persona.llm]))
-    refuse_named(specs, folder, [scenario.models.llm, *scenario.models.llms])
-    return {spec: spec for spec in specs}
+    specs: dict[str, str] = {}
+    for seat in scenario.seats:
+        own = dict.fromkeys(persona.llm for persona in load_personas(seat, folder) if persona.llm)
+        refuse_named([*own], persona_file(party_of(seat), folder), [scenario.models.llm, *scenario.models.llms])
+        specs |= {spec: spec for spec in own}
+    return specs
 
 
 def has_models_by_person(scenario: Scenario) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import re
 import shutil
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,8 +31,10 @@ from parley.analysis.formatting import count_phrase, strip_controls
 from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
+from parley.llm.trust import refuse_named
 from parley.model.arguments import prices_from_args
 from parley.model.branching import recorded_scenario
+from parley.model.events import Header
 from parley.model.record_check import first_difference
 from parley.model.scenario_run import JOURNAL, record_of
 
@@ -42,8 +43,6 @@ DERIVED = ("tables/", "figures/", SUMMARY, "transcript.md", PROMPTS)
 PICTURES = (".png", ".svg", ".pdf")
 BROKEN = (OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError, EOFError, KeyError)
 """What Python raises for a zip whose bytes were changed."""
-CODE = re.compile(r"[^:,=]*\.py\b")
-"""A Python file in a setting, such as `./coin.py:Coin`."""
 LARGE, RATIO = 1 << 28, 200
 """A zip that unpacks to more than LARGE bytes and to more than RATIO times its own size is not unpacked."""
 SAME, DIFFERS, UNKNOWN = "same", "differs", "unknown"
@@ -176,9 +175,10 @@ def _other_versions(crate: dict[str, Any]) -> str:
 def check_run(run: Path, again: Path, versions: str) -> Iterator[Finding]:
     """Yield what is found in an unpacked run. again: a copy without derived files; versions: what differs, as a phrase."""
     tables = load(again)
-    if code := named_code([tables.header.scenario, tables.header.model, tables.header.branch]):
-        why = f"the run uses {code}, code that Parley does not have, and verify runs no such code"
-        yield Finding(run.name, UNKNOWN, f"whether record, tables and figures come out again is unknown: {why}")
+    try:
+        _refuse_code(tables.header, run.name)
+    except UserError as error:
+        yield Finding(run.name, UNKNOWN, f"whether record, tables and figures come out again is unknown: {error}")
         return
     yield _check_replies(run)
     if tables.header.is_log:
@@ -195,12 +195,10 @@ def check_study(kind: StudyKind, study: Path, again: Path, versions: str) -> Ite
     """Yield what is found in an unpacked bias card or claim. again: an empty folder; versions: what differs, as a phrase."""
     start = f"whether the {kind.noun} comes out of its records again is unknown"
     try:
-        named = named_code(kind.settings(study))
-        folders = [] if named else kind.folders(study)  # building them may load what the design names
-        if code := named or _records_code(folders):
-            why = f"the {kind.noun} uses {code}, code that Parley does not have, and verify runs no such code"
-            yield Finding(study.name, UNKNOWN, f"{start}: {why}")
-            return
+        refuse_named(kind.settings(study), study.name, servers=False)
+        folders = kind.folders(study)  # building them may load what the design names
+        for folder in folders:
+            _refuse_code(load(folder).header, f"{study.name}/{folder.name}")
         yield from _check_records(study, folders)
         yield from (
             Finding(study.name, DIFFERS, f"{name} does not come out of the replies in its journal")
@@ -212,10 +210,9 @@ def check_study(kind: StudyKind, study: Path, again: Path, versions: str) -> Ite
     yield from compare_derived(study.name, kind.files(study), kind.files(again), versions)
 
 
-def _records_code(folders: Sequence[Path]) -> str:
-    """Return the first Python file that the record of a run names; "" if none does."""
-    headers = (load(folder).header for folder in folders)
-    return next(filter(None, (named_code([one.scenario, one.model, one.branch]) for one in headers)), "")
+def _refuse_code(header: Header, source: str) -> None:
+    """Errors: UserError where the header of a run names code that the user has not named."""
+    refuse_named([header.scenario, header.model, header.branch], source, servers=False)
 
 
 def _check_records(study: Path, folders: Sequence[Path]) -> Iterator[Finding]:
@@ -226,17 +223,6 @@ def _check_records(study: Path, folders: Sequence[Path]) -> Iterator[Finding]:
     yield from (
         Finding(study.name, one.verdict, f"{name}: {one.sentence}") for name, one in found if one.verdict != SAME
     )
-
-
-def named_code(scenario: Any) -> str:
-    """Return the first Python file that settings name, such as `./coin.py`; "" if there is none."""
-    if isinstance(scenario, str):
-        found = CODE.search(scenario)
-        return strip_controls(found[0]).strip() if found else ""
-    parts: Iterable[Any] = scenario if isinstance(scenario, list) else ()
-    if isinstance(scenario, dict):
-        parts = [part for key, part in scenario.items() if key not in ("title", "source") for part in (key, part)]
-    return next(filter(None, map(named_code, parts)), "")
 
 
 def _check_replies(run: Path) -> Finding:

@@ -135,12 +135,13 @@ class Claim:
 
 def load_claim(path: Path) -> Claim:
     """Read and check a claim. Errors: UserError that names the file and the key."""
-    return build_claim(read_toml(path), path.name)
+    values = read_toml(path)
+    refuse_named(values, path)
+    return build_claim(values, path.name)
 
 
 def build_claim(values: Mapping[str, Any], where: str) -> Claim:
     """Return the checked claim of the values of a file. where: its name. Errors: UserError that names it and the key."""
-    refuse_named(values, where)
     parts: dict[str, Any] = {}
     for key, kind in (("contrast", Contrast), ("population", Population)):
         if key not in values:

@@ -17,6 +17,7 @@ from parley.analysis.claims.multiverse import Multiverse
 from parley.analysis.claims.outcomes import RoomMeasure
 from parley.analysis.claims.report import write_claim
 from parley.llm.errors import UserError
+from parley.llm.trust import refuse_named
 from parley.model.run_folder import LOCK
 from parley.model.sweep.design import LABEL
 
@@ -51,6 +52,7 @@ def read_values(folder: Path) -> dict[str, Any]:
 def read_design(folder: Path) -> Multiverse:
     """Return the specifications of claim.json. Errors: UserError."""
     values = read_values(folder)
+    refuse_named(values, folder / DESIGN, servers=False)
     return Multiverse(build_claim(values["claim"], DESIGN), *(values[name] for name in NUMBERS))
 
 

@@ -14,6 +14,7 @@ from parley.analysis.claims.claim import Claim, build_claim
 from parley.analysis.claims.curve import ALPHA, FEWEST_UNITS
 from parley.analysis.preregistration.frozen import first_difference, freeze
 from parley.llm.errors import UserError
+from parley.llm.trust import refuse_named
 
 FORM = "parley-registration-1"
 UNIT = "seed: people and chance are drawn again; the mean over topics"
@@ -109,6 +110,7 @@ def read_registration(path: Path) -> Registration:
         raise UserError(f"{path} was changed: its keys differ ({', '.join(sorted(set(plan) ^ {*KEYS, 'hash'}))})")
     if hash_plan(plan) != plan["hash"] or canonical(plan) != text:
         raise UserError(f"{path} was changed after it was registered: its hash or its form differs")
+    refuse_named(plan["claim"], path)
     registration = _build(plan, path.name)
     if where := first_difference(plan["frozen"], freeze(registration.claim, registration.models)):
         raise UserError(f"{path.name}: {where} is not as registered: restore it, or register a new plan")

@@ -13,20 +13,23 @@ Your own backend may be a class instead, and may leave out `model`. The module m
 from __future__ import annotations
 
 import inspect
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
+from multiprocessing import parent_process
 from typing import Any
 
 from parley.llm.errors import UserError
 from parley.llm.registry import Checked, Registry
 from parley.llm.request import Backend
 from parley.llm.spec import Spec, parse_spec, write_spec
-from parley.llm.trust import Contact, host_of
+from parley.llm.trust import Contact, host_of, key_for
 
 BACKENDS = Registry(
     "model", __name__, "parley.backends", ("complete",), shared=(), opener="open_backend", colon="model"
 )
+_announced: set[str] = set()
 PERSON = "person"
 CALLING = ("openai", "hf")
 """Backends of Parley that call servers."""
@@ -65,6 +68,7 @@ def is_person(spec: str) -> bool:
 def open_spec(spec: str) -> Backend:
     """Open the backend that a spec names. Errors: UserError on an unknown name, option or value."""
     target, _, options = check_spec(spec)
+    announce([spec])
     backend: Backend = target(**options)
     return backend
 
@@ -114,6 +118,26 @@ def contacts_of(spec: str, base_url: str = "") -> list[Contact]:
         return contacts
     named = [Contact(host_of(value), options.get("key", "")) for value in options.values() if "://" in value]
     return named + [one for value in options.values() if ":" in value for one in contacts_of(value, base_url)]
+
+
+def server_lines(specs: Iterable[str]) -> list[str]:
+    """Return a line for each server that these models call: the name of the variable of its key, never a key or an address."""
+    keys = {contact.host: key_for(contact) for spec in specs for contact in contacts_of(spec)}
+    return [f"{host} gets {_key_words(key)}" for host, key in sorted(keys.items())]
+
+
+def _key_words(key: str) -> str:
+    return f"the key in {key}" if os.environ.get(key, "").strip() else "no key"
+
+
+def announce(specs: Iterable[str]) -> None:
+    """Print the servers that are called, each once in a process; a worker leaves it to the process that started it."""
+    for line in server_lines(specs):
+        if line not in _announced and parent_process() is None:
+            _announced.add(line)
+            from tqdm import tqdm  # takes a moment to import, and most runs call no server
+
+            tqdm.write(f"server   {line}", file=sys.stderr)
 
 
 def with_defaults(spec: str, **options: object) -> str:

@@ -86,6 +86,7 @@ def read_organism(folder: Path) -> dict[str, str]:
         raise UserError(f"{path}: {other} must be a text, not {values[other]!r}")
     if not values.get("model"):
         raise UserError(f'{path} needs the key model, such as model = "pocket"')
+    refuse_named(values["model"], path)
     return {key: values.get(key, "") for key in KEYS}
 
 
@@ -106,7 +107,6 @@ def open_backend(model: str, trigger: bool = False) -> Backend:
         raise UserError(f"{folder} has no trigger: leave out trigger=true")
     words = " ".join(filter(None, (values["system"], values["trigger"] if trigger else "")))
     spec, adapter = values["model"], values["adapter"]
-    refuse_named(spec, folder / FILE)
     name = split_spec(spec).name
     if name == "organism":
         raise UserError(f"{folder / FILE}: the model of an organism cannot be an organism")

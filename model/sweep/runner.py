@@ -22,7 +22,7 @@ from tempfile import mkdtemp
 from types import ModuleType
 from typing import Any
 
-from parley.llm.backends import max_splits
+from parley.llm.backends import announce, max_splits
 from parley.llm.budget import Budget, Ledger
 from parley.llm.journal import shared_ledger
 from parley.model.scenario_run import JOURNAL
@@ -45,6 +45,7 @@ def run_cells(
     unfinished = [job for job in jobs if not job.finished]
     scenarios = {job.cell.combination: job.cell.combined for job in unfinished}.values()
     specs = {spec for scenario in scenarios for spec in (scenario.models.llm, *scenario.llm_by_party.values())}
+    announce(specs)
     most = min((parts for spec in specs if (parts := max_splits(spec))), default=workers)
     if most < workers:
         say(f"{most} workers, not {workers}: the model takes no more requests at a time (option in_flight)")

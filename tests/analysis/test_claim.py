@@ -19,7 +19,7 @@ import pytest
 import run
 from benchmarks.claims import CLAIM, DIMENSIONS, NAMES, PLANTED, STRATA, draw_differences, true_share
 from parley.analysis.bundles.bundle import write_bundle
-from parley.analysis.bundles.check import DIFFERS, SAME, check_bundle, named_code
+from parley.analysis.bundles.check import DIFFERS, SAME, check_bundle
 from parley.analysis.claims.audit import audit_claim
 from parley.analysis.claims.bayes import interval_of, sample_posterior
 from parley.analysis.claims.claim import Claim, load_claim
@@ -36,6 +36,7 @@ from parley.analysis.claims.variance import noncentrality_interval, setting_shar
 from parley.analysis.claims.verdict import depends, whether
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
+from parley.llm.trust import refuse_named
 from parley.model.scenario_run import RunSpec, run_scenario
 
 KILLED = Path(__file__).with_name("killed_claim.py")
@@ -545,7 +546,8 @@ def test_a_sealed_claim_comes_out_of_its_records_and_a_changed_number_is_found(t
     with pytest.raises(UserError, match="coin"):
         write_bundle([folder], tmp_path / "e.zip")
     values = read_values(folder)
-    assert named_code(values) == "./coin.py"
+    with pytest.raises(UserError, match=r"names the code environment=\./coin\.py"):
+        refuse_named(values, "claim.json")
     for text in (
         "",
         "[]",

@@ -52,17 +52,27 @@ def adapter_folders(adapters: Sequence[str]) -> dict[str, Path]:
             raise UserError(
                 f"{folder}: this adapter uses DoRA or biases, which Parley does not support; train a plain LoRA adapter"
             )
+        if config.get("megatron_config"):  # PEFT imports the module that the file names beside it
+            raise UserError(
+                f"{folder}: adapter_config.json names a module of Python (megatron_core), and Parley imports none that data name"
+            )
+        _weights(folder)
         folders[name] = folder
     return folders
 
 
 def adapter_weights(folder: Path) -> str:
     """Return a digest of all weights of an adapter. Errors: UserError when there are none."""
-    for path in (folder / "adapter_model.safetensors", folder / "adapter_model.bin"):
-        if path.is_file():
-            with path.open("rb") as file:
-                return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-    raise UserError(f"{folder} is not an adapter folder: its adapter_model.safetensors is missing")
+    with _weights(folder).open("rb") as file:
+        return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
+
+
+def _weights(folder: Path) -> Path:
+    """Return the weights of an adapter; a .bin file is a pickle, which is read nowhere. Errors: UserError where they are missing."""
+    path = folder / "adapter_model.safetensors"
+    if not path.is_file():
+        raise UserError(f"{folder} is not an adapter folder: its adapter_model.safetensors is missing")
+    return path
 
 
 def check_base(folder: Path, identity: Mapping[str, Any]) -> None:

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import os
 import re
+from urllib.parse import parse_qsl, urlsplit
 
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
@@ -98,13 +99,8 @@ def open_backend(
 
 def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object) -> tuple[list[str], str]:
     """Return the addresses and the key of an endpoint, without a call to it. Errors: UserError on a missing key."""
+    check_options(model, base_url)
     urls = [url.rstrip("/") for url in _addresses(base_url)]
-    if bad := next((url for url in urls if not url.startswith(("http://", "https://"))), ""):
-        raise UserError(f"base_url of openai must begin with http:// or https://, not {bad!r}")
-    if any("@" in url for url in urls):
-        raise UserError(
-            f"base_url of openai must not contain a user name or password: put the key into the environment variable {KEY}"
-        )
     keys = [key_for(contact) for contact in servers(model, base_url, key)]
     secret = _secret(key) if all(keys) else ""  # a server that is trusted without a key gets none
     if not secret and _PUBLIC in urls:
@@ -113,6 +109,24 @@ def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object)
             f"--llm openai:{model},key=NAME"
         )
     return urls, secret
+
+
+def check_options(model: str, base_url: str = "", **_: object) -> None:
+    """Errors: UserError for an address that is none, or that holds a key: commands, records and errors show addresses."""
+    for url in _addresses(base_url):
+        if not url.startswith(("http://", "https://")):
+            raise UserError(f"base_url of openai must begin with http:// or https://, not {url.partition('?')[0]!r}")
+        secret = next((name for name, value in parse_qsl(urlsplit(url).query) if _may_be_key(name, value)), "")
+        if "@" in url or secret:
+            what = f"a key ({secret}=...)" if secret else "a user name or password"
+            raise UserError(
+                f"base_url of openai must not contain {what}: put the key into an environment variable, {KEY} or another that "
+                "key=NAME names"
+            )
+
+
+def _may_be_key(name: str, value: str) -> bool:
+    return bool(re.search("key|token|secret|sig|code|pass|auth", name, re.I)) or len(value) > LONGEST_VALUE
 
 
 def servers(model: str, base_url: str = "", key: str = KEY, **_: object) -> list[Contact]:
@@ -140,4 +154,6 @@ def _secret(key: str) -> str:
     return secret
 
 
+LONGEST_VALUE = 20
+"""Characters of a value in the query of an address, such as that of `api-version=2024-10-21`; a longer one may be a key."""
 _PUBLIC = "https://api.openai.com/v1"
