@@ -222,7 +222,7 @@ def test_an_address_of_the_page_names_nothing(field: dict[str, str], place: Plac
     place.preset(environment=CODE)
     settings = {"scenario": "two_way"} | {key: value.replace("HOST", place.spec) for key, value in field.items()}
     search = "&".join(f"{key}={quote(value)}" for key, value in settings.items())
-    with trust.typed([]), pytest.raises(UserError, match="--trust"):
+    with trust.typed([]), pytest.raises(UserError, match="form or address of this page names"):
         _draw(search)
     assert place.untouched
 

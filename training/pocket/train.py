@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import pickle
 import random
 import time
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -340,14 +339,17 @@ def _tokenizer(corpus: Path, out: Path, start: str) -> PreTrainedTokenizerFast:
 def _kept_rows(corpus: Path, out: Path, tokenizer: PreTrainedTokenizerFast) -> list[Row]:
     """Return the rows of a corpus; they are kept, because it takes minutes to make them. Another corpus has rows of its own."""
     digest = blake2b(corpus.read_bytes() + Path(packing.__file__).read_bytes(), digest_size=8).hexdigest()
-    file = out / f"rows-{digest}.pickle"
+    file = out / f"rows-{digest}.npz"
+    names = [field.name for field in fields(Row)]
     if not file.exists():
         out.mkdir(parents=True, exist_ok=True)
-        partial = out / "rows.partial"
-        partial.write_bytes(pickle.dumps(_rows(corpus, tokenizer)))
+        partial, rows = out / "rows.partial.npz", _rows(corpus, tokenizer)
+        columns: dict[str, Any] = {name: np.stack([getattr(row, name) for row in rows]) for name in names}
+        np.savez(partial, **columns)
         partial.replace(file)
-    rows: list[Row] = pickle.loads(file.read_bytes())
-    return rows
+    with np.load(file, allow_pickle=False) as kept:
+        rows_of = zip(*(kept[name] for name in names), strict=True)
+        return [Row(**{**dict(zip(names, values, strict=True)), "order": int(values[-1])}) for values in rows_of]
 
 
 def _rows(corpus: Path, tokenizer: PreTrainedTokenizerFast) -> list[Row]:

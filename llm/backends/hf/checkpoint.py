@@ -68,7 +68,7 @@ def adapter_weights(folder: Path) -> str:
 
 
 def _weights(folder: Path) -> Path:
-    """Return the weights of an adapter; a .bin file is a pickle, which is read nowhere. Errors: UserError where they are missing."""
+    """Return the weights of an adapter. A .bin file is a pickle, and never read. Errors: UserError where they are missing."""
     path = folder / "adapter_model.safetensors"
     if not path.is_file():
         raise UserError(f"{folder} is not an adapter folder: its adapter_model.safetensors is missing")
