@@ -137,7 +137,7 @@ def announce(specs: Iterable[str]) -> None:
             _announced.add(line)
             from tqdm import tqdm  # takes a moment to import, and most runs call no server
 
-            tqdm.write(f"server   {line}", file=sys.stderr)
+            tqdm.write(f"server   {line}")
 
 
 def with_defaults(spec: str, **options: object) -> str:
