@@ -106,6 +106,10 @@ def trust(*names: str) -> None:
     ------
     UserError
         There is no such file, or the text is none of these.
+
+    Examples
+    --------
+    >>> trust("127.0.0.1:11434", "LAB_KEY@lab.example")
     """
     for name in names:
         if name.endswith(".py"):
