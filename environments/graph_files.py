@@ -117,12 +117,21 @@ def _with_attributes(content: bytes, ending: str, file: str, directed: bool) -> 
         _refuse_duplicates(row[0] for row in rows if row)
         return nx.from_dict_of_lists({row[0]: row[1:] for row in rows if row}, create_using=kind)
     if ending == ".net":
-        return nx.parse_pajek(utf8(content, file).decode().splitlines())
+        return _read_pajek(utf8(content, file).decode())
     if ending == ".gml":
         return _read_gml(utf8(content, file).decode())
     if ending in PLAIN:
         return nx.parse_edgelist(utf8(content, file).decode().splitlines(), create_using=kind)
     raise ValueError(f"unknown ending {ending}: known are {', '.join(filter(None, ENDINGS))}, also with .gz or .bz2")
+
+
+def _read_pajek(text: str) -> nx.Graph:
+    try:
+        return nx.parse_pajek(text.splitlines())
+    except (StopIteration, UnboundLocalError) as error:  # networkx looks for lines that are not there
+        raise ValueError(
+            "it is not a whole Pajek file: it needs *Vertices N, N lines of nodes, and *Arcs or *Edges"
+        ) from error
 
 
 def _read_gml(text: str) -> nx.Graph:

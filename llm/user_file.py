@@ -178,7 +178,7 @@ def _open(spec: FileSpec, wanted: Sequence[str]) -> UserTable:
     except ImportError as error:
         raise UserError(f"{path} needs the library {error.name}, which is not installed: {EXTRA}") from error
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+        raise UserError(f"cannot read {path}: {' '.join((error.strerror or str(error)).split())}") from error
 
 
 def _from_text(content: bytes, file: str, wanted: Sequence[str]) -> UserTable:

@@ -239,6 +239,16 @@ def test_other_formats_are_the_same_table(tmp_path: Path) -> None:
     assert tables[2].index.tolist() == [1, 2], "lines of JSON have no header"
 
 
+@check_each("name", ["a.parquet", "a.sav", "a.dta", "a.xlsx", "a.jsonl", "a.json", "none.csv"])
+def test_damaged_files_of_libraries_are_one_line(name: str, tmp_path: Path) -> None:
+    """Whatever a library says about a file that is cut off, the user reads one line with the file's name."""
+    if name != "none.csv":
+        (tmp_path / name).write_bytes(b"PAR1\n{[$FL2 PK\x03\x04\n\n")
+    with pytest.raises(UserError, match=re.escape(name)) as raised:
+        read_table(tmp_path / name, ("name",), "")
+    assert "\n" not in str(raised.value)
+
+
 def test_spss_files_give_words_and_numbers(tmp_path: Path) -> None:
     """The words of a coded answer in a column of texts, its code in a column of numbers; what SPSS calls missing is missing."""
     pyreadstat = pytest.importorskip("pyreadstat")

@@ -198,6 +198,9 @@ TWICE = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id=
         ("net.graphml", "<graphml", "is not a readable graph file"),
         ("net.gexf", "<gexf/>", "is not a readable graph file: No <graph> element"),
         ("net.npz", "a b", "is not a matrix of scipy.sparse.save_npz"),
+        ("net.net", "*Vertices 2", "is not a whole Pajek file"),
+        ("net.net", "*Arcs\n1 2 1\n", "is not a whole Pajek file"),
+        ("net.gml", "graph [", "is not a readable graph file"),
         ("net.ncol", "a b", "unknown ending .ncol: known are .graphml, .gexf"),
     ],
 )
