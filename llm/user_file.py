@@ -30,7 +30,7 @@ COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 NONE = frozenset(("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "None", "."))
 """What programs write for a number that is missing. In a column of texts these are texts."""
 OPTIONS = ("columns", "missing")
-SPEC = re.compile(rf"(?P<path>.+?\.\w+),(?P<options>(?:{'|'.join(OPTIONS)})=.*)", re.DOTALL)
+SPEC = re.compile(r"(?P<path>.+?\.\w+),(?P<options>\w+=.*)", re.DOTALL)
 EXTRA = "install it with: pip install 'parley-debates[survey]', or save the table as CSV (UTF-8)"
 
 
