@@ -50,7 +50,7 @@ def read_games(path: Path, rules: Game) -> list[Event]:
     if all(row.about for row in rows.values()):
         raise UserError(f"{path} has no moves")
     _refuse_twice(path, rows)
-    return list(_events(list(rows.values()), rules))
+    return list(_events(path, list(rows.values()), rules))
 
 
 def _refuse_twice(path: Path, rows: Mapping[Hashable, Row]) -> None:
@@ -98,7 +98,7 @@ def _read_row(path: Path, line: int, row: dict[Hashable, str], rules: Game) -> R
     return Row(row["room"], rounds[0], row["player"], move, value, about, rounds[1])
 
 
-def _events(rows: list[Row], rules: Game) -> Iterator[Event]:
+def _events(path: Path, rows: list[Row], rules: Game) -> Iterator[Event]:
     """Yield the events of the people's games, room by room.
 
     Errors: UserError on a room with other players than the game has, and on an expectation of someone who does not move.
@@ -112,10 +112,11 @@ def _events(rows: list[Row], rules: Game) -> Iterator[Event]:
         players = list(dict.fromkeys(row.player for row in moving))
         if len(players) != rules.size:
             raise UserError(
-                f"room {name} has {len(players)} players who move, and the game has {rules.size}: set size, or leave it out"
+                f"{path}: room {name} has {len(players)} players who move, and the game has {rules.size}: set size, or leave "
+                "the room out"
             )
         if unknown := [row.player for row in own if row.player not in players]:
-            raise UserError(f"room {name}: {unknown[0]} has an expectation but no move: correct the name")
+            raise UserError(f"{path}: room {name}: {unknown[0]} has an expectation but no move: correct the name")
         numbers = {player: first + place for place, player in enumerate(players)}
         first += len(players)
         for place, (player, number) in enumerate(numbers.items(), 1):

@@ -147,22 +147,9 @@ def finite_number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def read_number(text: str, where: str) -> float | None:
-    """Return a number; None for an empty text. Errors: UserError that names the place.
-
-    >>> read_number(" 4 ", "a.csv, row 1: rating"), read_number("", "a.csv, row 1: rating")
-    (4.0, None)
-    """
-    if not text.strip():
-        return None
-    if (number := finite_number(text)) is None:
-        raise UserError(f"{where} must be a number or empty, not {text!r}")
-    return number
-
-
-def read_round(text: str, where: str) -> int:
-    """Return a whole number from 0 on; an empty text is an error. Errors: UserError that names the place."""
-    number = read_number(text, where)
+def read_round(number: float | None, where: str) -> int:
+    """Return a round, a whole number from 0 on. Errors: UserError that names the place, also for a missing one."""
     if number is None or number != int(number) or number < 0:
-        raise UserError(f"{where} must be a whole number from 0 (before the talk) on, not {text!r}")
+        shown = "" if number is None else f", not {number:g}"
+        raise UserError(f"{where} must be a whole number from 0 (before the talk) on{shown}")
     return int(number)

@@ -20,7 +20,7 @@ from parley.llm.errors import UserError
 ABOUT = "tables with ratings or texts (.csv, .jsonl), and --map"
 RATING = "rating"
 ROLE = "role"
-NUMBERS = ("rating", "attitude", "expected")
+NUMBERS = ("round", "rating", "attitude", "expected")
 SILENT = ("system", "developer", "tool", "function")
 """Roles of chat messages that no agent wrote."""
 NO_REASON = "empty in the log"
