@@ -47,7 +47,7 @@ def contrast(
     Parameters
     ----------
     who
-        Those who moved, such as `Democrats on Racism`.
+        Those who moved, such as `Labour on Immigration`.
     moved, names
         The movements in points and the names of the two runs.
     found
@@ -59,8 +59,8 @@ def contrast(
 
     Examples
     --------
-    >>> contrast("Democrats", (-0.23, -0.92), ("b", "a"), (0.69, 0.41, 0.97), UP_AND_DOWN, "6 paired rooms")
-    'Democrats moved 0.23 points down the axis in b, and 0.92 points down the axis in a: they differ by 0.69 points (95% interval 0.41 to 0.97, 6 paired rooms).'
+    >>> contrast("Voters", (-0.23, -0.92), ("b", "a"), (0.69, 0.41, 0.97), UP_AND_DOWN, "6 paired rooms")
+    'Voters moved 0.23 points down the axis in b, and 0.92 points down the axis in a: they differ by 0.69 points (95% interval 0.41 to 0.97, 6 paired rooms).'
     """  # noqa: E501
     first, second = (movement(points, ways) for points in moved)
     return f"{who} moved {first} in {names[0]}, and {second} in {names[1]}: they differ by {size_and_span(*found)}, {unit})."
