@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from parley.agents.fact_checker import PURPOSE as CHECK
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, provenance
 from parley.analysis import formatting as words
@@ -21,16 +19,13 @@ from parley.analysis.findings import Results, findings
 from parley.analysis.formatting import REFERENCE
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
+from parley.analysis.model_calls import asked_of_model, mixed_models, model_names, outgrown, used_tokens
 from parley.analysis.rating_value import EXPECTED, rating_value, rating_value_note
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices, cost_by_model
 from parley.llm.errors import UserError
-from parley.llm.request import Usage
 from parley.model import attendance
-from parley.model.interventions import parse_intervention
-from parley.model.interventions.fact_check import FactCheck
-from parley.model.scenario import REPRESENTATIVE
 
 AXIS = {
     "rounds": "Attitudes are asked before the debate and after each round, and shown on an axis from 0 to 10:",
@@ -84,6 +79,8 @@ def open_summary(tables: Tables, path: Path, done: str = "") -> Report:
     if not tables.finished:
         report.add(f"**Unfinished**{done}. Repeat the command to continue.")
     report.disclaim(tables.header)
+    if mixed := mixed_models(tables):
+        report.add(f"**Several models.** {words.escape_markdown(mixed)}")
     return report
 
 
@@ -219,6 +216,7 @@ def missing(report: Report, tables: Tables) -> None:
         ("acts that could not be read or done", len(tables.acts), undone["reason"], undone["party"]),
         ("calls that failed", len(calls), calls["failure"].dropna(), ()),
         ("ratings asked more than once", len(ratings), ratings.loc[ratings["asked"] > 1, "asked"], ()),
+        ("calls answered by another model than the first", len(calls), model_names(calls), ()),
         ("calls with lines that the model could not read", len(calls), calls.loc[calls["unread"] > 0, "purpose"], ()),
     ]
     report.section("What is missing")
@@ -229,6 +227,7 @@ def missing(report: Report, tables: Tables) -> None:
     ]
     if lines:
         report.table(lines, ["what", "count", "of", "reasons", "by party"])
+        report.plain(outgrown(tables))
         return
     frames = {"rating": ratings, "further rating": tables.probes, "reply": tables.utterances, "call": calls}
     frames |= {"act": tables.acts, "choice": tables.decisions}
@@ -288,11 +287,6 @@ def _personas(tables: Tables) -> str:
     return attendance.attendance_lines(parties, attendance.NAMED if named else str(scenario["cast"]), tables.names)
 
 
-def asked_of_model(calls: pd.DataFrame) -> pd.DataFrame:
-    """Return the calls that the model answered: of those with the same key only the first (llm/journal.py)."""
-    return calls[calls["drawn"] == 0].drop_duplicates("key")
-
-
 def _tokens(calls: pd.DataFrame) -> str:
     missing = int(calls["uncounted"].sum())
     if missing and missing == len(calls):
@@ -309,7 +303,7 @@ def _tokens(calls: pd.DataFrame) -> str:
 def _cost(tables: Tables, prices: Prices) -> str:
     """Return the cost of the reported tokens; empty when nothing has a price."""
     calls = asked_of_model(tables.calls)
-    missing, cost = int(calls["uncounted"].sum()), cost_by_model(_used(tables), prices)
+    missing, cost = int(calls["uncounted"].sum()), cost_by_model(used_tokens(tables), prices)
     if not cost or not missing:
         return cost
     if missing == len(calls):
@@ -326,28 +320,6 @@ def _saved(calls: pd.DataFrame) -> str:
     )
     ways = {"answered with the reply to the same question": twins, f"drawn from archetypes ({samples})": drawn}
     return "".join(f"; {count:,} more {way}" for way, count in ways.items() if count)
-
-
-def _used(tables: Tables) -> dict[str, Usage]:
-    """Return the tokens by voice: the seat or party if it has its own model, else "". An intervention may change the model."""
-    own = set(disclaimers.own_models(tables.header))
-    agents = tables.agents.drop_duplicates("agent").set_index("agent")  # a mediator has one number in every room
-    named = agents["seat"].where(agents["seat"].isin(own), agents["party"].where(agents["party"].isin(own), ""))
-    calls = tables.calls
-    # a representative has the number of its member with a minus
-    voices = calls["agent"].map(named).where(calls["agent"] >= 0, REPRESENTATIVE if REPRESENTATIVE in own else "")
-    for change in tables.interventions[tables.interventions["what"] == "model"].itertuples():
-        theirs = calls["agent"].isin(json.loads(change.agents)) & (calls["room"] == change.room)
-        voices = voices.mask(theirs & (calls["round"] >= change.round), change.text)
-    for spec in tables.header.scenario.get("interventions", ()):
-        if spec.get("llm") and spec["kind"] == "fact_check":
-            check = parse_intervention(spec)
-            assert isinstance(check, FactCheck)
-            due = calls["round"].map(check.due).astype(bool) & (calls["purpose"] == CHECK)
-            voices = voices.mask(due, check.voice)
-    paid = asked_of_model(calls)
-    sums = paid.groupby(voices[paid.index])[["prompt_tokens", "completion_tokens"]].sum()
-    return {str(voice): Usage(*map(int, row)) for voice, *row in sums.itertuples()}
 
 
 def _sent_before(calls: pd.DataFrame) -> str:

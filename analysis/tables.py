@@ -40,6 +40,7 @@ from parley.environments.base import UNDER
 from parley.environments.story import RETELLING
 from parley.llm.backends.oracle.phrases import TopicBank, topic_bank
 from parley.llm.errors import UserError
+from parley.llm.request import served_by
 from parley.model import events
 from parley.model.header_bounds import LARGEST
 from parley.model.recorder import read_lines
@@ -71,9 +72,10 @@ class Tables:
                 attitude toward the topic
     calls:      one row per call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
                 sent_before (characters of the prompt's beginning that the agent had sent before), and notes of the backend:
-                unread (lines), repeated (calls), cut (replies), uncounted (1: the server reported no tokens, and 0 tokens mean
-                nothing), cached_tokens, thinking_tokens, drawn (from an archetype: not asked), checked and drifted (samples of
-                archetypes that were renewed before it, and replaced)
+                unread (lines), repeated (calls), cut (replies), shortened (characters), uncounted (1: the server reported no
+                tokens, and 0 tokens mean nothing), cached_tokens, thinking_tokens, drawn (from an archetype: not asked), checked
+                and drifted (samples of archetypes that were renewed before it, and replaced), served (the model that replied,
+                where it is another one than the model with which the run began)
     interventions: one row per intervention in a room: room, topic, group, repetition, round (before it), what (the
                 kind), agents (JSON), text (what they heard, or the model they speak through), by, reason (why nothing was said)
     links:      one row per link of a network that appears or vanishes: room, round (before its turns; 0: the graph at the start),
@@ -235,7 +237,9 @@ def _bank(slug: str) -> TopicBank | None:
         return None
 
 
-NOTED = ("unread", "repeated", "cut", "uncounted", "cached_tokens", "thinking_tokens", "drawn", "checked", "drifted")
+NOTED = (
+    "unread", "repeated", "cut", "shortened", "uncounted", "cached_tokens", "thinking_tokens", "drawn", "checked", "drifted",
+)  # fmt: skip
 
 
 def load(run: Path) -> Tables:
@@ -267,6 +271,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     notes = calls.pop("notes")
     for name in NOTED:
         calls[name] = pd.Series([note.get(name, 0) for note in notes], dtype="int64")
+    calls["served"] = text_column(served_by(note) or None for note in notes)
     ratings = with_keys(rating_frame(frames[events.Rated]()), agents)
     further = ratings["probe"].isin({FORECAST, *header.scenario.get("also", ())})
     return Tables(

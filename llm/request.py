@@ -134,6 +134,19 @@ class Usage(NamedTuple):
 NOTHING = Usage()
 DECLINED = "declined"
 """The note of a reply that says only that it does not know or does not say: no opinion, and no answer to learn from."""
+SHORTENED = "shortened"
+"""The note of a reply with more text than its tokens can have: the number of characters that were cut off."""
+SERVED = "served:"
+"""How a note begins whose rest is the model that replied, where it is not the one with which the run began."""
+
+
+def served_by(notes: Mapping[str, int]) -> str:
+    """Return the model that replied, by the notes of a call; "" for the model with which the run began.
+
+    >>> served_by({"repeated": 1, "served:gpt-b": 1}), served_by({})
+    ('gpt-b', '')
+    """
+    return next((note.removeprefix(SERVED) for note in notes if note.startswith(SERVED)), "")
 
 
 def total(usages: Iterable[Usage]) -> Usage:

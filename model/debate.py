@@ -48,7 +48,7 @@ from parley.model.game_round import run_game_round
 from parley.model.herding_round import run_herding_round
 from parley.model.interventions import initially_absent, intervene
 from parley.model.interventions.base import Intervention
-from parley.model.missing_replies import MissingTally
+from parley.model.missing_replies import ContextWatch, MissingTally
 from parley.model.network_round import build_social_graph, initial_link_events, network_grid, run_network_round
 from parley.model.people import ask_consent, people_of
 from parley.model.platform_round import run_platform_round
@@ -174,7 +174,7 @@ class DebateModel(SteppedModel):
         check_taught(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else NullRecorder()
         self.progress = progress
-        self.keep_going, self.tally = keep_going, MissingTally()
+        self.keep_going, self.tally, self._context_watch = keep_going, MissingTally(), ContextWatch()
         self._identity = identity_text(self.backend)
         key = None if isinstance(self.recorder, NullRecorder) else self._journal_key
         self.context = RunContext(self.setup.seed, key, self.setup.surveys.asks)
@@ -371,6 +371,7 @@ class DebateModel(SteppedModel):
         for events in drive(conversations, self.backend, self.progress):
             self.recorder.write(events)
             tally.hear(events, voices, self._models, self.context.people)
+            self._context_watch.hear(events)
         earlier = set(self.tally.asked)
         self.tally.add(tally)
         if not self.keep_going:

@@ -12,9 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from parley.llm.errors import UserError
+from parley.llm.notices import notify
 from parley.model.events import Acted, Decided, Event, Expected, Moved, Rated, Utterance
 
 LEAST, ENOUGH = 0.05, 20
+IN_A_ROW = 2
+"""Turns of an agent lost to the context before there is a line on the terminal: one may be a single long prompt."""
 MANY = 0.2
 """The share of missing ratings or replies from which on there is a warning."""
 RATINGS, REPLIES, ACTS, DECISIONS, MOVES, EXPECTATIONS = (
@@ -29,6 +32,8 @@ PEOPLE = "answers of people"
 """Ratings and lines of people in a seat. They stop no run: a person may leave, or may not agree to take part."""
 UNASKED = frozenset({"absent", "muted", "no_side", "no_statement", "no_opinions"})
 """Reasons of a silence that is no failure, because nothing was asked."""
+OUTGROWN = "context_overflow"
+SHORTER = "repeat the run in another folder with --set memory=last:12 or --set memory=summary:12, or give the server more context"
 SHOWN = 80
 """Number of characters of a reply that are shown."""
 ADVICE = {
@@ -39,6 +44,7 @@ ADVICE = {
     "no_known_sentence": "the rule-based speaker can only read sentences of oracle and pocket: choose another model",
     "unscripted": "this is a test speaker without opinions: choose a model",
     "echo": "the model repeats what it is asked: choose a chat model, or another way of asking (docs/endpoints.md)",
+    OUTGROWN: f"the debate does not fit into the model's context: {SHORTER}",
     "spoke_for_others": "the model writes the lines of others: choose a chat model",
 }
 FAILED = "fix the problem, then repeat the command, with --retry-failures if the command has that option"
@@ -143,7 +149,31 @@ class MissingTally:
             percent = f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
             parts.append(f"{reasons.total():,} of {asked:,} {what}{f' ({percent}: {why})' if why else ''}")
             worst = max(worst, share)
-        return f"missing  {', '.join(parts)}{WARNING if worst >= MANY else ''}" if parts else ""
+        warning = WARNING if worst >= MANY else ""
+        if any(OUTGROWN in reasons for reasons in self.missing.values()):
+            warning += f"\nWARNING  {ADVICE[OUTGROWN]}"
+        return f"missing  {', '.join(parts)}{warning}" if parts else ""
+
+
+class ContextWatch:
+    """Says once that debates have outgrown the model's context, as soon as that has cost an agent two turns in a row.
+
+    A run that goes on loses the end of each debate, and too few replies at a time to stop it.
+    """
+
+    def __init__(self) -> None:
+        self._lost = Counter[tuple[str, int]]()
+        self._told = False
+
+    def hear(self, events: Iterable[Event]) -> None:
+        """Count the turns of each agent that were lost since its last reply."""
+        for event in events:
+            if isinstance(event, Utterance | Acted | Decided | Moved) and event.reason not in UNASKED:
+                seat = event.room, event.agent
+                self._lost[seat] = self._lost[seat] + 1 if event.reason == OUTGROWN else 0
+                if self._lost[seat] == IN_A_ROW and not self._told:
+                    self._told = True
+                    notify(f"round {event.round}: {ADVICE[OUTGROWN]}")
 
 
 def _shown(text: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis.logs.formats.inspect import INSTALL, OURS
-from parley.analysis.summary import asked_of_model
+from parley.analysis.model_calls import asked_of_model
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest

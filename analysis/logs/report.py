@@ -14,10 +14,11 @@ from parley.analysis.findings import findings
 from parley.analysis.formatting import REFERENCE, format_range
 from parley.analysis.logs.log import UNKNOWN
 from parley.analysis.metrics import applies
+from parley.analysis.model_calls import asked_of_model
 from parley.analysis.network_plot import has_network, network_figure
 from parley.analysis.rating_value import rating_value_note
 from parley.analysis.report import Report
-from parley.analysis.summary import NETWORK, add_metric, asked_of_model, caption, missing, run_note
+from parley.analysis.summary import NETWORK, add_metric, caption, missing, run_note
 from parley.analysis.table_export import write_table, write_tables
 from parley.analysis.tables import Tables
 from parley.analysis.transcript import write_transcript

@@ -26,9 +26,9 @@ from parley.analysis.figures import make_panels, new_figure, styles_by_party
 from parley.analysis.formatting import Column, estimate, group_title
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.metrics._cells import REFERENCE, spans, with_interval
+from parley.analysis.model_calls import asked_of_model
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines
-from parley.analysis.summary import asked_of_model
 from parley.analysis.tables import Tables
 from parley.llm.answer_sharing import REUSE
 from parley.model.events import Header

@@ -13,6 +13,7 @@ from data_checks import check_each
 from standins import Scrambled, opinionated
 
 import run
+from parley.analysis.model_calls import asked_of_model
 from parley.analysis.report import Report
 from parley.analysis.studies.answer_sharing import archetypes as study
 from parley.analysis.studies.answer_sharing import (
@@ -23,7 +24,7 @@ from parley.analysis.studies.answer_sharing import (
     pooled,
     write_savings,
 )
-from parley.analysis.summary import _how_to_read, asked_of_model, run_on
+from parley.analysis.summary import _how_to_read, run_on
 from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError

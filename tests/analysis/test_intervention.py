@@ -293,13 +293,13 @@ def test_the_model_that_checks_facts_is_named(small: Callable[..., Scenario], tm
 
 def test_tokens_go_to_the_model_that_was_asked(held: Callable[..., Tables]) -> None:
     """By hand: ten tokens a call; the Republican's calls from round 2 on are another model's."""
-    from parley.analysis.summary import _used
+    from parley.analysis.model_calls import used_tokens
 
     bare = held({"republican": [2, 3]})
     agent, room = int(bare.agents["agent"].iloc[0]), bare.agents["room"].iloc[0]
     calls = [Called(room, round_, agent, "speech", f"k{round_}", None, 10, 1, {}) for round_ in (1, 2, 3)]
     found = held({"republican": [2, 3]}, more=[Intervened(room, 2, "model", (agent,), "openai:m", ""), *calls])
-    assert _used(found) == {"": Usage(10, 1), "openai:m": Usage(20, 2)}
+    assert used_tokens(found) == {"": Usage(10, 1), "openai:m": Usage(20, 2)}
 
 
 def test_what_is_said_from_outside_stays_text(held: Callable[..., Tables], tmp_path: Path) -> None:

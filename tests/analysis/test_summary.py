@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from data_checks import check_each
 
 import run
 from parley.agents.topic import load_topic, topic_names
 from parley.analysis.metrics import applies, metrics
-from parley.analysis.summary import _axis, _used, caption, write_summary
+from parley.analysis.model_calls import model_names, used_tokens
+from parley.analysis.summary import _axis, caption, write_summary
 from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import Budget
@@ -171,6 +173,69 @@ def test_what_is_missing_is_counted_by_reason_and_party(tmp_path: Path) -> None:
     assert found["calls that failed"] == ["4", str(len(tables.calls)), "refused 2, timeout 2", ""]
     assert found["ratings asked more than once"][:3] == ["8", "10", "2 8"]
     assert found["calls with lines that the model could not read"][:3] == ["2", str(len(tables.calls)), "speech 2"]
+
+
+def test_debates_that_outgrow_the_context_are_told_early_with_the_cure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A server of 4k: from some round on each reply was lost, too few at a time to stop the run, and nothing named the cure.
+
+    Two rooms of two agents; the first 8 replies are rounds 1 and 2. Round 4 is the second turn that an agent loses.
+    """
+    replies = iter(range(100))
+
+    def answer(request: Request) -> Reply | str:
+        if request.answers:
+            return "4"
+        return "Yes, it is." if next(replies) < 8 else Reply.failed("context_overflow", "400: too long")
+
+    fields = {"repetitions": 2, "topics": "racism", "rounds": 5, "survey": "ends"}
+    outcome = run_scenario(
+        RunSpec(load_preset("two_way").with_settings(fields), tmp_path / "run"), backend=Fake(answer)
+    )
+    cure = "--set memory=last:12 or --set memory=summary:12"
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 1
+    assert told[0].startswith("round 4: the debate does not fit into the model's context")
+    assert cure in told[0]
+    assert outcome.stopped is None
+    assert cure in outcome.tally.line
+    text = summary(load(tmp_path / "run"), tmp_path)
+    assert "From round 3 on, 12 replies and ratings are missing because the debate no longer fits" in text
+    assert "not at random" in text
+
+
+def test_a_model_that_changed_is_at_the_head_and_among_what_is_missing(tmp_path: Path) -> None:
+    """Republicans are answered by another model at two of their three replies; the first model's name is in the header."""
+    replies = iter(range(100))
+
+    def answer(request: Request) -> Reply | str:
+        if request.answers:
+            return "4"
+        return Reply("Yes.", notes={"served:gpt-[x](http://a)": 1} if next(replies) >= 4 else {})
+
+    fields = {"repetitions": 2, "topics": "racism", "rounds": 2}
+    run_scenario(RunSpec(load_preset("two_way").with_settings(fields), tmp_path / "run"), backend=Fake(answer))
+    tables = load(tmp_path / "run")
+    assert tables.calls["served"].value_counts().to_dict() == {"gpt-[x](http://a)": 4}
+    text = summary(tables, tmp_path)
+    of = len(tables.calls)
+    head, missing = text.split("## In short")[0], section(text, "What is missing")
+    assert "**Several models.** The server changed the model during the run, the first time in round 2" in head
+    assert f"gpt-\\[x\\](http:\\//a) 4 of {of} calls. The results mix models" in head
+    assert rows(missing)[-1][:3] == ["calls answered by another model than the first", "4", str(of)]
+
+
+def test_many_names_of_models_are_not_all_written_out() -> None:
+    calls = pd.DataFrame({"served": [None, *[f"m{number}" for number in range(50)], "m1"]})
+    assert model_names(calls).value_counts().to_dict() == {
+        "other names": 45,
+        "m1": 2,
+        "m0": 1,
+        "m2": 1,
+        "m3": 1,
+        "m4": 1,
+    }
 
 
 GIVEN: list[dict[str, Any]] = [
@@ -405,6 +470,6 @@ def test_a_surrogate_is_no_model_that_is_billed(ran: Callable, tmp_path: Path) -
     tables = load(ran("three_way"))
     scenario = tables.header.scenario | {"llms": ["republican=surrogate:s.json", "democrat=openai:other"]}
     held = replace(tables, header=replace(tables.header, scenario=scenario))
-    assert set(_used(held)) == {"", "democrat"}
+    assert set(used_tokens(held)) == {"", "democrat"}
     told = dict(rows(section(summary(held, tmp_path), "Details of the run")))
     assert told["model"] == "oracle; democrat: openai:other"

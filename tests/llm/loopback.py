@@ -19,7 +19,7 @@ REASONS = {200: "OK"}
 @dataclass
 class Act:
     """What to do with a call. `half` sends so much of the body and breaks off, `hang` never answers, `reset` hangs up at once,
-    `drip` sends a byte of the body now and then.
+    `drip` sends a byte of the body now and then, `flood` sends megabytes without an end.
     """
 
     status: int = 200
@@ -29,6 +29,7 @@ class Act:
     hang: bool = False
     reset: bool = False
     drip: bool = False
+    flood: bool = False
 
 
 Plan = Callable[[Body, int], Act]
@@ -37,12 +38,15 @@ Plan = Callable[[Body, int], Act]
 
 class Loopback:
     """`with Loopback(plan) as server:` `asked` are the bodies in the order of their coming, `keys` the keys they came with,
-    `most` how many it had at once. `slow` is how many seconds it takes for each.
+    `passes` those to it as a proxy, `targets` what each call asked for, `most` how many it had at once. `slow` is how many
+    seconds it takes for each.
     """
 
     def __init__(self, plan: Plan, slow: float = 0.0):
         self.plan, self.asked, self.keys, self.slow = plan, [], set(), slow
         self.times: Counter[str] = Counter()
+        self.targets: list[str] = []
+        self.passes: set[str] = set()
         self.most = self.now = 0
         self._loop = asyncio.new_event_loop()
 
@@ -80,7 +84,7 @@ class Loopback:
             while await self._one(reader, writer):
                 pass
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            pass
+            writer.transport.abort()  # what is not sent yet is sent no more
         finally:
             self._open_ones.discard(task)
             writer.close()
@@ -89,6 +93,8 @@ class Loopback:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         fields = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
         told = await reader.readexactly(int(fields.get("content-length", 0)))
+        self.targets.append(head[0].split()[1])
+        self.passes.add(fields.get("proxy-authorization", ""))
         self.keys.add(fields.get("authorization", ""))
         if head[0].startswith("GET"):
             act = Act(body=json.dumps({"data": [{"id": "echo"}, {"id": "other"}]}).encode())
@@ -112,6 +118,9 @@ class Loopback:
         head = {"Content-Type": "application/json", "Content-Length": str(len(act.body)), **act.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
         writer.write(f"HTTP/1.1 {act.status} {REASONS.get(act.status, 'No')}\r\n{lines}\r\n".encode())
+        while act.flood:
+            writer.write(b" " * 2**20)
+            await writer.drain()
         while act.drip:
             writer.write(b" ")
             await writer.drain()

@@ -18,8 +18,8 @@ from parley.agents.society import load_society
 from parley.analysis.deliberation.consensus_report import _representation_row, representation_means
 from parley.analysis.deliberation.episode import Voice
 from parley.analysis.deliberation.run_episodes import episodes_of_run, represented_texts
+from parley.analysis.model_calls import used_tokens
 from parley.analysis.run_report import SUMMARY, write_report
-from parley.analysis.summary import _used
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
@@ -399,8 +399,8 @@ def test_its_calls_are_its_own_models(run: Path) -> None:
     """What a model costs is counted where it was asked."""
     tables = load(run)
     calls = tables.calls[tables.calls["purpose"] == "critique"]
-    assert set(_used(tables)) == {"", "representative"}
-    assert _used(tables)["representative"].prompt_tokens == calls["prompt_tokens"].sum() > 0
+    assert set(used_tokens(tables)) == {"", "representative"}
+    assert used_tokens(tables)["representative"].prompt_tokens == calls["prompt_tokens"].sum() > 0
     assert (calls["agent"] < 0).all()
     assert "representative/base" in tables.header.prompts
 

@@ -8,7 +8,7 @@
     once       yes: the same question at temperature 0 is sent once in a run, as if the server had one reply to it (no); see
                docs/savings.md
     thinking   extra tokens for a model that thinks before it replies (-1: the probe finds out)
-    in_flight  requests in flight at once; halved when the server says that it is too much, then slowly raised again
+    in_flight  requests in flight at once; halved when the server says that it is too much or calls time out, then slowly raised
     rpm, tpm   requests and tokens a minute at each address (0: no limit)
     timeout    seconds for one reply
     attempts   calls of a request that fails by itself (time-outs, broken bodies, server errors)
@@ -18,6 +18,9 @@
     payload.py       writes requests as JSON; reads a reply, a named failure, a distribution over the answers
     capabilities.py  finds out what an endpoint can do, and opens it
     transport.py     sends one call; how many at once, how fast
+    body.py          reads and unpacks the body of an answer, up to a length
+    pauses.py        how long a server wants to be left alone
+    proxy.py         the proxy of the network
     backend.py       sends and receives, and repeats what failed
 
 The record says in which way a rating was read (`how`), and its header what the probe found. A key is never written down.

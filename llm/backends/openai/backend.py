@@ -11,13 +11,14 @@ import weakref
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from parley.llm.backends.openai import payload
+from parley.llm.backends.openai import pauses, payload
 from parley.llm.backends.openai.payload import BUSY, STOP, Capabilities
-from parley.llm.backends.openai.transport import NO_ROOM, Clock, Connection, Endpoint, NoAnswer
+from parley.llm.backends.openai.transport import MALFORMED, NO_ROOM, Clock, Connection, Endpoint, NoAnswer
 from parley.llm.budget import REPEATED
 from parley.llm.driver import complete_all
 from parley.llm.errors import UserError
-from parley.llm.request import Reply, Request, Usage
+from parley.llm.notices import notify
+from parley.llm.request import Reply, Request, Usage, served_by
 from parley.llm.secrets import hide_in
 
 Result = TypeVar("Result")
@@ -69,6 +70,10 @@ class Loop:
         """Close the connections, then the loop. Any thread may call this, the loop's own included."""
 
         async def close() -> None:
+            calls = asyncio.all_tasks(self.loop) - {asyncio.current_task(self.loop)}
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)  # or Python complains about each of them at its end
             for connection in connections:
                 await connection.close()
             self.loop.stop()
@@ -99,7 +104,8 @@ class Openai:
         self._tasks: set[asyncio.Task[None]] = set()
         self._flying = 0
         self._error: BaseException | None = None
-        weakref.finalize(self, loop.close, [endpoint.connection for endpoint in endpoints])
+        self._mixed = False
+        self.close = weakref.finalize(self, loop.close, [endpoint.connection for endpoint in endpoints])
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -223,12 +229,22 @@ class Openai:
         try:
             answer, sent = await endpoint.post(path, body, tokens, patience)
         except NoAnswer as error:
-            return Reply.failed("busy" if error.name == NO_ROOM else error.name, str(error), transient=True)
-        reply = payload.parse_response(answer, request, self.can)
+            name = "busy" if error.name == NO_ROOM else error.name
+            return Reply.failed(name, str(error), transient=name != MALFORMED)  # what is too long once is so again
+        reply = payload.parse_response(answer, request, self.can, self.served)
         if reply.failure and reply.failure.name in BUSY:
-            endpoint.slow_down(sent, payload.retry_after(answer))
+            wanted = pauses.retry_after(answer)
+            if wanted and 0 < patience < wanted and len(self.endpoints) == 1:
+                reply.failure = pauses.long_pause(wanted, patience)
+            endpoint.slow_down(sent, None if wanted is None else min(wanted, patience))
         elif reply.failure and reply.failure.transient:
             endpoint.note_failure()
         else:
             endpoint.note_success()
+        if not self._mixed and (name := served_by(reply.notes)):
+            self._mixed = True
+            notify(
+                f"{endpoint.connection.host} answers with the model {name} now, and began with {self.served}: from here on the "
+                "results mix models (column served of the table calls)"
+            )
         return reply

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from parley.llm.backends.openai import payload
+from parley.llm.backends.openai import pauses, payload
 from parley.llm.backends.openai.backend import EndpointSettings, Loop, Openai
 from parley.llm.backends.openai.payload import (
     CHAT,
@@ -26,6 +26,8 @@ from parley.llm.backends.openai.payload import (
 from parley.llm.backends.openai.transport import (
     CONNECTIONS,
     LONGEST_PAUSE,
+    MALFORMED,
+    TELL,
     UNREACHABLE,
     Clock,
     Connection,
@@ -34,6 +36,7 @@ from parley.llm.backends.openai.transport import (
     NoAnswer,
 )
 from parley.llm.errors import Unreachable, UserError
+from parley.llm.notices import notify
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.llm.secrets import note_address, note_secret
 
@@ -103,7 +106,7 @@ class Probe:
         if not isinstance(data, dict):
             return Capabilities(chosen, "")
         usage, _ = payload.usage_of(data.get("usage"))
-        return Capabilities(chosen, sanitise(str(data.get("model") or "")), usage.completion_tokens)
+        return Capabilities(chosen, payload.served_name(data), usage.completion_tokens)
 
     async def _usual_fields(self) -> tuple[EndpointAbilities, Any]:
         """Return the usual fields that the endpoint takes, and its reply to a question with a system message."""
@@ -176,21 +179,33 @@ class Probe:
     async def _post(self, path: str, body: bytes) -> HttpAnswer:
         """Send a body, up to TRIES times while the failure is transient.
 
-        An unreachable server is not called again. One that breaks (500) is called once more, because some break on a field that
-        they do not know.
+        An unreachable server is not called again, nor one whose answer is too long. One that breaks (500) is called once more,
+        because some break on a field that they do not know.
         """
         for number in range(1, TRIES):
             try:
                 answer = await self.connection.post(path, body)
             except NoAnswer as error:
-                if error.name == UNREACHABLE:
+                if error.name in (UNREACHABLE, MALFORMED):
                     raise
                 await self.clock.sleep(2.0**number)
                 continue
             if answer.status not in payload.PASSING and (answer.status != 500 or number > 1):
                 return answer
-            await self.clock.sleep(min(payload.retry_after(answer) or 0.5 * 2.0**number, LONGEST_PAUSE))
+            await self.clock.sleep(self._pause(answer, number))
         return await self.connection.post(path, body)
+
+    def _pause(self, answer: HttpAnswer, number: int) -> float:
+        """Return the seconds to wait for a busy server. Errors: Unreachable for a server that wants a long time."""
+        wanted, host = pauses.retry_after(answer), self.connection.host
+        if wanted and 0 < self.settings.patience < wanted:
+            raise Unreachable(
+                f"{host} is busy and asks for a pause of {wanted:,.0f} s: run the same command again after that"
+            )
+        pause = min(wanted or 0.5 * 2.0**number, LONGEST_PAUSE)
+        if pause >= TELL:
+            notify(f"{host} takes no calls now: the test call is sent again in {pause:,.0f} s")
+        return pause
 
     async def _known_models(self) -> str:
         """Return the models that the server lists, in words."""

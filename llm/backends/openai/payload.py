@@ -15,13 +15,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
+from parley.llm.backends.openai.pauses import LONG_PAUSE
 from parley.llm.backends.openai.transport import HttpAnswer
 from parley.llm.budget import UNCOUNTED
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import (
     COVERED,
     MOST,
+    SERVED,
+    SHORTENED,
     Failure,
     Reply,
     Request,
@@ -39,10 +43,14 @@ EMBEDDINGS = "embeddings"
 PATHS = {CHAT: "/chat/completions", COMPLETIONS: "/completions", EMBEDDINGS: "/embeddings"}
 LOGPROBS, CHOICE, TEXT = "logprobs", "choice", "text"
 """How a closed question is answered: from the likeliest tokens, from a schema that allows nothing else, or in free text."""
+LETTERS, FEWEST_LETTERS = 20, 2000
+"""Characters of a text for each token that it may have (a token has 4 on average), and for any text: the rest is cut off."""
+MOST_DETAIL = 300
+"""Characters of a server's message, and of the name of a model."""
 ANSWER_TOKENS = 16
 """Tokens for a closed answer, besides those with which it begins."""
 BUSY = frozenset({"busy", "unreachable"})
-STOP = frozenset({"not_allowed", "no_such_model", "no_credit"})
+STOP = frozenset({"not_allowed", "no_such_model", "no_credit", "redirected", LONG_PAUSE})
 PASSING = frozenset({408, 409, 425, 429, 502, 503, 504, 529})
 """The statuses of a server that is busy or absent for a moment."""
 SHARED = 0.02
@@ -154,8 +162,8 @@ def _prompt(request: Request, can: EndpointAbilities) -> dict[str, Any]:
     return {"messages": [message._asdict() for message in messages]}
 
 
-def parse_response(answer: HttpAnswer, request: Request, can: EndpointAbilities) -> Reply:
-    """Return the reply to a request, or its named failure."""
+def parse_response(answer: HttpAnswer, request: Request, can: EndpointAbilities, served: str = "") -> Reply:
+    """Return the reply to a request, or its named failure. served: the model so far; another one is noted."""
     if answer.status != 200:
         return failure_from(answer)
     try:
@@ -163,7 +171,10 @@ def parse_response(answer: HttpAnswer, request: Request, can: EndpointAbilities)
         if isinstance(data, dict) and (error := data.get("error")):  # some gateways put an error into a 200
             code = error.get("code") if isinstance(error, dict) else None
             return failure_from(answer._replace(status=code if isinstance(code, int) and 400 <= code < 600 else 500))
-        return _reply(data, request, can)
+        reply = _reply(data, request, can)
+        if served and data.get("model") != served and (name := served_name(data)) not in ("", served):
+            reply.notes = {**reply.notes, SERVED + name: 1}
+        return reply
     except (ValueError, RecursionError, OverflowError):
         return Reply.failed("malformed", "the reply is no JSON", transient=True)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
@@ -173,8 +184,10 @@ def parse_response(answer: HttpAnswer, request: Request, can: EndpointAbilities)
 def failure_from(answer: HttpAnswer) -> Reply:
     """Name the failure of a status that is not 200."""
     message, code = _error_message(answer.body)
-    status, detail = answer.status, f"{answer.status}: {message}"[:300]
+    status, detail = answer.status, f"{answer.status}: {message}"[:MOST_DETAIL]
     too_long = code == "context_length_exceeded" or (status < 500 and _TOO_LONG.search(message)) or status == 413
+    if 300 <= status < 400:
+        return Reply.failed("redirected", _redirection(answer))
     if (code == "content_filter" or _FILTERED.search(message)) and status in (400, 403, 422):
         return Reply.failed("content_filter", detail)
     if status in (401, 403):
@@ -192,19 +205,18 @@ def failure_from(answer: HttpAnswer) -> Reply:
     return Reply.failed("bad_request", detail)
 
 
-def retry_after(answer: HttpAnswer) -> float | None:
-    """Return the seconds that the server asks to wait, if it does."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            return max(0.0, min(600.0, float(answer.headers.get(name, "")) / unit))
-        except ValueError:
-            continue
-    return None
-
-
 def sanitise(text: str) -> str:
     """Return a server's text as one line, without what looks like a key or controls a terminal."""
     return _SECRET.sub(HIDDEN, hide("".join(filter(str.isprintable, " ".join(text.split())))))
+
+
+def _redirection(answer: HttpAnswer) -> str:
+    """Return where a server sends its callers, in words: prompts go only to the address that the user gave."""
+    there = urlsplit(answer.headers.get("location", ""))
+    where = sanitise(there.netloc or there.path)[:100] or "another address"
+    return (
+        f"{answer.status}: the server sends calls on to {where}, and no redirect is followed; give the right --base-url"
+    )
 
 
 def _error_message(body: bytes) -> tuple[str, str]:
@@ -228,17 +240,18 @@ def _reply(data: Any, request: Request, can: EndpointAbilities) -> Reply:
         return Reply(json.dumps(vector), usage=usage, notes=notes)
     usage, notes = usage_of(data.get("usage"))
     choice = data["choices"][0]
-    text, thinking = _text_and_thinking(choice, can)
+    text, thinking, lost = _text_and_thinking(choice, request.sampling.max_tokens, can)
+    notes |= {SHORTENED: lost} if lost else {}
     reply = Reply(None, usage=usage, notes=notes, thinking=thinking)
     reason = choice.get("finish_reason")
     refusal = choice.get("message", {}).get("refusal")
     if reason == "content_filter":
         reply.failure = Failure("content_filter")
     elif refusal:
-        reply.failure = Failure("refusal", sanitise(refusal))
+        reply.failure = Failure("refusal", sanitise(refusal)[:MOST_DETAIL])
     elif not text.strip():
         cut = reason == "length"
-        reply.failure = Failure("out_of_tokens" if cut else "empty", sanitise(str(reason)), not cut)
+        reply.failure = Failure("out_of_tokens" if cut else "empty", sanitise(str(reason))[:MOST_DETAIL], not cut)
     else:
         reply.text = text
         reply.notes = {**notes, "cut": 1} if reason == "length" else notes
@@ -264,17 +277,35 @@ def _read_answer(reply: Reply, choice: Any, request: Request, can: EndpointAbili
             reply.text, reply.way = answer, CHOICE
 
 
-def _text_and_thinking(choice: Any, can: EndpointAbilities) -> tuple[str, str]:
-    """Return the visible text of a reply, and what the model thought before it."""
-    if can.api != CHAT:
-        return split_thinking(str(choice["text"] or ""))
-    message = choice["message"]
-    text = message.get("content") or ""
-    if isinstance(text, list):  # some servers send parts
-        text = "".join(part.get("text", "") for part in text if isinstance(part, dict))
-    thinking = message.get("reasoning_content") or message.get("reasoning") or ""
+def served_name(data: Any) -> str:
+    """Return the name of the model that a server says has replied; "" where it says none."""
+    return sanitise(str(data.get("model") or ""))[:MOST_DETAIL] if isinstance(data, dict) else ""
+
+
+def _text_and_thinking(choice: Any, tokens: int, can: EndpointAbilities) -> tuple[str, str, int]:
+    """Return the visible text of a reply, what the model thought before it, and how many characters were cut off.
+
+    They are cut before anything reads them: a server that does not stop a model may send megabytes of empty lines.
+    """
+    if can.api == CHAT:
+        message = choice["message"]
+        text = message.get("content") or ""
+        if isinstance(text, list):  # some servers send parts
+            text = "".join(part.get("text", "") for part in text if isinstance(part, dict))
+        thinking = message.get("reasoning_content") or message.get("reasoning") or ""
+    else:
+        text, thinking = str(choice["text"] or ""), ""
+    text, lost = _cut(text, tokens + can.thinking)
     answer, inline = split_thinking(text)
-    return answer, f"{thinking}{inline}"
+    answer, more = _cut(answer, tokens)
+    thinking, further = _cut(f"{thinking}{inline}", tokens + can.thinking)
+    return answer, thinking, lost + more + further
+
+
+def _cut(text: str, tokens: int) -> tuple[str, int]:
+    """Return the beginning of a text that so many tokens may have, and the number of characters behind it."""
+    most = max(FEWEST_LETTERS, LETTERS * tokens)
+    return text[:most], max(0, len(text) - most)
 
 
 def usage_of(usage: Any) -> tuple[Usage, dict[str, int]]:

@@ -1,8 +1,8 @@
 """Sends calls to one address: how many at once, how fast, and when the address gets a pause.
 
-At first, as many calls run at once as allowed. When the server says that this is too much, the number is halved (at most once
-for the calls of one moment). It grows slowly again with every call that succeeds. This is the rule of TCP: additive increase,
-multiplicative decrease.
+At first, as many calls run at once as allowed. When the server says that this is too much, or a call times out, the number is
+halved (at most once for the calls of one moment). It grows slowly again with every call that succeeds. This is the rule of TCP:
+additive increase, multiplicative decrease.
 """
 
 from __future__ import annotations
@@ -12,18 +12,25 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
 import aiohttp
 import httpx2
-from openai import APIConnectionError, APIStatusError, APITimeoutError, AsyncOpenAI, DefaultAioHttpClient
+from openai import APIConnectionError, APIStatusError, AsyncOpenAI
+
+from parley.llm.backends.openai.body import PACKING, BadBody, read_body
+from parley.llm.backends.openai.proxy import proxy_of
+from parley.llm.notices import notify
 
 CONNECT = 10.0
 """Seconds for a connection to be made."""
-UNREACHABLE, CONNECTION, NO_ROOM = "unreachable", "connection", "no_room"
+UNREACHABLE, CONNECTION, TIMEOUT, MALFORMED, NO_ROOM = "unreachable", "connection", "timeout", "malformed", "no_room"
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds of pause after a refusal that names no time; doubled with each further refusal in a row, up to the longest."""
 GONE = 5
 """After so many broken connections in a row, with no successful call between them, the server counts as unreachable."""
+TELL, TELL_AGAIN = 5.0, 600.0
+"""A pause of so many seconds is worth a line on the terminal; a second line only for a longer pause, or after so many seconds."""
 
 
 class HttpAnswer(NamedTuple):
@@ -35,7 +42,7 @@ class HttpAnswer(NamedTuple):
 
 
 class NoAnswer(Exception):
-    """No complete answer came: `name` is timeout, unreachable, connection or no_room."""
+    """No complete answer came: `name` is timeout, unreachable, connection, malformed or no_room."""
 
     def __init__(self, name: str, detail: str):
         super().__init__(detail)
@@ -43,23 +50,26 @@ class NoAnswer(Exception):
 
 
 class Connection:
-    """An open connection to an address, made in the event loop that uses it.
+    """An open connection to an address, made in the event loop that uses it. It follows no redirect, and keeps a query of the
+    address (`?api-version=...`) behind the paths.
 
-    The openai client says where the address is, which key it takes and who pays. The calls themselves go through aiohttp: the
-    client makes objects of everything, which takes eight times the processor time of the call (docs/log.md).
+    The openai client says which key the address takes and who pays. The calls themselves go through aiohttp: the client makes
+    objects of everything, which takes eight times the processor time of the call (docs/log.md).
     """
 
     def __init__(self, url: str, key: str, timeout: float):
         self.url, self.key, self.timeout = url, key, timeout
-        self.client = AsyncOpenAI(api_key=key, base_url=url)
-        self._open()
-
-    def _open(self) -> None:
-        headers = {**self.client.default_headers, **self.client.auth_headers}
+        self.host = urlsplit(url).netloc
+        self._base, _, query = url.partition("?")
+        self._base, self._query = self._base.rstrip("/"), f"?{query}" if query else ""
+        self.client = AsyncOpenAI(api_key=key, base_url=self._base, default_query=dict(parse_qsl(query)))
+        headers = {**self.client.default_headers, **self.client.auth_headers, "Accept-Encoding": PACKING}
         self._session = aiohttp.ClientSession(
             headers={name: value for name, value in headers.items() if isinstance(value, str)},
             connector=aiohttp.TCPConnector(limit=0),
             timeout=aiohttp.ClientTimeout(total=self.timeout, sock_connect=CONNECT),
+            auto_decompress=False,
+            proxy=proxy_of(url),
         )
 
     async def post(self, path: str, body: bytes) -> HttpAnswer:
@@ -79,7 +89,7 @@ class Connection:
             if len(self.key) >= 8:  # some servers repeat the key in their errors
                 answer = answer._replace(body=answer.body.replace(self.key.encode(), b"(secret)"))
             return answer
-        except (aiohttp.ClientError, OSError, APIConnectionError, httpx2.HTTPError) as error:
+        except (aiohttp.ClientError, OSError, BadBody, APIConnectionError) as error:
             failure = _no_answer(error, self.timeout)
         try:
             raise failure
@@ -87,31 +97,54 @@ class Connection:
             del failure  # or its traceback, which holds this frame, would keep it
 
     async def _request(self, method: str, path: str, body: bytes | None) -> HttpAnswer:
-        async with self._session.request(method, self.url + path, data=body) as response:
-            return HttpAnswer(response.status, response.headers, await response.read())
+        return await self.exchange(method, f"{self._base}{path}{self._query}", body)
+
+    async def exchange(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str] | None = None
+    ) -> HttpAnswer:
+        """Send one call, and read its answer up to a length. Errors: those of aiohttp, BadBody."""
+        async with self._session.request(method, url, data=body, headers=headers, allow_redirects=False) as response:
+            return HttpAnswer(response.status, response.headers, await read_body(response))
 
 
 class OfficialConnection(Connection):
-    """A connection on which every call goes through the openai client itself, without its retries."""
+    """A connection on which every call goes through the openai client itself, without its retries.
 
-    def _open(self) -> None:
-        timeout = httpx2.Timeout(self.timeout, connect=CONNECT)
-        self.client = self.client.with_options(max_retries=0, timeout=timeout, http_client=DefaultAioHttpClient())
+    The client sends by the same session, so that what holds for an answer holds for both.
+    """
+
+    def __init__(self, url: str, key: str, timeout: float):
+        super().__init__(url, key, timeout)
+        http_client = httpx2.AsyncClient(transport=_Transport(self))
+        self.client = self.client.with_options(max_retries=0, timeout=timeout, http_client=http_client)
 
     async def close(self) -> None:
         await self.client.close()
+        await super().close()
 
     async def _request(self, method: str, path: str, body: bytes | None) -> HttpAnswer:
         try:
-            async with asyncio.timeout(self.timeout):
-                if method == "GET":
-                    response = await self.client.get(path, cast_to=httpx2.Response)
-                else:
-                    options: Any = {"headers": {"Content-Type": "application/json"}}
-                    response = await self.client.post(path, cast_to=httpx2.Response, content=body, options=options)
+            if method == "GET":
+                response = await self.client.get(path, cast_to=httpx2.Response)
+            else:
+                options: Any = {"headers": {"Content-Type": "application/json"}}
+                response = await self.client.post(path, cast_to=httpx2.Response, content=body, options=options)
         except APIStatusError as error:
             response = error.response
         return HttpAnswer(response.status_code, response.headers, response.content)
+
+
+class _Transport(httpx2.AsyncBaseTransport):
+    """Sends what the openai client has written, by a connection."""
+
+    def __init__(self, connection: Connection):
+        self.connection = connection
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        headers = {**request.headers, "Accept-Encoding": PACKING}
+        answer = await self.connection.exchange(request.method, str(request.url), request.content or None, headers)
+        told = {name: value for name, value in answer.headers.items() if name.lower() != "content-encoding"}
+        return httpx2.Response(answer.status, headers=told, content=answer.body, request=request)
 
 
 CONNECTIONS = {"fast": Connection, "official": OfficialConnection}
@@ -128,24 +161,15 @@ def _no_answer(error: BaseException, timeout: float) -> NoAnswer:
     while link is not None:
         link.__traceback__ = None
         link = link.__cause__ or link.__context__
-    cause = _cause(error)
+    cause = error.__cause__ or error if isinstance(error, APIConnectionError) else error
     detail = (str(cause).strip() or type(cause).__name__).splitlines()[0][:200]
     if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
         return NoAnswer(UNREACHABLE, detail)
-    if isinstance(cause, TimeoutError | APITimeoutError):
-        return NoAnswer("timeout", f"after {timeout:g} s")
+    if isinstance(cause, TimeoutError):
+        return NoAnswer(TIMEOUT, f"after {timeout:g} s")
+    if isinstance(cause, BadBody):
+        return NoAnswer(MALFORMED, detail)
     return NoAnswer(CONNECTION, detail)
-
-
-def _cause(error: BaseException) -> BaseException:
-    """Return what broke a call: the openai client calls a connection that broke a time-out, and keeps the first error."""
-    broken = aiohttp.ClientConnectorError, aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, ConnectionError
-    link: BaseException | None = error
-    while link is not None:
-        if isinstance(link, (*broken, aiohttp.ConnectionTimeoutError)):
-            return link
-        link = link.__cause__ or link.__context__
-    return error
 
 
 class Clock:
@@ -179,7 +203,7 @@ class Endpoint:
         self.connection, self.most, self.clock = connection, most, clock
         self.limit, self.in_flight, self.calls = float(most), 0, 0
         self._requests, self._tokens = RateLimiter(rpm), RateLimiter(tpm)
-        self._paused_until = self._halved_at = self._avoided_until = 0.0
+        self._paused_until = self._halved_at = self._avoided_until = self._told = self._told_at = 0.0
         self.last_success = clock.now()
         self._refusals = self._breaks = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -207,6 +231,8 @@ class Endpoint:
         except NoAnswer as error:
             self.note_failure()
             self._breaks += error.name == CONNECTION
+            if error.name == TIMEOUT:  # a server that works through a queue: with fewer calls each is quicker
+                self._halve(sent)
             if error.name != UNREACHABLE and (error.name != CONNECTION or self._breaks < GONE):
                 raise
             self.slow_down(sent, None)
@@ -228,13 +254,21 @@ class Endpoint:
     def slow_down(self, sent: float, seconds: float | None) -> None:
         """Send less from now on. `sent` is when the refused call began, `seconds` the pause that the server wants."""
         now = self.clock.now()
-        if sent >= self._halved_at:
-            self.limit, self._halved_at = max(1.0, self.limit / 2), now
-            self._refusals += 1
+        self._refusals += self._halve(sent)
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** max(self._refusals - 1, 0))
         if seconds is not None:  # a server that asks for no pause again and again is not believed
             pause = seconds if self._refusals < 2 else max(seconds, pause)
         self._paused_until = max(self._paused_until, now + pause)
+        if pause >= TELL and (pause > self._told or now >= self._told_at + TELL_AGAIN):
+            self._told, self._told_at = pause, now
+            notify(f"{self.connection.host} takes no calls now: the next one is sent in {pause:,.0f} s")
+
+    def _halve(self, sent: float) -> bool:
+        """Allow half as many calls at once, unless that was done after this call was sent; return whether it was done now."""
+        if sent < self._halved_at:
+            return False
+        self.limit, self._halved_at = max(1.0, self.limit / 2), self.clock.now()
+        return True
 
     async def _wait_for_room(self, tokens: int, began: float, patience: float) -> None:
         while self.in_flight >= int(self.limit) or self.pause:
