@@ -36,6 +36,10 @@ EXAMPLES = """--list
 audit --llm oracle"""
 
 
+LONGEST_NAME = 200
+"""Characters of a path that an error shows."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
@@ -58,6 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
+    except OSError as error:  # a path that no file system takes: too long a name, a loop of links
+        if error.filename is None:
+            raise
+        print(f"{program()}: cannot use {str(error.filename)[:LONGEST_NAME]}: {error.strerror}", file=sys.stderr)
+        return 2
 
 
 def run_parser() -> Parser:

@@ -18,7 +18,7 @@ from parley.model.titles import seats_in as seats_in
 REFERENCE = "reference"
 DASH = "–"
 MOST_DIGITS = 6
-MARKUP = re.compile(r"([\\`*{}\[\]#|~!]|(?<![^\W_])_|_(?![^\W_]))")
+MARKUP = re.compile(r"([\\`*{}\[\]#|~!]|(?<=\])\(|(?<![^\W_])_|_(?![^\W_]))")
 AFTER = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 """Positions where a backslash prevents a link from a bare address."""
 Column = str | Callable[[Mapping[str, Any]], object]
@@ -134,15 +134,6 @@ def escape_markdown(text: str) -> str:
     text = MARKUP.sub(r"\\\1", text if text.isprintable() else strip_controls(text))
     text = AFTER.sub(r"\\", text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def cell(text: str) -> str:
-    """Return text of a model for a cell of a CSV, with an apostrophe if a spreadsheet would take it for a formula.
-
-    >>> cell("=1+1"), cell("Yes - and no")
-    ("'=1+1", 'Yes - and no')
-    """
-    return f"'{text}" if re.match(r"\s*[=+@-]|[\t\r]", text) else text
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -25,6 +25,7 @@ from parley.agents.probe import scale_of_table, scales
 from parley.agents.scales import LABELLED, Reading, Scale, read_rating
 from parley.agents.topic import load_topic
 from parley.analysis.journaled_calls import check_manifest, open_journal, read_answers
+from parley.analysis.table_export import write_csv
 from parley.analysis.tables import Tables
 from parley.llm.backends import identity_spec, open_spec
 from parley.llm.budget import NO_LIMIT, Budget, Ledger
@@ -345,5 +346,5 @@ def journaled_verdicts(
     """Return what `ask` returns, journaled in the folder and written to its verdicts.csv. Errors: as `open_judge`."""
     with open_judge(rubric, spec, folder, bar, {"seed": seed}, budget) as judge:
         table = ask(judge)
-        table.to_csv(folder / "verdicts.csv", index=False)
+        write_csv(table, folder / "verdicts.csv")
     return table

@@ -24,6 +24,7 @@ from parley.analysis.judging import Item, Judge, load_rubric, one_line, open_jud
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import mean_row, unit_means
+from parley.analysis.table_export import write_csv
 from parley.analysis.tables import Tables
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar
@@ -71,7 +72,7 @@ def tag_run(tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget
     """The table of `tags`, journaled in the folder and written to tags.csv. Errors: as `open_judge`."""
     with open_judge(RUBRIC, spec, folder, bar, {"seed": seed, "appeals": APPEALS}, budget) as judge:
         table = tags(tables, judge, seed)
-        table.to_csv(folder / "tags.csv", index=False)
+        write_csv(table, folder / "tags.csv")
     return table
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from parley.agents.topic import Topic, load_topic
 from parley.analysis.judging import VERDICTS as VERDICTS
 from parley.analysis.judging import WHO, Item, Judge, Rubric, load_rubric, open_judge
+from parley.analysis.table_export import write_csv
 from parley.analysis.tables import Tables
 from parley.llm.backends import open_spec
 from parley.llm.budget import NO_LIMIT, Budget, Ledger
@@ -63,7 +64,7 @@ def judge_run(
     """The table of `verdict_table`, journaled in the folder and written to verdicts.csv. Errors: as `open_judge`."""
     with open_judge(judging.rubric, spec, folder, bar, asdict(judging), budget, ledger, opened) as judge:
         verdicts = verdict_table(tables, judge, judging)
-        verdicts.to_csv(folder / "verdicts.csv", index=False)
+        write_csv(verdicts, folder / "verdicts.csv")
     return verdicts
 
 

@@ -11,9 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from parley.llm.backends import is_scripted
 from parley.llm.errors import UserError
 from parley.llm.notices import notify
-from parley.model.events import Acted, Decided, Event, Expected, Moved, Rated, Utterance
+from parley.model.events import Acted, Decided, Event, Expected, Moved, Rated, Seated, Utterance
 
 LEAST, ENOUGH = 0.05, 20
 IN_A_ROW = 2
@@ -153,6 +154,16 @@ class MissingTally:
         if any(OUTGROWN in reasons for reasons in self.missing.values()):
             warning += f"\nWARNING  {ADVICE[OUTGROWN]}"
         return f"missing  {', '.join(parts)}{warning}" if parts else ""
+
+
+def tally_of(record: Iterable[Event], specs: Mapping[str, str]) -> MissingTally:
+    """Return the counts of a finished record. specs: the models of seats and parties; scripted ones are not counted."""
+    tally, voices, events = MissingTally(), {}, list(record)
+    for event in events:
+        if isinstance(event, Seated):
+            voices[event.agent] = next((who for who in (event.seat, event.party) if who in specs), "")
+    tally.hear(events, voices, ["", *(who for who, spec in specs.items() if not is_scripted(spec))])
+    return tally
 
 
 class ContextWatch:

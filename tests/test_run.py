@@ -231,6 +231,17 @@ def test_an_unwritable_folder_is_one_line(tmp_path: Path, capsys: pytest.Capture
     assert "cannot use the folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["--scenario", "two_way", "--llm", "fake", "--out"], ["report"], ["show"]])
+def test_a_name_that_no_disk_takes_is_one_line(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """300 characters were a traceback of 45 lines."""
+    path = str(tmp_path / ("x" * 300))
+    assert run.main([*command, path]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("File name too long")
+
+
 @pytest.mark.thorough
 def test_the_progress_bar_is_for_terminals_only(tmp_path: Path) -> None:
     """Quiet in a pipe; on a terminal rooms, calls, rate and time left."""

@@ -21,6 +21,7 @@ from parley.agents.society import DEFAULT, US, Society, load_society
 from parley.agents.topic import Topic, load_topic
 from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.respondents import check_names
+from parley.analysis.table_export import write_csv
 from parley.llm.backends import identity_spec, open_spec
 from parley.llm.budget import NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar, Conversation, ask_all
@@ -73,7 +74,7 @@ def run_survey(
         asked = [_survey_person(one, topics, survey, society) for one in people]
         parts = run_journaled(asked, open_spec(spec), folder, bar, f"personas {spec}", budget, ledger, _why)
         table = pd.concat(parts, ignore_index=True)
-        table.to_csv(folder / "answers.csv", index=False)
+        write_csv(table, folder / "answers.csv")
     return table
 
 

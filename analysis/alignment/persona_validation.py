@@ -22,9 +22,9 @@ import pandas as pd
 from parley.agents.persona import Persona, all_personas, parties, persona_reminder, persona_set
 from parley.agents.society import US, Society, load_society
 from parley.analysis import judging
-from parley.analysis.formatting import cell
 from parley.analysis.journaled_calls import check_manifest, open_journal, run_journaled
 from parley.analysis.judging import Judge, load_rubric, one_line
+from parley.analysis.table_export import write_csv
 from parley.analysis.table_files import read_table
 from parley.llm.backends import check_spec, identity_spec, open_spec
 from parley.llm.budget import FREE, NO_LIMIT, Budget, Ledger
@@ -140,9 +140,7 @@ def review_sheet(answers: pd.DataFrame, rng: random.Random, society: Society) ->
     wanted = answers[answers["review"] != ""]
     order = rng.sample(range(len(wanted)), len(wanted))
     shown = wanted.iloc[order][["item", "party", "question", "answer"]].rename(columns={"party": "person"})
-    return shown.assign(
-        person=[person(party, society) for party in shown["person"]], answer=shown["answer"].map(cell), human=""
-    )
+    return shown.assign(person=[person(party, society) for party in shown["person"]], human="")
 
 
 def review_ratings(file: Path, folder: Path) -> pd.DataFrame:
@@ -221,8 +219,7 @@ def validate_personas(
             judge = Judge(journal, bar, validation.judge, each[-1].keep_going)
             verdicts = judge.judge_items(RUBRIC, [verdict_item(*pair) for pair in pairs], validation.seed)
         answers = _answer_table(validation, pairs, verdicts)
-        harmless = {name: answers[name].map(cell) for name in ("personas", "party", "name", "answer")}
-        answers.assign(**harmless).to_csv(folder / "answers.csv", index=False)
+        write_csv(answers, folder / "answers.csv")
     return answers
 
 

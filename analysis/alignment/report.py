@@ -42,6 +42,7 @@ from parley.analysis.figures import dot_plot, make_canvas, style
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_number, join_phrases
 from parley.analysis.report import Report
 from parley.analysis.statistics.gate import FLOOR, gate_sentence
+from parley.analysis.table_export import write_csv
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.seeding import derive
 
@@ -242,7 +243,7 @@ def write(answers: pd.DataFrame, validation: Validation, folder: Path) -> Path:
     report, society = Report(folder, "alignment", "Do the personas hold?"), load_society(validation.society)
     report.data(alignment=cells)
     sheet = validating.review_sheet(answers, random.Random(derive(validation.seed, "sheet")), society)
-    sheet.to_csv(folder / "review.csv", index=False)
+    write_csv(sheet, folder / "review.csv")
     people = len(answers[["personas", "party", "variant", "name"]].drop_duplicates())
     report.add(
         f"{count_phrase(people, 'persona')} ({join_phrases(validation.personas)}), each asked "

@@ -23,7 +23,7 @@ from parley.model.progress import meter
 
 if TYPE_CHECKING:
     from parley.model.scenario import Scenario
-    from parley.model.sweep.cell_runner import CellResult
+    from parley.model.sweep.cell_runner import SweepJob
     from parley.model.sweep.design import SweepCell
 
 
@@ -34,6 +34,7 @@ sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs t
 
 UNREADABLE = 3
 """A sweep ends after so many cells in a row without an answer that could be read."""
+TABLE = "cells.csv"
 NOT_TRIED = "not tried: the cells before it had no readable answer"
 Say = Callable[[str], object]
 WHERE = ("--out", "--workers", "--ray")
@@ -193,13 +194,28 @@ def make_sweep(
 def _run_cells(
     options: argparse.Namespace, cells: Sequence[SweepCell], given: tuple[str, ...], out: Path, command: str, say: Say
 ) -> None:
-    """Run the cells and write the report."""
-    from parley.analysis.sweep.report import write
+    """Run the cells and write the report, unless all of that is there."""
+    from parley.analysis.sweep.report import SUMMARY, write
     from parley.analysis.sweep.tables import measure_cell
+    from parley.model.sweep.cell_runner import SweepJob
 
+    jobs = [SweepJob(cell, out, retry_failures=options.retry_failures) for cell in cells]
+    if all(job.finished for job in jobs) and _is_newer(out / SUMMARY, jobs):
+        say(
+            f"cells    all {len(cells)} were finished before, so no model is called (--retry-failures repeats failed calls)"
+        )
+        say(f"summary  {out / SUMMARY}\ntable    {out / TABLE}")
+        return
     done = measure_cells(options, cells, given, out, measure_cell, say)
-    say(f"summary  {write(out, cells, done.measured, done.stopped, command)}\ntable    {out / 'cells.csv'}")
+    say(f"summary  {write(out, cells, done.measured, done.stopped, command)}\ntable    {out / TABLE}")
     done.check()
+
+
+def _is_newer(summary: Path, jobs: Sequence[SweepJob]) -> bool:
+    """Return whether a summary was written after the last record, so that it has all cells."""
+    from parley.model.scenario_run import RECORD
+
+    return summary.exists() and summary.stat().st_mtime >= max((job.run / RECORD).stat().st_mtime for job in jobs)
 
 
 @dataclass(frozen=True)
@@ -245,10 +261,12 @@ def measure_cells(
     jobs = [SweepJob(cell, out, given, budgets[cell.combination].prices, *flags) for cell in cells]
     workers, budget = options.workers or _cores(), budgets[cells[0].combination]
     measured, stopped, asked, unreadable, tally = {}, {}, 0, 0, MissingTally()
-    began = time.monotonic()
-    with _Bar(cells) as bar:
+    began, before = time.monotonic(), [job.finished for job in jobs]
+    if any(before):
+        say(f"cells    {sum(before)} of {len(cells)} were finished before: their models are not called again")
+    with _Bar([cell for cell, finished in zip(cells, before, strict=True) if not finished], sum(before)) as bar:
         for place, result in run_cells(jobs, measure, workers, budget, options.ray, bar.calls, bar.say):
-            bar.cell(place, result)
+            bar.cell(before[place])
             asked += result.asked
             tally.add(result.tally or MissingTally())
             if result.stopped is None:
@@ -273,25 +291,24 @@ def _cores() -> int:
 
 
 class _Bar:
-    """The progress bar of a sweep: cells and calls done, calls per second, time left."""
+    """The progress bar of a sweep: cells and calls done, calls per second, time left. Finished cells have no calls."""
 
-    def __init__(self, cells: Sequence[SweepCell]):
+    def __init__(self, unfinished: Sequence[SweepCell], finished: int):
         from parley.model.cost_estimate import plan_run
 
-        calls = {name: plan_run(scenario).calls for name, (scenario, _) in _combinations(cells).items()}
-        self.expected, self.done = [calls[cell.combination] for cell in cells], 0
+        calls = {name: plan_run(scenario).calls for name, (scenario, _) in _combinations(unfinished).items()}
+        self.expected = sum(calls[cell.combination] for cell in unfinished)
+        self.done, self.cells = finished, finished + len(unfinished)
 
     def __enter__(self) -> _Bar:
-        self.bar = meter("sweep", sum(self.expected))
+        self.bar = meter("sweep", self.expected)
         self.calls, self.say = self.bar.update, self.bar.write
         return self
 
-    def cell(self, place: int, result: CellResult) -> None:
-        """Count a cell as done. place: its number."""
-        self.done += 1
-        if not result.asked + result.replayed and result.stopped is None:  # finished in an earlier start
-            self.bar.update(self.expected[place])
-        self.bar.set_postfix_str(f"{self.done}/{len(self.expected)} cells")
+    def cell(self, before: bool) -> None:
+        """Count a cell as done. before: whether it was finished in an earlier start."""
+        self.done += not before
+        self.bar.set_postfix_str(f"{self.done}/{self.cells} cells")
 
     def __exit__(self, *_: object) -> None:
         self.bar.close()

@@ -24,7 +24,6 @@ from parley.analysis.deliberation.resimulation import check_ballots, check_capac
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
-    cell,
     count_phrase,
     count_table,
     estimate,
@@ -196,7 +195,7 @@ def _write_report(
         report.figure(drawn, NAME, title)
     report.table(rows, COLUMNS)
     statements = [
-        (name, one.id, order, draw, cell(draft.text or ""), draft.reason or "", draft.first or "")
+        (name, one.id, order, draw, draft.text or "", draft.reason or "", draft.first or "")
         for (name, one, order, draw), draft in zip(plans, drafts, strict=True)
     ]
     columns = ["mediator", "episode", "order", "draw", "statement", "reason", "first"]

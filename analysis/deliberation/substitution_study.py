@@ -29,9 +29,9 @@ from parley.analysis.deliberation.resimulation import (
 from parley.analysis.deliberation.scorer_calibration import Calibration, calibrate_payoff
 from parley.analysis.deliberation.substitution import OWN, STRANGER, Resimulation, named
 from parley.analysis.deliberation.substitution_report import SubstitutionResult, write_substitution
-from parley.analysis.formatting import cell
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import undecided
+from parley.analysis.table_export import write_csv
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
@@ -73,7 +73,7 @@ def run_substitution(episodes: Sequence[Episode], settings: Substitution, desk: 
         "payoffs": payoffs, "discrepancies": gaps, "verdicts": verdicts, "statements": _statement_rows(resimulations)
     }  # fmt: skip
     for name, frame in tables.items():
-        frame.to_csv(desk.folder / f"{name}.csv", index=False)
+        write_csv(frame, desk.folder / f"{name}.csv")
     silent = [critique.reason for critique in written.values() if critique.text is None]
     result = SubstitutionResult(cases.left_out, payoffs, gaps, verdicts, silent, calibration)
     return write_substitution(groups, result, settings, desk.folder / "substitute.md")
@@ -81,9 +81,7 @@ def run_substitution(episodes: Sequence[Episode], settings: Substitution, desk: 
 
 def _statement_rows(resimulations: Sequence[Resimulation]) -> pd.DataFrame:
     """Return a row per re-simulation, with its statement or the reason why it is missing."""
-    rows = [
-        (episode.id, *profile, cell(said.text or ""), said.reason or "") for episode, profile, said in resimulations
-    ]
+    rows = [(episode.id, *profile, said.text or "", said.reason or "") for episode, profile, said in resimulations]
     return pd.DataFrame(rows, columns=["episode", "regime", "substituted", "number", "statement", "reason"])
 
 

@@ -32,7 +32,7 @@ from parley.analysis.distributions.measures import (
 from parley.analysis.distributions.planted import PLANTED
 from parley.analysis.distributions.worth import FEWEST_QUESTIONS, SET_LEVEL, WORTH_CONDITIONS, measure_worth, show_worth
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
-from parley.analysis.formatting import Column, cell, count_phrase, count_table, estimate, format_estimate
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
 from parley.llm.backends import split_spec
 
@@ -92,11 +92,7 @@ def write_distributions(study: DistributionStudy, answers: StudyAnswers, folder:
     )
     worth = measure_worth(rows)
     report = Report(folder, "distributions", "Answers of a model and of groups of people")
-    harmless = {name: rows[name].map(cell) for name in ("group", "text")}
-    report.data(
-        answers=rows.assign(**harmless), scores=scores, naming=naming, entropy=entropies,
-        groups=groups.assign(part=groups["part"].map(cell)), worth=worth,
-    )  # fmt: skip
+    report.data(answers=rows, scores=scores, naming=naming, entropy=entropies, groups=groups, worth=worth)
     report.add(_asked(study, rows), READING)
     report.disclaim_models(study.llm)
     report.note(_planted_note(study))

@@ -16,7 +16,8 @@ from parley.llm.errors import Unreachable, UserError
 from parley.llm.request import Backend
 from parley.llm.router import open_all
 from parley.llm.trust import Gate, gate, use_gate
-from parley.model.missing_replies import MissingTally
+from parley.model.missing_replies import MissingTally, tally_of
+from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RECORD, RunSpec, is_complete, run_scenario
 from parley.model.sweep.design import SweepCell
@@ -100,7 +101,8 @@ def run_cell(
     spec = RunSpec(scenario, job.run, job.given, budget, job.retry_failures, ledger, agent_class=job.cell.agent_class)
     try:
         outcome = run_scenario(spec, progress, backend=None if job.finished else _model(scenario, task.parts))
-        result = CellResult(None, outcome.stopped, outcome.asked, outcome.replayed, outcome.unread, outcome.tally)
+        tally = tally_of(read_lines(outcome.record), scenario.llm_by_party) if outcome.already else outcome.tally
+        result = CellResult(None, outcome.stopped, outcome.asked, outcome.replayed, outcome.unread, tally)
         return result if outcome.stopped else result._replace(found=task.measure(job.run), gone=False)
     except UserError as error:
         why, gone = str(error), isinstance(error, Unreachable)

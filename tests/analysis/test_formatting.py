@@ -8,6 +8,7 @@ import re
 from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from parley.analysis.formatting import (
     count_phrase,
@@ -87,6 +88,8 @@ NASTY = [
     "cell | cell",
     "<!-- gone -->",
     "lone \ud800 half",
+    "[x](javascript:alert(1)) y](javascript:alert(2)) ![z](http://evil.example/z.png) \\[a](javascript:alert(3))",
+    "[x]: javascript:alert(1)",
 ]
 
 
@@ -95,6 +98,8 @@ def test_foreign_text_is_one_plain_line(text: str) -> None:
     """Nothing that a model says becomes markup, a link, a new line or a terminal's command."""
     shown = escape_markdown(text)
     assert shown.isprintable()
+    assert "](" not in shown, "for programs that know no escape"
+    assert not re.search("<(?!/?p>)", MarkdownIt("commonmark").render(shown.encode(errors="replace").decode()))
     assert not re.search(r"(?<!\\)[*`\[\]|#~!]|[<>]|https?://|www\.", shown, re.IGNORECASE)
     shown.encode("utf-8")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -295,9 +296,17 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
     )
     assert "--vary rounds=1,2\n" in trees[0]["summary.md"].decode()
     assert str(tmp_path) not in trees[0]["summary.md"].decode()
-    capsys.readouterr()
+    missing = re.findall("^missing .*$", capsys.readouterr().out, re.MULTILINE)
     assert run.main([*SWEEP, "--vary", "rounds=1,2", "--out", str(tmp_path / "1")]) == 0
-    assert "4 of 4 are finished; 0 calls asked" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "all 4 were finished before, so no model is called" in told.out
+    assert "left" not in told.err, "nothing will be asked, so there is no bar"
+    (tmp_path / "1" / "summary.md").unlink()
+    assert run.main([*SWEEP, "--vary", "rounds=1,2", "--out", str(tmp_path / "1")]) == 0
+    told = capsys.readouterr()
+    assert "4 of 4 were finished before: their models are not called again" in told.out
+    assert "4 of 4 are finished; 0 calls asked" in told.out
+    assert missing == 2 * re.findall("^missing .*$", told.out, re.MULTILINE), "of cells that were finished before, too"
     assert run.main([*SWEEP, "--vary", "rounds=1,3", "--out", str(tmp_path / "1")]) == 2
     assert "already has a sweep over other fields or values" in capsys.readouterr().err
     table = pd.read_csv(tmp_path / "1" / "cells.csv", dtype={"rounds": str})

@@ -12,6 +12,7 @@ import pytest
 from parley.analysis.metrics import metrics
 from parley.analysis.table_export import write_table, write_tables
 from parley.analysis.tables import load
+from parley.llm.formula_cells import from_cell
 
 NASTY = [
     "a, b",
@@ -22,6 +23,11 @@ NASTY = [
     "NA",
     "nan",
     "=1+1",
+    "'=1+1",
+    "-5",
+    "- 5",
+    "@x",
+    "\t=1",
     " space ",
     "tab\t",
     "é 日本 🙂",
@@ -30,10 +36,11 @@ NASTY = [
 
 
 def read(stem: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both forms of a table; in the .csv an empty text is a missing one, and nothing else is."""
+    """Both forms of a table; in the .csv an empty text is a missing one, and nothing else is, and no text is a formula."""
     kept = pd.read_parquet(f"{stem}.parquet")
     texts = {name: str for name in kept if pd.api.types.is_string_dtype(kept[name])}
-    return kept, pd.read_csv(f"{stem}.csv", keep_default_na=False, na_values=[""], dtype=texts)
+    cells = pd.read_csv(f"{stem}.csv", keep_default_na=False, na_values=[""], dtype=texts)
+    return kept, cells.map(lambda value: from_cell(value) if isinstance(value, str) else value)
 
 
 def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
@@ -67,6 +74,16 @@ def test_any_text_survives(tmp_path: Path) -> None:
     assert pd.isna(kept["text"].iloc[-1])
     assert pd.isna(text["text"].iloc[-1])
     assert text["n"].to_list() == frame["n"].to_list()
+
+
+def test_no_text_is_a_formula_and_numbers_stay(tmp_path: Path) -> None:
+    """A reply `=HYPERLINK("http://...")` was a link in the spreadsheet of whoever opened tables/utterances.csv."""
+    frame = pd.DataFrame(
+        {"text": pd.Series(['=HYPERLINK("x")', "-1.5", None], dtype="category"), "move": [-1.5, 2.0, -3.0]}
+    )
+    write_table(frame, tmp_path / "evil")
+    assert (tmp_path / "evil.csv").read_text() == '"text","move"\n"\'=HYPERLINK(""x"")",-1.5\n"-1.5",2.0\n"",-3.0\n'
+    assert pd.read_parquet(tmp_path / "evil.parquet")["text"].iloc[0] == '=HYPERLINK("x")'
 
 
 def test_missing_numbers_stay_missing_and_whole_ones_whole(tmp_path: Path) -> None:

@@ -26,10 +26,11 @@ from parley.analysis.deliberation.representation import (
     strangers,
     write_texts,
 )
-from parley.analysis.formatting import cell, count_table, format_estimate
+from parley.analysis.formatting import count_table, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Verdict, undecided
 from parley.analysis.report import Report
+from parley.analysis.table_export import write_csv
 from parley.llm.errors import UserError
 from parley.training.base_model import BaseModel
 from parley.training.likelihood import likelihoods
@@ -162,9 +163,9 @@ def measure(builder: DatasetBuilder, llm: str, lesson: Lesson, judge: str, limit
     scores = test.likelihoods()
     _write_csv(scores, "model", builder.folder / "likelihood.csv")
     texts = {PERSON: test.own, **test.critiques(desk)}
-    columns = {name: [cell(critiques.get(case.key, "")) for case in cases] for name, critiques in texts.items()}
+    columns = {name: [critiques.get(case.key, "") for case in cases] for name, critiques in texts.items()}
     table = pd.DataFrame({"case": [case.key for case in cases], **columns})
-    table.to_csv(builder.folder / "critiques.csv", index=False)
+    write_csv(table, builder.folder / "critiques.csv")
     verdicts = test.verdicts(texts, judge, desk) if judge else {}
     if verdicts:
         _write_csv(verdicts, "against", builder.folder / "verdicts.csv")

@@ -35,7 +35,7 @@ from parley.analysis.deliberation.resimulation import (
 )
 from parley.analysis.deliberation.substitution import ONE, OWN, Profile
 from parley.analysis.deliberation.substitution_study import run_substitution
-from parley.analysis.formatting import cell, slug
+from parley.analysis.formatting import slug
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
@@ -171,7 +171,7 @@ def try_critiques(builder: DatasetBuilder, plan: OutcomePlan, first: TrainedRepr
             texts[order.case.key, OWN, number] = critique
             plans.append((episodes[order.case.episode], Profile(ONE, order.case.participant, number)))
     payoffs = score_payoffs(write_statements(plans, texts, plan.how, desk), plan.how, desk)
-    payoffs["critique"] = [cell(texts[f"{one.id} {where.who}", OWN, where.number].text or "") for one, where in plans]
+    payoffs["critique"] = [texts[f"{one.id} {where.who}", OWN, where.number].text or "" for one, where in plans]
     return _scored_tries(payoffs, {case.key: case for case in cases}, plan.lesson.knows)
 
 
