@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from parley.llm.errors import UserError
+from parley.llm.formula_cells import from_cell
 
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
@@ -56,7 +57,8 @@ class TableText(NamedTuple):
         return next((number for number, row in self.rows() if row[place] == value), 0)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number and the values of each row that has any; values beyond the header may only be empty.
+        """Yield the number and the values of each row that has any; values beyond the header may only be empty. The apostrophe
+        that Parley puts before a formula (llm/formula_cells.py) is taken off.
 
         Errors: UserError that names the row.
         """
@@ -68,7 +70,7 @@ class TableText(NamedTuple):
                     f"{self.file}, row {number}: it has {len(row)} values, but the header names {len(self.names)} columns: give "
                     f"each row one value per column, and put texts with {MARKS[self.mark]} in quotation marks"
                 )
-            yield number, row[: len(self.names)]
+            yield number, [from_cell(value) for value in row[: len(self.names)]]
 
 
 def utf8(content: bytes, file: str) -> bytes:

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parley.llm.formula_cells import as_cell, from_cell
+from parley.llm.table_text import table_text
 
 
 @check_each(
@@ -20,6 +21,14 @@ def test_text_of_a_model_is_no_formula(text: str) -> None:
 @check_each("text", ["-1.5", "+3", "", "'tis so", "Yes - and no", "1-2", "a=b", "'"])
 def test_what_is_no_formula_stays(text: str) -> None:
     assert as_cell(text) == from_cell(text) == text
+
+
+def test_readers_of_tables_take_the_apostrophe_off() -> None:
+    """The table of a run that is given to a command is what its models said."""
+    assert [row for _, row in table_text(b"name,text\nAnn,'=1+1\nBo,'tis so\n", "a.csv").rows()] == [
+        ["Ann", "=1+1"],
+        ["Bo", "'tis so"],
+    ]
 
 
 @given(st.text(st.sampled_from("'=+-@\t\r\n 1.a"), max_size=6))
