@@ -143,6 +143,8 @@ def read_lines(content: bytes, directed: bool) -> EdgeTable:
     first = content[: content.find(b"\n") + 1 or None].decode().split()
     if first[:2] == [SOURCE, TARGET]:
         return _read_plain(content.partition(b"\n")[2], first, directed)
+    if not first:
+        raise ValueError("it has no links: write two names a line")
     if len(first) == 1:
         raise ValueError(f"its first line, {first[0][:40]!r}, is not two names with a space between them")
     if len(first) > 3:

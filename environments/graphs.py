@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations, product
 from typing import Any, ClassVar, NamedTuple
-from xml.etree.ElementTree import ParseError
 
 import networkx as nx
 import numpy as np
@@ -418,7 +417,13 @@ def _graph_errors(path: str) -> Iterator[None]:
         raise ValueError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
     except UserError as error:  # it names the file
         raise ValueError(str(error)) from error
-    except (ParseError, nx.NetworkXError, UnicodeDecodeError, TypeError, KeyError, IndexError, AttributeError) as error:
-        raise ValueError(f"{path} is not a readable graph file: {error}") from error
+    except (UnicodeDecodeError, nx.NetworkXException) as error:
+        raise _unreadable(path, error) from error
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
+    except Exception as error:  # the parsers of networkx fail on broken files with errors of any kind
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str, error: Exception) -> ValueError:
+    return ValueError(f"{path} is not a readable graph file: {' '.join(str(error).split())}")

@@ -119,7 +119,7 @@ def table_text(content: bytes, file: str, wanted: Collection[str] = ()) -> Table
         raise UserError(f"{file} is empty: give a table whose first row names the columns")
     first_line = LINE_END.split(plain, maxsplit=1)[0].decode()
     mark = max(MARKS, key=lambda one: _fit(first_line, one, wanted))
-    names = next(_records(plain, mark, file, header))
+    names = [" ".join(name.split()) for name in next(_records(plain, mark, file, header))]
     if long := [name for name in names if len(name) > LONGEST]:
         raise UserError(
             f"{file}: its first row must name the columns, but {long[0][:20]!r}... has {len(long[0]):,} characters"

@@ -27,7 +27,7 @@ def test_a_reply_that_loops_is_read_at_once(name: str) -> None:
     assert not {unit for unit in slow if seconds(read, long_text(unit, 5_000)) > 0.1}, "twice, for a busy machine"
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 @check_each("name", READERS)
 def test_a_hundred_thousand_characters_of_any_kind(name: str) -> None:
     """Less than .2 s of processor each, or at most 15 times the time of a tenth of the text."""

@@ -107,4 +107,4 @@ def test_a_hostile_run_does_not_hide_the_others(ran: Callable[..., Path], tmp_pa
                          "(SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT '', '{}', i, 1 FROM n")  # fmt: skip
     record = tmp_path / "model" / "record.jsonl"
     record.write_bytes(record.read_bytes().replace(b'"backend":"oracle"', b'"backend":"several"', 1))
-    assert [row.folder.name for row in list_runs(tmp_path)] == ["good"]
+    assert [row.folder.name for row in list_runs(tmp_path).rows] == ["good"]
