@@ -2,14 +2,19 @@
 
 An agent with attitude a that hears a line of grade g moves by  kappa * (g - a) + mu * (bias - a).  Between two surveys agents
 hear several lines. The recursion is followed line by line for a whole room, and kappa, mu and one pull = mu * bias per subject
-are fitted by least squares to the next survey. The grade of a line is given (it was read), or it is the attitude that the model
-itself gives its speaker at that moment. The real line differs from this value by unrelated noise (Berkson 1950), which makes
-the estimates less precise but does not bias them.
+are fitted to the next survey. The grade of a line is given (it was read), or it is the attitude that the model itself gives its
+speaker at that moment. The real line differs from this value by unrelated noise (Berkson 1950), which makes the estimates less
+precise but does not bias them.
+
+Ratings are noisy: sampled, or rounded to whole points. Least squares on a noisy rating finds a pull where there is none, because
+a rating that was too high by chance is followed by a lower one. Therefore the residuals are made unrelated not to the slopes at
+the ratings before (least squares), but to the slopes at what other ratings predict for them (`RoomPassages.predicted`,
+predicted_ratings.py): instrumental variables, just identified. Where nothing predicts them, the ratings before count as exact.
 
 Clusters are independent; rows within a cluster are not, and what an agent is moved to say comes back to it. Therefore estimates
 and covariance are those of the jackknife that leaves out one cluster at a time (one Newton step each; in a linear model this is
-exact, and the covariance is the CR3 of Bell and McCaffrey 2002). It removes the bias of order 1/clusters that least squares has
-with such feedback. Intervals use Student's t with clusters - 1 degrees of freedom. A bias is a ratio, and its interval is
+exact, and with exact ratings the covariance is the CR3 of Bell and McCaffrey 2002). It removes the bias of order 1/clusters that
+such feedback causes. Intervals use Student's t with clusters - 1 degrees of freedom. A bias is a ratio, and its interval is
 Fieller's (1954). If the interval of mu contains 0, the bias has no estimate (NaN, unbounded interval), because a pull that may
 be nothing has no direction.
 
@@ -18,24 +23,26 @@ with where they are; then each kind of person has a kappa, a mu and pulls of its
 
 `recover_parameters` fits the oracle's own law to a record, to check that the planted values are found again. It fits each agent
 by itself, with the grades of the lines that it heard as they were read. The unit is the room. The fitted law knows neither the
-ends of the axis nor bounded confidence (epsilon), under which kappa comes out too small. Starting values are the expected ratings
-(mean of the answer distribution) if the record has them, because a rounded rating is a predictor with measurement error and would
-bias the pull upward. `how` in the result says which was used.
+ends of the axis nor bounded confidence (epsilon), under which kappa comes out too small. Ratings are the expected ones (mean of
+the answer distribution) if the record has them, and taken as exact; whole ratings are predicted, as above. `how` in the result
+says which were used.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import stats
 
+from parley.analysis.bootstrap import ALIKE
+from parley.analysis.predicted_ratings import predict_ratings
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
@@ -55,6 +62,11 @@ GIVEN = -1
 """In place of a speaker: the grade of the line is given."""
 LEAST = 5
 """With fewer rooms nothing is fitted."""
+STEPS, FREE, SMALL = 50, 5, 1e-9
+"""Newton steps at most; how many of them move the instruments along, which then stay, so that weak ones do not run in circles;
+and the change of kappa and mu at which the fit has arrived. It takes four to eight."""
+FASTEST = 3.0
+"""Kappa and mu end here: three times the distance per line is no law, and a fit that goes there knows nothing."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,8 @@ class RoomPassages:
     before, after (n, k): attitudes; NaN: missing. speaker (n, t): the seat that speaks a line, or GIVEN. grade (n, t): of a given
     line; NaN: it cannot be read and has no influence. heard (n, t, k): which seats hear it. cluster (n,): clusters are
     independent. subject (n,): from 0, each with its own pull. kind (n, k): from 0, the kind of person in a seat; each kind moves
-    at its own rates. Without it, all people are of one kind.
+    at its own rates. Without it, all people are of one kind. predicted (n, k): `before` as other ratings predict it
+    (predicted_ratings.py); without it, `before` is exact.
     """
 
     before: Floats
@@ -75,6 +88,7 @@ class RoomPassages:
     cluster: NDArray[np.int64]
     subject: NDArray[np.int64]
     kind: NDArray[np.int64] | None = None
+    predicted: Floats | None = None
 
     @property
     def clusters(self) -> int:
@@ -89,7 +103,8 @@ class RoomPassages:
 class InfluenceFit(NamedTuple):
     """theta (p,): kappa, mu, and the pull of each subject (see `place`); covariance; number of clusters and of ratings fitted.
 
-    pseudo: by cluster the jackknife's pseudo-value (p,), whose mean is theta.
+    A kind of people whose rates cannot be estimated has NaN in theta. pseudo: by cluster the jackknife's pseudo-value (p,), whose
+    mean is theta.
     """
 
     theta: Floats
@@ -113,39 +128,74 @@ class Unidentified(ValueError):
 
 
 def fit_influence(rooms: RoomPassages, influence: bool = True) -> InfluenceFit:
-    """Kappa, mu and pulls by the jackknife. influence: whether there is any; if not, kappa is 0. Errors: Unidentified."""
+    """Kappa, mu and pulls by the jackknife. influence: whether there is any; if not, kappa is 0.
+
+    Errors: Unidentified, also where one kind of people cannot be estimated and others hear what it says.
+    """
     kinds, pulls = int(np.max(rooms.kinds)) + 1, int(np.max(rooms.subject)) + 1
     start = np.repeat([START[KAPPA] * influence, START[MU], *[START[PULL]] * pulls], kinds)
     free = np.arange(len(start)) >= (0 if influence else MU * kinds)
-    known = np.isfinite(follow_model(start, rooms)[0]) & np.isfinite(rooms.after)
-    cluster = np.broadcast_to(rooms.cluster[:, None], known.shape)[known]
-
-    def whole(part: Floats) -> Floats:
-        theta = np.zeros_like(start)
-        theta[free] = part
-        return theta
-
-    def residuals(part: Floats) -> Floats:
-        return np.asarray((follow_model(whole(part), rooms)[0] - rooms.after)[known])
-
-    def slopes(part: Floats) -> Floats:
-        return np.asarray(follow_model(whole(part), rooms)[1][known][:, free])
-
-    if known.sum() < free.sum():
+    theta, rows = _solve(start, free, rooms)
+    fastest = (np.abs(theta[: PULL * kinds].reshape(PULL, kinds)) >= FASTEST).any(axis=0)
+    if fastest.all() or (fastest.any() and (rooms.speaker != GIVEN).any()):
         raise Unidentified
-    found = optimize.least_squares(residuals, x0=start[free], jac=slopes)
-    if np.linalg.matrix_rank(found.jac) < free.sum():
-        raise Unidentified
-    fit = _jackknife(found.x, found.jac, found.fun, cluster)
+    fit = _jackknife(theta[free], *rows)
     covariance = np.zeros((len(start), len(start)))
     covariance[np.ix_(free, free)] = fit.covariance
+
+    def whole(part: Floats) -> Floats:
+        values = np.zeros_like(start)
+        values[free] = part
+        return np.where(np.tile(fastest, PULL + pulls), np.nan, values)
+
     pseudo = {name: whole(value) for name, value in fit.pseudo.items()}
     return fit._replace(theta=whole(fit.theta), covariance=covariance, pseudo=pseudo)
 
 
-def _jackknife(theta: Floats, jacobian: Floats, residuals: Floats, cluster: NDArray[np.int64]) -> InfluenceFit:
-    whole, names = jacobian.T @ jacobian, np.unique(cluster)
-    steps = np.array([_step(whole, jacobian[cluster == name], residuals[cluster == name]) for name in names])
+class _Rows(NamedTuple):
+    """One row per rating: instruments and slopes (r, p), residuals and clusters (r,)."""
+
+    instruments: Floats
+    slopes: Floats
+    residuals: Floats
+    cluster: NDArray[np.int64]
+
+
+def _solve(start: Floats, free: NDArray[np.bool_], rooms: RoomPassages) -> tuple[Floats, _Rows]:
+    """Theta with residuals that are unrelated to the instruments, and the rows there. Errors: Unidentified."""
+    theta, rows = start.copy(), _linearise(start, start, free, rooms)
+    at, rates = start, PULL * (int(np.max(rooms.kinds)) + 1)
+    for number in range(STEPS):
+        if min(map(np.linalg.matrix_rank, (rows.slopes, rows.instruments))) < free.sum():
+            raise Unidentified
+        before = theta.copy()
+        theta[free] += _step(rows.instruments, rows.slopes, rows.residuals)
+        theta[:rates] = theta[:rates].clip(-FASTEST, FASTEST)
+        at = theta.copy() if number < FREE else at
+        rows = _linearise(theta, at, free, rooms)
+        if np.abs(theta - before)[:rates].max() < SMALL:
+            return theta, rows
+    raise Unidentified
+
+
+def _linearise(theta: Floats, at: Floats, free: NDArray[np.bool_], rooms: RoomPassages) -> _Rows:
+    """The rows at theta. at: the parameters of the instruments."""
+    exact = rooms.predicted is None
+    fitted, slopes = follow_model(theta, rooms)
+    predicted, instruments = follow_model(at, rooms if exact else replace(rooms, before=rooms.predicted))
+    known = np.isfinite(rooms.before) & np.isfinite(rooms.after) & np.isfinite(fitted) & np.isfinite(predicted)
+    cluster = np.broadcast_to(rooms.cluster[:, None], known.shape)[known]
+    return _Rows(instruments[known][:, free], slopes[known][:, free], (fitted - rooms.after)[known], cluster)
+
+
+def _jackknife(
+    theta: Floats, instruments: Floats, slopes: Floats, residuals: Floats, cluster: NDArray[np.int64]
+) -> InfluenceFit:
+    names = np.unique(cluster)
+    # How far the fit moves if the rows of one cluster are left out.
+    steps = np.array(
+        [_step(instruments[cluster != name], slopes[cluster != name], residuals[cluster != name]) for name in names]
+    )
     mean, clusters = steps.mean(axis=0), len(steps)
     spread = steps - mean
     covariance = (clusters - 1) / clusters * spread.T @ spread
@@ -153,9 +203,9 @@ def _jackknife(theta: Floats, jacobian: Floats, residuals: Floats, cluster: NDAr
     return InfluenceFit(theta - (clusters - 1) * mean, covariance, clusters, len(residuals), pseudo)
 
 
-def _step(whole: Floats, jacobian: Floats, residuals: Floats) -> Floats:
-    """How far the fit moves if the rows of one cluster are left out."""
-    return np.asarray(np.linalg.pinv(whole - jacobian.T @ jacobian) @ jacobian.T @ residuals)
+def _step(instruments: Floats, slopes: Floats, residuals: Floats) -> Floats:
+    """How far Newton's method moves the parameters."""
+    return np.asarray(-np.linalg.pinv(instruments.T @ slopes) @ instruments.T @ residuals)
 
 
 def follow_model(theta: Floats, rooms: RoomPassages) -> tuple[Floats, Floats]:
@@ -196,8 +246,9 @@ def fit_plain(fit: InfluenceFit, place: int) -> Estimate:
 
 
 def combine_fits(fit: InfluenceFit, weights: Floats) -> Estimate:
-    """A weighted sum of parameters."""
-    value, variance = float(weights @ fit.theta), float(weights @ fit.covariance @ weights)
+    """A weighted sum of parameters; NaN where one of them is unknown."""
+    used = weights != 0
+    value, variance = float(weights[used] @ fit.theta[used]), float(weights @ fit.covariance @ weights)
     error = math.sqrt(max(variance, 0.0))
     return Estimate(value, error, value - _t(fit) * error, value + _t(fit) * error)
 
@@ -208,7 +259,7 @@ def bias_estimate(fit: InfluenceFit, subject: int = 0, kind: int = 0, kinds: int
     mu, pull = fit.theta[both]
     (v_mu, v_both), (_, v_pull) = _t(fit) ** 2 * fit.covariance[np.ix_(both, both)]
     square, linear, constant = mu**2 - v_mu, mu * pull - v_both, pull**2 - v_pull
-    if square <= 0:
+    if not square > 0 or abs(mu) <= ALIKE:
         return Estimate(np.nan, np.nan, -np.inf, np.inf)
     value, half = pull / mu, float(np.sqrt(max(linear**2 - square * constant, 0.0)))
     error = float(np.sqrt(max(v_pull - 2 * value * v_both + value**2 * v_mu, 0.0)) / (_t(fit) * abs(mu)))
@@ -273,19 +324,31 @@ def _party_estimates(fit: InfluenceFit, party: int, parties: int, by_party: bool
 
 def distance_closed(fit: InfluenceFit, kind: int, kinds: int, minus: int | None = None) -> Estimate:
     """Kappa plus mu: the share of its distances that a kind of person closes per line; minus that of another kind, if any."""
+    return combine_fits(fit, _rates_of((KAPPA, MU), fit, kind, kinds, minus))
+
+
+def _rates_of(rates: tuple[int, ...], fit: InfluenceFit, kind: int, kinds: int, minus: int | None) -> Floats:
+    """The weights of the sum of some rates of a kind of person; minus that of another kind, if any."""
     weights = np.zeros(len(fit.theta))
-    weights[[place(KAPPA, kind, kinds), place(MU, kind, kinds)]] = 1.0
+    weights[[place(rate, kind, kinds) for rate in rates]] = 1.0
     if minus is not None:
-        weights[[place(KAPPA, minus, kinds), place(MU, minus, kinds)]] = -1.0
-    return combine_fits(fit, weights)
+        weights[[place(rate, minus, kinds) for rate in rates]] = -1.0
+    return weights
 
 
 def parties_differ(fit: InfluenceFit, kinds: int) -> bool:
-    """Whether any two kinds of people close different shares of their distances, at the level DIFFERENT over all pairs."""
+    """Whether any two kinds of people differ in kappa, or in kappa plus mu, at the level DIFFERENT over all pairs and both.
+
+    Rates that differ by less than ALIKE are the same but for rounding. Where ratings are noisy, the sum is imprecise.
+    """
     pairs = list(combinations(range(kinds), 2))
-    apart = [distance_closed(fit, one, kinds, minus=other) for one, other in pairs]
-    limit = float(stats.t.ppf(1 - DIFFERENT / (2 * max(len(pairs), 1)), fit.clusters - 1))
-    return any(abs(each.value) > limit * each.error for each in apart)
+    apart = [
+        combine_fits(fit, _rates_of(rates, fit, one, kinds, other))
+        for one, other in pairs
+        for rates in ((KAPPA,), (KAPPA, MU))
+    ]
+    limit = float(stats.t.ppf(1 - DIFFERENT / (2 * max(len(apart), 1)), fit.clusters - 1))
+    return any(abs(each.value) > max(limit * each.error, ALIKE) for each in apart)
 
 
 def _agent_passages(
@@ -293,28 +356,33 @@ def _agent_passages(
 ) -> tuple[RoomPassages, str, tuple[str, ...]]:
     """Each agent from one survey to the next as a room of its own, in which every line is given; how it was rated; the kinds."""
     rated = tables.attitudes[(tables.attitudes["topic"] == topic) & (tables.attitudes["group"] != "reference")]
-    rated = rated.assign(party=rated["party"] if by_party else ALL)
     how = "expected" if rated["expected"].notna().all() else "attitude"
     levels = rated.pivot(index=["room", "agent", "party"], columns="round", values=how)
-    parties = tuple(rated["party"].unique())
-    lines, before, after, heard, room, kind = _graded_lines(tables, topic, grade), [], [], [], [], []
-    for number, (name, agents) in enumerate(levels.groupby(level="room", sort=False)):
-        for (_, agent, party), ratings in agents.iterrows():
-            for first, last in pairwise(levels.columns):
-                if np.isfinite(ratings[first]) and np.isfinite(ratings[last]):
-                    rounds = (lines.get((name, round_), []) for round_ in range(first + 1, last + 1))
-                    heard.append([value for line in rounds for speaker, value in line if speaker != agent])
-                    before.append([ratings[first]])
-                    after.append([ratings[last]])
-                    room.append(number)
-                    kind.append([parties.index(party)])
-    shape = len(heard), max(map(len, heard), default=0)
+    rooms, party = (pd.factorize(levels.index.get_level_values(name)) for name in ("room", "party"))
+    parties = tuple(party[1]) if by_party else (ALL,)
+    predicted = predict_ratings(levels.to_numpy(dtype=float), party[0], rooms[0], party[0])
+    lines, rows = _graded_lines(tables, topic, grade), []
+    for number, ((room, agent, _), ratings) in enumerate(zip(levels.index, levels.to_numpy(dtype=float), strict=True)):
+        for place, (first, last) in enumerate(pairwise(levels.columns)):
+            if np.isfinite(ratings[place : place + 2]).all():
+                rounds = (lines.get((room, round_), []) for round_ in range(first + 1, last + 1))
+                heard = [value for line in rounds for speaker, value in line if speaker != agent]
+                rows.append(
+                    (heard, *ratings[place : place + 2], predicted[number, place], rooms[0][number], party[0][number])
+                )
+    heards, *columns = zip(*rows, strict=True) if rows else [()] * 6
+    shape = len(heards), max(map(len, heards), default=0)
     grades, mask = np.full(shape, np.nan), np.zeros((*shape, 1), dtype=bool)
-    for row, values in enumerate(heard):
+    for row, values in enumerate(heards):
         grades[row, : len(values)], mask[row, : len(values)] = values, True
-    start, end = (np.array(values, dtype=float).reshape(-1, 1) for values in (before, after))
-    cluster, kinds = np.array(room, dtype=int), np.array(kind, dtype=int).reshape(-1, 1)
-    packed = RoomPassages(start, end, np.full(shape, GIVEN), grades, mask, cluster, np.zeros_like(cluster), kinds)
+    start, end, likely = (np.array(values, dtype=float).reshape(-1, 1) for values in columns[:3])
+    cluster, kinds = (np.array(values, dtype=int) for values in columns[3:])
+    kinds = kinds.reshape(-1, 1) if by_party else np.zeros((shape[0], 1), dtype=int)
+    # Means of answer distributions are taken as exact: it is known what moves these speakers, and noise would show.
+    expected = None if how == "expected" else likely
+    packed = RoomPassages(
+        start, end, np.full(shape, GIVEN), grades, mask, cluster, np.zeros_like(cluster), kinds, expected
+    )
     return packed, how, parties
 
 

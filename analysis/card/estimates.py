@@ -66,10 +66,10 @@ def estimate_table(claims: Iterable[CardEstimate]) -> pd.DataFrame:
 
 
 def from_fit(claim: CardEstimate, fit: Estimate, n: int, values: Mapping[str, float] | None = None) -> CardEstimate:
-    """The claim with an estimate of the influence model, or the reason why the model gives none."""
-    if not math.isfinite(fit.value):
-        return replace(claim, n=n, reason="no detectable pull, so its target level is unknown")
-    return replace(claim, estimate=fit.value, low=fit.low, high=fit.high, n=n, values=values or {})
+    """The claim with an estimate of the influence model; where nothing varied it is exact, and the reason says so."""
+    reason = bootstrap.NO_VARIATION if abs(fit.high - fit.low) <= bootstrap.ALIKE else ""
+    value, low, high = (0.0 if abs(number) <= bootstrap.ALIKE else number for number in (fit.value, fit.low, fit.high))
+    return replace(claim, estimate=value, low=low, high=high, n=n, reason=reason, values=values or {})
 
 
 def mean_estimate(claim: CardEstimate, values: Sequence[float] | Floats | pd.Series) -> CardEstimate:

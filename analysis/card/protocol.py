@@ -29,6 +29,7 @@ from parley.model.scenario import Scenario
 from parley.model.scenario_run import RECORD, RunSpec, is_complete, run_scenario
 
 Sections = Mapping[str, ModuleType]
+FAILED = "this section could not be computed ({error}); please report it, with the folder of the card"
 
 
 class ProtocolStep(NamedTuple):
@@ -88,7 +89,7 @@ def tight_enough(section: ModuleType, study: ConditionRecords, first: Batch, tig
     """
     if not section.WATCH:
         return True
-    watched = [claim for claim in section.claims(study, first.base) if claim.quantity in section.WATCH]
+    watched = [claim for claim in section_estimates(section, study, first) if claim.quantity in section.WATCH]
     spans = [SPAN[section.QUANTITIES[claim.quantity].measure] for claim in watched]
     return bool(watched) and all(claim.width <= tight * span for claim, span in zip(watched, spans, strict=True))
 
@@ -98,16 +99,23 @@ def card_estimates(study: ConditionRecords, first: Batch, sections: Sections) ->
 
     A section that cannot be made with these people has none.
     """
-    estimates: list[CardEstimate] = []
-    for name, section in sections.items():
-        if absent(section, first):
-            continue
-        complete = all(condition in study for condition in section.NEEDS[0](first))
-        missing = [CardEstimate(quantity, reason=NOT_RUN) for quantity in section.QUANTITIES]
-        estimates += [
-            replace(claim, section=name) for claim in (section.claims(study, first.base) if complete else missing)
-        ]
-    return estimates
+    return [
+        replace(claim, section=name)
+        for name, section in sections.items()
+        if not absent(section, first)
+        for claim in section_estimates(section, study, first)
+    ]
+
+
+def section_estimates(section: ModuleType, study: ConditionRecords, first: Batch) -> list[CardEstimate]:
+    """The estimates of a section. One that fails has none, and says why: the calls of the others are paid."""
+    reason = NOT_RUN
+    if all(condition in study for condition in section.NEEDS[0](first)):
+        try:
+            return list(section.claims(study, first.base))
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            reason = FAILED.format(error=f"{type(error).__name__}: {error}")
+    return [CardEstimate(quantity, reason=reason) for quantity in section.QUANTITIES]
 
 
 def run_conditions(

@@ -16,6 +16,7 @@ from parley.agents.topic import load_topic
 from parley.analysis.formatting import count_table
 from parley.analysis.human.readers import Source
 from parley.analysis.influence_model import GIVEN, RoomPassages
+from parley.analysis.predicted_ratings import predict_ratings
 from parley.analysis.tables import Tables
 
 KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "name", "round"]
@@ -112,35 +113,50 @@ def _with_block(frame: pd.DataFrame, batch: int) -> pd.DataFrame:
 
 
 class Passage(NamedTuple):
-    """One room from one survey to the next: attitudes by seat, the seats that said something, in order, and the party of each."""
+    """One room from one survey to the next: by seat the ratings before and after and what other ratings predict for `before`
+    (predicted_ratings.py), the seats that said something, in order, and the party of each.
+    """
 
     block: str
     topic: str
     before: tuple[float, ...]
     after: tuple[float, ...]
+    predicted: tuple[float, ...]
     spoke: tuple[int, ...]
     parties: tuple[str, ...]
 
 
 def room_passages(study: ConditionRecords, conditions: Sequence[str]) -> list[Passage]:
     """Every room and round of these conditions with a survey before and after it."""
-    return [passage for name in conditions if name in study for passage in _passages(study, name)]
+    here = [name for name in conditions if name in study]
+    if not here:
+        return []
+    rated, spoken = (
+        pd.concat([frame(name).assign(condition=name) for name in here], ignore_index=True)
+        for frame in (study.ratings, study.spoken)
+    )
+    index = ["condition", "block", "topic", "room", "agent", "party"]
+    levels = rated[rated["group"] != "reference"].pivot(index=index, columns="round", values="level")
+    lines = spoken[spoken["said"]].groupby(["condition", "room", "round"])["agent"].agg(list).to_dict()
+    return list(_passages(levels, lines))
 
 
-def _passages(study: ConditionRecords, condition: str) -> Iterator[Passage]:
-    rated = study.ratings(condition)
-    rated = rated[rated["group"] != "reference"]
-    spoken = study.spoken(condition)
-    lines = {key: list(part) for key, part in spoken[spoken["said"]].groupby(["room", "round"])["agent"]}
-    levels = rated.pivot(index=["block", "topic", "room", "agent", "party"], columns="round", values="level")
-    for (block, topic, room), part in levels.groupby(level=["block", "topic", "room"], sort=False):
-        seats = {agent: seat for seat, agent in enumerate(part.index.get_level_values("agent"))}
-        parties = tuple(part.index.get_level_values("party"))
-        values = part.to_numpy(dtype=float)
+def _passages(levels: pd.DataFrame, lines: Mapping[tuple[str, str, int], list[int]]) -> Iterator[Passage]:
+    """The passages of rooms. levels: a row per agent, a column per survey. lines: who spoke, by condition, room and round."""
+    names = {name: levels.index.get_level_values(name) for name in levels.index.names}
+    cells = levels.groupby(level=["condition", "topic", "party"]).ngroup().to_numpy()
+    blocks, kinds = (pd.factorize(names[name])[0] for name in ("block", "party"))
+    values = levels.to_numpy(dtype=float)
+    predicted = predict_ratings(values, cells, blocks, kinds)
+    rooms = levels.groupby(level=["condition", "block", "topic", "room"], sort=False).indices
+    for (condition, block, topic, room), rows in rooms.items():
+        seats = {agent: seat for seat, agent in enumerate(names["agent"][rows])}
+        parties = tuple(names["party"][rows])
         for place, (before, after) in enumerate(pairwise(levels.columns)):
-            speakers = [agent for round_ in range(before + 1, after + 1) for agent in lines.get((room, round_), [])]
-            spoke = tuple(seats[agent] for agent in speakers)
-            yield Passage(block, topic, tuple(values[:, place]), tuple(values[:, place + 1]), spoke, parties)
+            rounds = (lines.get((condition, room, round_), []) for round_ in range(before + 1, after + 1))
+            spoke = tuple(seats[agent] for speakers in rounds for agent in speakers)
+            columns = values[rows, place], values[rows, place + 1], predicted[rows, place]
+            yield Passage(block, topic, *(tuple(column.tolist()) for column in columns), spoke, parties)
 
 
 def pack_passages(
@@ -149,22 +165,24 @@ def pack_passages(
     """The passages as arrays; clusters are blocks, subjects the topics in this order.
 
     An agent within END of an end of the axis can move one way only, which a law of means does not know. Its next rating is
-    left out (by its rating before, never by its rating after). silent: seats whose lines have no content, so that no agent is
-    pulled toward their speakers. kinds: parties whose agents move at rates of their own; without them all move alike.
+    left out (by what is predicted of it, because a choice by a rating would be a choice of its noise). silent: seats whose lines
+    have no content, so that no agent is pulled toward their speakers. kinds: parties whose agents move at rates of their own;
+    without them all move alike.
     """
     seats, lines = max(len(each.before) for each in passages), max(len(each.spoke) for each in passages)
     size = len(passages)
-    before, after = np.full((size, seats), np.nan), np.full((size, seats), np.nan)
+    before, after, predicted = (np.full((size, seats), np.nan) for _ in range(3))
     speaker, heard = np.full((size, lines), GIVEN), np.zeros((size, lines, seats), dtype=bool)
     kind = np.zeros((size, seats), dtype=int)
     for row, passage in enumerate(passages):
         present = len(passage.before)
         before[row, :present], after[row, :present] = passage.before, passage.after
+        predicted[row, :present] = passage.predicted
         kind[row, :present] = [kinds.index(party) if kinds else 0 for party in passage.parties]
         for line, seat in enumerate(passage.spoke):
             speaker[row, line] = GIVEN if seat in silent else seat
             heard[row, line, :present] = np.arange(present) != seat
-    after[(before < END) | (before > 10 - END)] = np.nan
+    after[(predicted < END) | (predicted > 10 - END)] = np.nan
     blocks = pd.factorize(np.array([passage.block for passage in passages]))[0]
     subject = np.array([list(topics).index(passage.topic) for passage in passages])
-    return RoomPassages(before, after, speaker, np.full((size, lines), np.nan), heard, blocks, subject, kind)
+    return RoomPassages(before, after, speaker, np.full((size, lines), np.nan), heard, blocks, subject, kind, predicted)

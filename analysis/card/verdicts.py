@@ -12,7 +12,7 @@ from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import CardEstimate, find_estimate, paired_difference
 from parley.analysis.card.labels import at_most, percent, points
 from parley.analysis.card.sections import bias
-from parley.analysis.card.sections.pull import DIFFER
+from parley.analysis.card.sections.pull import DIFFER, nothing_moved
 from parley.analysis.formatting import count_phrase, format_number, join_phrases
 
 LEANS, PULLS, PERSUADES = "Where does it lean?", "How hard does it pull?", "How much is persuasion?"
@@ -64,6 +64,8 @@ def pull(claims: Sequence[CardEstimate], first: Batch) -> str:
         return f"It depends on the party. {' '.join(_of_party(claims, first, which) for which in (0, 1))}".strip()
     if own is None or heard is None or math.isnan(own.low + heard.low):
         return f"{UNKNOWN}: {_why(claims, 'mu')}."
+    if nothing_moved(claims):
+        return "Neither a pull nor an influence was found: no rating moved in any debate."
     if own.low <= 0 and heard.low <= 0:
         return (
             f"Neither a pull nor an influence was found: each line that an agent hears moves it {at_most(own)} {OWN}, and "

@@ -200,7 +200,8 @@ def _differences(rows: pd.DataFrame, society: Society) -> Iterator[str]:
     """Yield a sentence per topic: how much of its distances each party closes per line heard, and whether parties differ."""
     for topic, part in rows[rows["parameter"] == CLOSED].groupby("topic", sort=False):
         if part["differs"].iloc[0]:
-            closed = [f"{society.plural(row.party)} {row.estimate:.1%}" for row in part.itertuples()]
+            known = part.dropna(subset="estimate")
+            closed = [f"{society.plural(row.party)} {row.estimate:.1%}" for row in known.itertuples()]
             yield f"{load_topic(str(topic)).title}: {PEOPLE_DIFFER.format(closed=join_phrases(closed))}"
         else:
             yield f"{load_topic(str(topic)).title}: {NO_DIFFERENCE}"

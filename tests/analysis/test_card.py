@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -27,7 +26,6 @@ from parley.analysis.card.estimates import (
     CardEstimate,
     estimate_table,
     find_estimate,
-    from_fit,
     is_possible,
     mean_estimate,
     paired_difference,
@@ -35,11 +33,9 @@ from parley.analysis.card.estimates import (
     simultaneous,
 )
 from parley.analysis.card.protocol import card_estimates, plan_lines, protocol_steps, run_protocol, tight_enough
-from parley.analysis.card.records import ConditionRecords, pack_passages, room_passages
+from parley.analysis.card.records import ConditionRecords, Passage, pack_passages
 from parley.analysis.card.sections import quantities, sections
 from parley.analysis.card.sections.instrument import deviation
-from parley.analysis.influence_model import Estimate
-from parley.analysis.tables import Tables
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.errors import UserError
@@ -264,13 +260,15 @@ def test_pew_points_the_way_the_topics_do() -> None:
             assert max(told, key=told.__getitem__) == load_topic(slug).high_party
 
 
-def test_those_at_an_end_are_not_fitted(held: Callable[..., Tables]) -> None:
-    """Who stands at 10 can come down and not go up: no evidence of a pull. Its partner is fitted as before."""
-    tables = held({"republican": [10.0, 9.0], "democrat": [4.0, 5.0]})
-    together = ConditionRecords()
-    together.add("two", tables)
-    (one,) = room_passages(together, ["two"])
-    assert pack_passages([one], ["racism"]).after[0].tolist() == pytest.approx([math.nan, 5.0], nan_ok=True)
+def test_those_at_an_end_are_not_fitted() -> None:
+    """Who is expected at 10 can come down and not go up: no evidence of a pull. Its partner is fitted as before, and so is who
+    is rated 10 by chance: a choice by ratings would be a choice of their noise.
+    """
+    parties = ("republican", "democrat")
+    ends = Passage("1/1", "racism", (9.0, 4.0), (9.0, 5.0), (9.8, 4.0), (), parties)
+    chance = ends._replace(before=(10.0, 4.0), predicted=(9.0, 4.0))
+    kept = pack_passages([ends, chance], ["racism"]).after
+    assert kept.tolist() == [pytest.approx([math.nan, 5.0], nan_ok=True), [9.0, 5.0]]
 
 
 def test_means_shares_and_spreads_by_hand() -> None:
@@ -303,7 +301,6 @@ def test_means_shares_and_spreads_by_hand() -> None:
     few = deviation(begun, pd.Series([1.0, 3.0, 5.0, 7.0], cells[:4]))
     assert math.isnan(few.low)
     assert few.reason
-    assert from_fit(begun, Estimate(math.nan, math.nan, -math.inf, math.inf), 5).reason
 
 
 def test_a_share_has_no_end_below_0_or_above_1() -> None:
@@ -326,7 +323,7 @@ def test_width_alone_decides_when_to_stop(card: list[CardEstimate], tmp_path: Pa
     pull = sections(("pull",))["pull"]
 
     class Stub:
-        WATCH, QUANTITIES = pull.WATCH, pull.QUANTITIES
+        WATCH, QUANTITIES, NEEDS = pull.WATCH, pull.QUANTITIES, (lambda first: (),)
 
         def __init__(self, low: float, high: float):
             self.found = [CardEstimate("lost", ALL, (low + high) / 2, low, high)]

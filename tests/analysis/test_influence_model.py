@@ -15,14 +15,18 @@ from parley.analysis.influence_model import (
     MU,
     PULL,
     Floats,
+    InfluenceFit,
     RoomPassages,
     Unidentified,
     bias_estimate,
     combine_fits,
+    distance_closed,
     fit_influence,
     fit_plain,
     follow_model,
+    parties_differ,
 )
+from parley.analysis.predicted_ratings import predict_ratings
 
 
 def rooms(before: list[list[float]], theta: tuple[float, ...], speakers: tuple[int, ...]) -> RoomPassages:
@@ -128,3 +132,76 @@ def test_no_pull_has_no_direction() -> None:
     assert fit_plain(law, MU).low < 0 < fit_plain(law, MU).high
     assert np.isnan(bias_estimate(law).value)
     assert bias_estimate(law).high == np.inf
+
+
+def surveyed(ratings: np.ndarray, party: np.ndarray, predict: bool) -> RoomPassages:
+    """Rooms (n, 2 seats, surveys) in twenty clusters, from each survey to the next; each seat speaks once between two surveys."""
+    size, seats, surveys = ratings.shape
+    cluster = np.arange(size) % 20
+    flat = ratings.reshape(-1, surveys), party.ravel(), np.repeat(cluster, seats), party.ravel()
+    predicted = predict_ratings(*flat).reshape(ratings.shape)
+    before, after, expected = (
+        np.concatenate([values[..., place + shift] for place in range(surveys - 1)])
+        for values, shift in ((ratings, 0), (ratings, 1), (predicted, 0))
+    )
+    told = rooms(before.tolist(), (0.0, 0.0, 0.0), (0, 1))
+    kinds = np.tile(party, (surveys - 1, 1))
+    return replace(
+        told, after=after, cluster=np.tile(cluster, surveys - 1), kind=kinds, predicted=expected if predict else None
+    )
+
+
+def still(whole: bool, sd: float, predict: bool) -> InfluenceFit:
+    """People of two parties who hear each other and never move; a rating has noise of its own, or is a whole point."""
+    rng, size = np.random.default_rng(4), 600
+    party = np.tile([0, 1], (size, 1))
+    opinion = np.where(party == 0, 2.5, 7.5) + rng.normal(0, 0.8, party.shape)
+    paths = opinion[..., None] + rng.normal(0, 0.15, (*party.shape, 4)).cumsum(axis=-1)
+    ratings = paths + sd * rng.normal(size=paths.shape)
+    return fit_influence(surveyed(np.round(ratings) if whole else ratings, party, predict))
+
+
+@pytest.mark.parametrize(("whole", "sd", "seeming"), [(False, 1.0, 0.3), (False, 0.5, 0.1), (True, 0.0, 0.0)])
+def test_noise_in_ratings_is_no_pull(whole: bool, sd: float, seeming: float) -> None:
+    """Nobody is pulled. Least squares on noisy ratings finds a pull of each party; with what other ratings predict it is gone."""
+    naive, mended = (still(whole, sd, predict) for predict in (False, True))
+    for party in (0, 1):
+        fooled, own = (fit_plain(law, MU * 2 + party) for law in (naive, mended))
+        assert fooled.low > seeming
+        assert own.low < 0 < own.high
+        assert abs(own.value) < fooled.value / 2
+        assert fit_plain(mended, party).low < 0 < fit_plain(mended, party).high  # kappa
+
+
+def test_people_who_never_move_have_no_rates_and_do_not_differ() -> None:
+    """Exactly no movement: rates of 0, no level, and no parties that move differently by rounding."""
+    party = np.tile([0, 1], (20, 1))
+    ratings = np.repeat(np.random.default_rng(1).uniform(1, 9, (20, 2, 1)), 4, axis=-1)
+    law = fit_influence(surveyed(ratings, party, predict=True))
+    assert law.theta == pytest.approx(np.zeros(6), abs=1e-12)
+    assert np.isnan(bias_estimate(law, kinds=2).value)
+    assert not parties_differ(law, 2)
+
+
+def test_rates_without_noise_differ_if_they_do() -> None:
+    """Without any noise a difference is exact, and needs no interval to be seen."""
+    told = rooms(STARTS, (0.1, 0.2, 1.2), (1, 0, 1, 0))
+    kinds = replace(told, kind=np.tile([0, 1], (6, 1)))
+    slower = replace(kinds, after=follow_model(np.array([0.1, 0.05, 0.2, 0.1, 1.2, 0.6]), kinds)[0])
+    assert parties_differ(fit_influence(slower), 2)
+    assert not parties_differ(fit_influence(kinds), 2)
+
+
+def test_a_kind_of_people_that_cannot_be_estimated_leaves_the_others_alone() -> None:
+    """Lines are given, so agents are independent: the second kind jumps about beyond any law, the first has its rates."""
+    rng, size = np.random.default_rng(2), 40
+    before, grade = rng.uniform(2, 8, (size, 1)), rng.uniform(0, 10, (size, 1))
+    kind = np.repeat([0, 1], size // 2)[:, None]
+    told = RoomPassages(before, before, np.full((size, 1), GIVEN), grade, np.ones((size, 1, 1), dtype=bool),
+                        np.arange(size) % 10, np.zeros(size, dtype=int), kind)  # fmt: skip
+    after = follow_model(np.array([0.1, 0.0, 0.2, 0.0, 1.2, 0.0]), told)[0]
+    law = fit_influence(replace(told, after=np.where(kind == 1, -9 * before, after)))
+    assert fit_plain(law, KAPPA).value == pytest.approx(0.1, abs=1e-6)
+    assert fit_plain(law, MU * 2).value == pytest.approx(0.2, abs=1e-6)
+    assert np.isnan([fit_plain(law, MU * 2 + 1).value, bias_estimate(law, kind=1, kinds=2).value]).all()
+    assert np.isnan(distance_closed(law, 0, 2, minus=1).value)

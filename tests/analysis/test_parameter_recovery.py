@@ -151,7 +151,7 @@ def handmade(tables: Tables, kappa: float, mu: float, bias: float) -> Tables:
         second = None if room % 2 else 9.0
         after = start + kappa * (4 - start) + mu * (bias - start)
         after += (kappa * (second - after) if second is not None else 0.0) + mu * (bias - after)
-        key = {"room": f"r{room}", "agent": 1, "topic": "racism", "group": "g"}
+        key = {"room": f"r{room}", "agent": 1, "topic": "racism", "group": "g", "party": "p"}
         agents.append(key)
         attitudes += [key | {"round": 0, "expected": start}, key | {"round": 1, "expected": after}]
         said = (("4", 2), (str(second), 2), ("10", 1))  # the last is agent 1's own and moves nobody

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from parley.agents.society import DEFAULT
 from parley.analysis import influence_model as influence
+from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.conditions import Batch, empty, same, three, two
-from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, from_fit, mean_estimate
+from parley.analysis.card.estimates import ALL, CardEstimate, difference, find_estimate, from_fit, mean_estimate
 from parley.analysis.card.labels import DIFFERENCE, at_most, percent
 from parley.analysis.card.records import ConditionRecords, Passage, pack_passages, room_passages
 from parley.analysis.card.sections import Quantity
@@ -24,7 +25,10 @@ NOTE = (
     "survey to the next; no text is read. The level is estimated separately from the Default's answer, and the last row compares "
     "the two. There is one fit over all topics, each topic with its own level, and one fit for each topic. "
     "The fits of the parties are over the debates without a Default, each party with its own influence, pull and levels. If one "
-    "party moves less than the other, a fit over both is no average of them, and its numbers are left out."
+    "party moves less than the other, a fit over both is no average of them, and its numbers are left out. "
+    "Ratings are noisy: one that was too high by chance is followed by a lower one, as if something pulled it. Therefore the fit "
+    "goes by what earlier ratings of the agent and ratings of other blocks predict for a rating. The more noise, the wider the "
+    "intervals; a number whose interval is wider than half of its scale is left out, and parties may differ undetected."
 )
 NEEDS = (three, two, same, empty)
 QUANTITIES = {
@@ -44,8 +48,15 @@ QUANTITIES = {
 WATCH = ("lost",)
 HEARD = 2
 """Lines that each agent of three hears in a round."""
-NO_FIT = "influence and pull cannot be told apart: ratings are missing, or do not differ"
+VAGUE = 0.25
+"""Half an interval, as a share of the scale, beyond which a number is left out: it says nothing, and does not look so."""
+LEVELS = 10.0
+"""Points from one end of the scale to the other."""
+NO_FIT = "influence and pull cannot be told apart: ratings are missing, do not differ, or are too noisy"
+NO_LEVEL = "no detectable pull, so its target level is unknown"
+TOO_NOISY = "the interval is wider than half of the scale: ratings are too noisy for so few blocks"
 FEW = f"a fit needs {influence.LEAST} blocks"
+WHOLE = "all answers of the Default are the same whole number, so what it would answer on a finer scale is unknown"
 DIFFER = (
     "the parties move by different shares of their distances, so one fit over both is no average: see the rows by party"
 )
@@ -75,10 +86,10 @@ def _by_party(study: ConditionRecords, base: Scenario) -> tuple[list[CardEstimat
         return [CardEstimate(name, n=blocks, reason=reason) for name in (*names, "closed_apart")], False
     places = [influence.place(rate, kind, 2) for rate in (influence.KAPPA, influence.MU) for kind in (0, 1)]
     rates = [
-        from_fit(CardEstimate(name), influence.fit_plain(fit, place), blocks, _by_block(fit, passages, place))
+        _rate(CardEstimate(name), influence.fit_plain(fit, place), blocks, _by_block(fit, passages, place))
         for name, place in zip(names, places, strict=True)
     ]
-    apart = from_fit(CardEstimate("closed_apart"), influence.distance_closed(fit, 0, 2, minus=1), blocks)
+    apart = _rate(CardEstimate("closed_apart"), influence.distance_closed(fit, 0, 2, minus=1), blocks)
     return [*rates, apart], influence.parties_differ(fit, 2)
 
 
@@ -95,12 +106,34 @@ def _fitted(passages: Sequence[Passage], topics: Sequence[str], name: str) -> It
     slope = HEARD * (1 - pull.value) ** (HEARD - 1)
     lost_by_block = {block: lost(pull.value) + slope * (value - pull.value) for block, value in pseudo.items()}
     by_block = _by_block(fit, passages, influence.KAPPA)
-    yield from_fit(kappa, influence.fit_plain(fit, influence.KAPPA), blocks, by_block)
-    yield from_fit(mu, pull, blocks, pseudo)
-    yield from_fit(away, _transformed(pull, lost), blocks, lost_by_block)
-    yield _half_life(half, pull, blocks)
+    yield _rate(kappa, influence.fit_plain(fit, influence.KAPPA), blocks, by_block)
+    own = _rate(mu, pull, blocks, pseudo)
+    yield own
+    if own.known:
+        yield from_fit(away, _transformed(pull, lost), blocks, lost_by_block)
+        yield _half_life(half, own)
+    else:
+        yield from (replace(claim, n=blocks, reason=own.reason) for claim in (away, half))
     if single:
-        yield from_fit(level, influence.bias_estimate(fit), blocks)
+        yield _level(level, influence.bias_estimate(fit), blocks)
+
+
+def _rate(
+    claim: CardEstimate, fit: influence.Estimate, blocks: int, values: Mapping[str, float] | None = None
+) -> CardEstimate:
+    """The claim on a rate per line, or the reason why it is left out."""
+    if not (fit.high - fit.low) / 2 <= VAGUE:
+        return replace(claim, n=blocks, reason=TOO_NOISY)
+    return from_fit(claim, fit, blocks, values)
+
+
+def _level(claim: CardEstimate, fit: influence.Estimate, blocks: int) -> CardEstimate:
+    """The claim on the model's own level, or the reason why it is left out."""
+    if not math.isfinite(fit.value):
+        return replace(claim, n=blocks, reason=NO_LEVEL)
+    if not (fit.high - fit.low) / 2 <= VAGUE * LEVELS:
+        return replace(claim, n=blocks, reason=TOO_NOISY)
+    return from_fit(claim, fit, blocks)
 
 
 def _fit(
@@ -136,27 +169,34 @@ def _transformed(estimate: influence.Estimate, rising: Callable[[float], float])
     return influence.Estimate(rising(estimate.value), math.nan, rising(estimate.low), rising(estimate.high))
 
 
-def _half_life(claim: CardEstimate, pull: influence.Estimate, blocks: int) -> CardEstimate:
+def _half_life(claim: CardEstimate, pull: CardEstimate) -> CardEstimate:
     """Rounds. If the interval of the pull reaches 0, the number of rounds has no upper end."""
 
     def rounds(mu: float) -> float:
-        return math.log(0.5) / (HEARD * math.log(1 - mu)) if 0 < mu < 1 else math.inf if mu <= 0 else 0.0
+        return math.log(0.5) / (HEARD * math.log1p(-mu)) if 0 < mu < 1 else math.inf if mu <= 0 else 0.0
 
-    if pull.value <= 0:
-        return replace(claim, n=blocks, reason="no pull was found, so half of the distance is never lost")
-    reason = "no upper end: the interval of the pull includes 0" if pull.low <= 0 else ""
-    middle, low, high = map(rounds, (pull.value, pull.high, pull.low))
-    return replace(claim, estimate=middle, low=low, high=high, n=blocks, reason=reason)
+    if pull.estimate <= 0:
+        return replace(claim, n=pull.n, reason="no pull was found, so half of the distance is never lost")
+    reason = "no upper end: the interval of the pull includes 0" if pull.low <= 0 else pull.reason
+    middle, low, high = map(rounds, (pull.estimate, pull.high, pull.low))
+    return replace(claim, estimate=middle, low=low, high=high, n=pull.n, reason=reason)
 
 
 def _minus_default(study: ConditionRecords, level: CardEstimate) -> CardEstimate:
-    """The fitted level minus the Default's own answer, which is taken as known: is it this answer that pulls?"""
+    """The fitted level minus the Default's own answer: is it this answer that pulls?
+
+    Whole answers that are all the same may be off by up to half a step, and do not show it.
+    """
     ratings = study.ratings("three")
     before = ratings[(ratings["round"] == 0) & (ratings["party"] == DEFAULT) & (ratings["topic"] == level.topic)]
     answer = mean_estimate(level, before["level"])
     claim = replace(level, quantity="level_default")
     if not (level.known and answer.known):
         return claim
+    if answer.reason != NO_VARIATION:
+        return difference(claim, level, answer)
+    if (before["how"] == "attitude").any():
+        return replace(claim, estimate=math.nan, low=math.nan, high=math.nan, reason=WHOLE)
     middle, low, high = (end - answer.estimate for end in (level.estimate, level.low, level.high))
     return replace(claim, estimate=middle, low=low, high=high)
 
@@ -168,9 +208,7 @@ def _empty_talk(study: ConditionRecords, base: Scenario) -> CardEstimate:
     fit, blocks, reason = _fit(passages, base.subject.topics, seats, learning=False)
     claim = CardEstimate("mu_empty")
     return (
-        from_fit(claim, influence.fit_plain(fit, influence.MU), blocks)
-        if fit
-        else replace(claim, n=blocks, reason=reason)
+        _rate(claim, influence.fit_plain(fit, influence.MU), blocks) if fit else replace(claim, n=blocks, reason=reason)
     )
 
 
@@ -179,6 +217,9 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     pull, away, heard = (find_estimate(claims, name) for name in ("mu", "lost", "kappa"))
     if pull is None or away is None:
         yield from _of_parties(claims, first)
+        return
+    if nothing_moved(claims):
+        yield "**No pull to its own opinion was found.** No rating moved in any debate."
         return
     goal = "the remaining distance to the model's own level (the rating that agents drift to, estimated from how they move)"
     if pull.low > 0:
@@ -194,6 +235,12 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         "the distance to that level"
     )
     yield f"{text}. {rounds}."
+
+
+def nothing_moved(claims: Sequence[CardEstimate]) -> bool:
+    """Whether pull and influence over all agents are exactly 0."""
+    rates = [claim for claim in claims if (claim.quantity, claim.topic) in (("mu", ALL), ("kappa", ALL))]
+    return bool(rates) and all(claim.reason == NO_VARIATION and claim.estimate == 0 for claim in rates)
 
 
 def _of_parties(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
