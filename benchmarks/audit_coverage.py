@@ -1,11 +1,13 @@
 """Does a bias card find what was planted? Simulated audits of the known-truth speaker: how often intervals hold the truth.
 
 python benchmarks/audit_coverage.py [--audits 200] [--out runs/audit_coverage] [--measure expected|attitude] [--probe NAME]
-    [--tight X --batches N] [--halved] [--society NAME] [--topics SLUG,SLUG] [--blocks N] [--sections NAME,NAME]
+    [--noise SD] [--tight X --batches N] [--halved] [--society NAME] [--topics SLUG,SLUG] [--blocks N] [--sections NAME,NAME]
 
 Twelve settings of (bias, pull mu, influence kappa), no pull among them; each audit has people and seeds of its own. Every claim
 of which something is planted is a row of claims.csv in the folder; an audit that is there is not run again. The speaker tells
-the distribution of its answers; `--measure attitude` takes that away, so that the card has rounded ratings to go by. With
+the distribution of its answers; `--measure attitude` takes that away, so that the card has rounded ratings to go by. The noise of
+the speaker is carried on; `--noise` adds to each rating a noise that is gone at the next survey (benchmarks/rating_noise.py has
+more kinds and more sets of the section on pull and influence alone). With
 `--tight` an audit goes on until its intervals are tight, as that of `run.py audit` does; with
 `--halved` the claims are the differences that a remedy makes which halves the pull (analysis/card/remedies.py).
 """
@@ -95,13 +97,14 @@ def audited(
     batches: int = 1,
     tight: float | None = None,
     society: str = US,
+    noise: float = 0.0,
 ) -> Iterator[tuple[CardEstimate, float]]:
     """The claims of one audit, each with what was planted; of several batches, ended by `tight`."""
     base = base_of(setting, {"society": society, "topics": topics, "repetitions": blocks, "seed": seed, "probe": probe})
     known = {name: bare(section) for name, section in sections(names).items()}
     with tempfile.TemporaryDirectory() as folder:
         first = Batch(base, Path(folder))
-        found = driven(first, known, measure, batches, tight)
+        found = driven(first, known, measure, batches, tight, noise)
     truths, sides = Planted(planted(setting, society), base), directions(found) if "three" in found else NOWHERE
     for claim in card_estimates(found, first, known):
         true = truth(truths, claim, sides)
@@ -110,15 +113,21 @@ def audited(
 
 
 def driven(
-    first: Batch, known: Sections, measure: str = "expected", batches: int = 1, tight: float | None = None
+    first: Batch,
+    known: Sections,
+    measure: str = "expected",
+    batches: int = 1,
+    tight: float | None = None,
+    noise: float = 0.0,
 ) -> ConditionRecords:
-    """An audit run in memory, without a judge."""
+    """An audit run in memory, without a judge. noise: its SD in points of 0 to 10, in each rating anew."""
     study, tables_ = run_protocol(first, known, batches, tight), None
+    rng = np.random.default_rng(first.base.seed)
     try:
         while True:
             step = next(study) if tables_ is None else study.send(tables_)
             step.folder.mkdir(parents=True, exist_ok=True)
-            tables_ = _told(held(step.scenario), measure)
+            tables_ = _told(_noisy(held(step.scenario), noise, rng), measure)
     except StopIteration as done:
         found: ConditionRecords = done.value
     return found
@@ -147,6 +156,18 @@ def base_of(setting: Mapping[str, float], more: Mapping[str, object]) -> Scenari
     return load_preset("three_way").with_settings({"llm": spec, "probe": PROBE, **more})
 
 
+def _noisy(tables_: Tables, noise: float, rng: np.random.Generator) -> Tables:
+    """The tables with noise in every rating, of which whole points have what is left of it after rounding."""
+    if not noise:
+        return tables_
+    frames = {}
+    for name in ("attitudes", "probes"):
+        frame = getattr(tables_, name)
+        value = (frame["expected"].astype(float) + noise * rng.normal(size=len(frame))).clip(0, 10)
+        frames[name] = frame.assign(expected=value, attitude=value.round().where(frame["attitude"].notna()))
+    return replace(tables_, **frames)
+
+
 def _told(tables_: Tables, measure: str) -> Tables:
     """The tables of a speaker that does not tell the distribution of its answers, where that is wanted."""
     if measure == "expected":
@@ -166,6 +187,7 @@ def rows(number_: int, options: argparse.Namespace) -> pd.DataFrame:
         options.batches,
         options.tight,
         options.society,
+        options.noise,
     )
     found = audited(setting, 1000 + number_, *how)
     if options.halved:
@@ -199,6 +221,7 @@ def main() -> None:
     parser.add_argument("--audits", type=int, default=200)
     parser.add_argument("--out", type=Path, default=Path("runs/audit_coverage"))
     parser.add_argument("--measure", choices=("expected", "attitude"), default="expected")
+    parser.add_argument("--noise", type=float, default=0.0)
     parser.add_argument("--probe", default=PROBE)
     parser.add_argument("--halved", action="store_true")
     parser.add_argument("--tight", type=float)

@@ -35,6 +35,7 @@ import pandas as pd
 
 from parley.agents.persona import load_personas
 from parley.agents.society import DEFAULT
+from parley.analysis.card.estimates import CardEstimate
 from parley.analysis.card.records import ConditionRecords, Passage
 from parley.analysis.card.sections import pull
 from parley.analysis.formatting import format_number, markdown_table
@@ -222,15 +223,18 @@ def truths(kind: Kind, topic: str) -> dict[str, float]:
     return found | rates | levels | half
 
 
+def claims_of(study: SimulatedRecords) -> list[CardEstimate]:
+    """Return the rows of the section. The first of each quantity is over all topics, which is one."""
+    base: Scenario = load_preset("three_way").with_settings({"llm": "oracle", "topics": study.topic})
+    with patch.object(pull, "room_passages", lambda study, conditions: study.passages(conditions)):
+        return pull.claims(cast(ConditionRecords, study), base)
+
+
 def rows(kind: Kind, topic: str, blocks: int, sets: int, seed: int = 0) -> Iterator[dict[str, Any]]:
     """Yield a row per set and quantity: estimate, low, high, truth."""
-    base: Scenario = load_preset("three_way").with_settings({"llm": "oracle", "topics": topic})
     known = truths(kind, topic)
     for number in range(sets):
-        study = simulate(np.random.default_rng([seed, number]), kind, topic, blocks)
-        with patch.object(pull, "room_passages", lambda study, conditions: study.passages(conditions)):
-            claims = pull.claims(cast(ConditionRecords, study), base)
-        # The first of each quantity is that over all topics, which is one.
+        claims = claims_of(simulate(np.random.default_rng([seed, number]), kind, topic, blocks))
         first = pd.DataFrame({"claim": claims, "name": [claim.quantity for claim in claims]}).drop_duplicates("name")
         for claim in first["claim"]:
             if claim.quantity in known:

@@ -7,6 +7,7 @@ import pandas as pd
 from law_contest import Plan, ranks
 from null_scores import SCORES
 from null_simulation import TESTS
+from rating_noise import Kind, claims_of, simulate
 
 from examined.entry import Draw, Entry, Outcome, claimed, outside
 from parley.analysis.belief_choices import fit as fit_beliefs
@@ -99,6 +100,21 @@ def _published(test: str) -> Draw:
     return lambda rng, rooms, kind: claimed(TESTS[test](rng))
 
 
+NOISE = {"exact": Kind(), "transient": Kind(sd=0.5), "whole": Kind(whole=True), "nothing": Kind(0.0, 0.0, sd=1.0)}
+"""Ratings of a bias card: exact, with noise that is gone at the next survey, whole points, and such noise without a pull."""
+
+
+def _of_card(quantity: str, parameter: str) -> Draw:
+    """The interval of a row of "Own pull and influence", one topic over five rounds."""
+
+    def draw(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
+        claims = claims_of(simulate(rng, NOISE[kind], "racism", blocks))
+        claim = next(claim for claim in claims if claim.quantity == quantity)
+        return outside((claim.low, claim.high), getattr(NOISE[kind], parameter)) if claim.known else None
+
+    return draw
+
+
 SCORED = "analysis.scores."
 ENTRIES = (
     *[Entry(f"law: {name} (rank among draws)", (LAW + "fit.fit_with_draws",), _of_law(place), ("usual", "noisy"), role="rank",
@@ -107,6 +123,10 @@ ENTRIES = (
           sets=500),
     *[Entry(f"surrogate: {name}", ("analysis.surrogate.fit.fit_response",), _of_response(name), ("usual", "deaf", "missing"),
             sizes=(3, 5, 10, 40), sets=300) for name in RESPONSE],
+    *[Entry(f"card: {name}", ("analysis.card.estimates.from_fit",), _of_card(quantity, parameter), tuple(NOISE),
+            unit="block", sizes=(5, 10), sets=80)
+      for name, quantity, parameter in (("own pull", "mu", "mu"), ("influence", "kappa", "kappa"),
+                                        ("own pull of a party", "mu_first", "mu"))],
     Entry("choices between beliefs: slope", ("analysis.belief_choices.fit",), _of_beliefs, ("slope", "tastes"), unit="person",
           sizes=(3, 5, 10, 40), sets=200),
     Entry("herding: weight of others' choices", ("analysis.metrics.signal_weights.fit",), _of_signals, ("weights", "leaning"),
