@@ -180,9 +180,9 @@ def _solve(start: Floats, free: NDArray[np.bool_], rooms: RoomPassages) -> tuple
 
 def _linearise(theta: Floats, at: Floats, free: NDArray[np.bool_], rooms: RoomPassages) -> _Rows:
     """The rows at theta. at: the parameters of the instruments."""
-    exact = rooms.predicted is None
     fitted, slopes = follow_model(theta, rooms)
-    predicted, instruments = follow_model(at, rooms if exact else replace(rooms, before=rooms.predicted))
+    twin = rooms if rooms.predicted is None else replace(rooms, before=rooms.predicted)
+    predicted, instruments = follow_model(at, twin)
     known = np.isfinite(rooms.before) & np.isfinite(rooms.after) & np.isfinite(fitted) & np.isfinite(predicted)
     cluster = np.broadcast_to(rooms.cluster[:, None], known.shape)[known]
     return _Rows(instruments[known][:, free], slopes[known][:, free], (fitted - rooms.after)[known], cluster)

@@ -55,7 +55,7 @@ TERMS = (
 )
 ROUNDED = (
     "This model gives no probability for each answer, so the card uses whole ratings, each off by up to half a step of the "
-    "scale. Pull and influence allow for that, and their intervals are up to twice as wide; a mean of ratings may be off by a part "
+    "scale. Pull and influence allow for that, and their intervals are up to twice as wide; means may be off by a part "
     "of a step. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
 )
 DIALS = "Three gauges: where the model leans on each topic, its pull and the influence of agents, and how much is persuasion"

@@ -155,8 +155,11 @@ def _passages(levels: pd.DataFrame, lines: Mapping[tuple[str, str, int], list[in
         for place, (before, after) in enumerate(pairwise(levels.columns)):
             rounds = (lines.get((condition, room, round_), []) for round_ in range(before + 1, after + 1))
             spoke = tuple(seats[agent] for speakers in rounds for agent in speakers)
-            columns = values[rows, place], values[rows, place + 1], predicted[rows, place]
-            yield Passage(block, topic, *(tuple(column.tolist()) for column in columns), spoke, parties)
+            first, last, likely = (
+                tuple(column.tolist())
+                for column in (values[rows, place], values[rows, place + 1], predicted[rows, place])
+            )
+            yield Passage(block, topic, first, last, likely, spoke, parties)
 
 
 def pack_passages(
