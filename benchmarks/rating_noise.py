@@ -34,7 +34,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.persona import load_personas
-from parley.agents.society import DEFAULT
+from parley.agents.society import DEFAULT, US, load_society
 from parley.analysis.card.estimates import CardEstimate
 from parley.analysis.card.records import ConditionRecords, Passage
 from parley.analysis.card.sections import pull
@@ -47,7 +47,7 @@ from parley.llm.request import Reply, Request, Wrapper
 from parley.llm.seeding import digest
 from parley.model.scenario import Scenario, load_preset
 
-PARTIES = ("republican", "democrat")
+PARTIES = load_society(US).debaters
 SIGMA = 0.15
 ROUNDS = 5
 
@@ -177,8 +177,7 @@ def simulate(rng: np.random.Generator, kind: Kind, topic: str, blocks: int) -> S
         "three": (((one, other, own), (*PARTIES, DEFAULT)),),
         "two": (((one, other), PARTIES),),
         "same": (((one, first[blocks:]), PARTIES[:1] * 2), ((other, second[blocks:]), PARTIES[1:] * 2)),
-        "empty republican": (((one, other, own), (*PARTIES, DEFAULT)),),
-        "empty democrat": (((one, other, own), (*PARTIES, DEFAULT)),),
+        **{f"empty {party}": (((one, other, own), (*PARTIES, DEFAULT)),) for party in PARTIES},
     }
     rooms = {
         condition: [_debate(rng, kind, topic, condition, np.stack(begun, axis=1), party) for begun, party in groups]
