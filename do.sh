@@ -89,6 +89,8 @@ nightly)
     install_local
     run_tests -m nightly
     EXAMPLES=500 run_tests -m "hypothesis and not nightly"
+    "$env/bin/python" -m pip install --quiet --disable-pip-version-check "atheris>=3,<4" # as in the extra fuzz: no wheel for each Python
+    PYTHONPATH=tests "$env/bin/python" -m fuzz --minutes 5
     ;;
 docs)
     install "[docs]"
