@@ -43,10 +43,14 @@ class Contact(NamedTuple):
 
 @dataclass
 class Gate:
-    """What the words of the user name. A closed gate lets nothing else through; an open one, as in Python, all but data."""
+    """What the words of the user name. A closed gate lets nothing else through; an open one, as in Python, all but data.
+
+    named: files of code that records name, and no words of the user.
+    """
 
     closed: bool = False
     files: set[Path] = field(default_factory=set)
+    named: set[Path] = field(default_factory=set)
     contacts: set[Contact] = field(default_factory=set)
 
 
@@ -102,6 +106,11 @@ def trust(*names: str) -> None:
         `./coin.py` (this file alone), `lab.example:8000` (a server, which gets no key), or `LAB_KEY@lab.example` (a server,
         and the environment variable whose value it gets).
 
+    Returns
+    -------
+    None
+        What is trusted holds until the process ends.
+
     Raises
     ------
     UserError
@@ -153,10 +162,16 @@ def refuse_named(values: Any, source: object, opened: Sequence[str] = (), server
                 raise _refused(source, f"the server {contact.host}{key}", _way(contact))
 
 
+def note_named(values: Any) -> None:
+    """Note the code that the header of a record names: reading a record imports none of it, in Python neither."""
+    _gate.named |= {path for text in _texts(values) for path in _code_files(text)}
+
+
 def check_file(path: Path) -> None:
-    """Errors: UserError for a file of code that no words of the user name, where the gate is closed."""
-    if _gate.closed and path not in _gate.files:
+    """Errors: UserError for a file of code that no words of the user name, but a record, or where the gate is closed."""
+    if path not in _gate.files and (_gate.closed or path in _gate.named):
         raise _refused("a file that was read", f"the code {path}", str(path))
+    _gate.files.add(path)  # what was imported once may be named by the record of the run
 
 
 def key_for(contact: Contact) -> str:

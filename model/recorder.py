@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from parley.llm.errors import UserError
+from parley.llm.trust import note_named
 from parley.llm.value_types import check_types
-from parley.model.events import KINDS, SCHEMA, Event
+from parley.model.events import KINDS, SCHEMA, Event, Header
 from parley.model.files import file_errors
 
 
@@ -124,6 +125,8 @@ def from_line(line: str) -> Event:
     if values.get("schema", SCHEMA) != SCHEMA:
         raise ValueError(f"record schema {values['schema']}; this version reads {SCHEMA}")
     check_types(KINDS[kind], values)
+    if KINDS[kind] is Header:
+        note_named(values.get("scenario"))
     try:
         return KINDS[kind](**values)
     except TypeError as error:

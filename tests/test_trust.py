@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
+import parley
 import run
 from parley.llm import trust
 from parley.llm.backends import server_lines
@@ -199,6 +200,16 @@ def test_looking_at_a_hostile_run_loads_nothing(command: str, place: Place, caps
     theirs = place.record(environment=CODE, llm=place.spec, mediator=CODE)
     assert run.main([command, theirs, *(["--out", "x.html"] if command == "report" else [])]) in (0, 2)
     assert "Traceback" not in capsys.readouterr().err
+    assert place.untouched
+
+
+def test_python_reads_a_hostile_run_without_its_code(place: Place):
+    """A notebook has no command line: what a record names is refused there too, and what it passes itself is not."""
+    theirs = parley.load(place.record(environment=CODE, mediator=CODE, llm=CODE))
+    assert "rooms" in theirs.summary
+    assert len(theirs.attitudes)
+    with pytest.raises(UserError, match=r"parley\.trust"):
+        parley.branch(theirs.folder, 1, out="branch")
     assert place.untouched
 
 
