@@ -87,7 +87,7 @@ def use_gate(other: Gate) -> None:
 def typed(arguments: Sequence[str]) -> Iterator[None]:
     """Close the gate for one command, but for what its words name. Errors: UserError for a wrong value of --trust."""
     before = _gate
-    use_gate(Gate(True, set(before.files), set(before.contacts)))
+    use_gate(Gate(True, set(before.files), set(before.named), set(before.contacts)))
     try:
         trust(*_trusted(arguments))
         base = next((host for word, host in _pairs(arguments) if word == "--base-url"), "")
