@@ -58,7 +58,7 @@ class Connection:
     """
 
     def __init__(self, url: str, key: str, timeout: float):
-        self.url, self.key, self.timeout = url, key, timeout
+        self.url, self.timeout = url, timeout
         self.host = urlsplit(url).netloc
         self._base, _, query = url.partition("?")
         self._base, self._query = self._base.rstrip("/"), f"?{query}" if query else ""
@@ -85,10 +85,7 @@ class Connection:
 
     async def _answer(self, method: str, path: str, body: bytes | None = None) -> HttpAnswer:
         try:
-            answer = await self._request(method, path, body)
-            if len(self.key) >= 8:  # some servers repeat the key in their errors
-                answer = answer._replace(body=answer.body.replace(self.key.encode(), b"(secret)"))
-            return answer
+            return await self._request(method, path, body)
         except (aiohttp.ClientError, OSError, BadBody, APIConnectionError) as error:
             failure = _no_answer(error, self.timeout)
         try:
