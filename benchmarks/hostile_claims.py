@@ -15,6 +15,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,11 +23,14 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import run  # noqa: F401  (makes this checkout the package parley)
 from parley.analysis.bootstrap import Floats, share_interval
+from parley.analysis.metrics import signal_weights
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.metrics.polarisation import at_the_ends, headline, spreading, with_ends
 from parley.analysis.studies.wave import PLAIN
 from parley.analysis.studies.wave_comparison import Answers, contrast, symmetry
+from parley.llm.backends.oracle.social_learning import log_odds, updated
 
+CHOICES = ["topic", "group", "room", "round", "position", "state", "prior", "precision", "signal", "act", "probability"]
 Claim = Callable[[np.random.Generator], bool]
 Designs = Iterator[tuple[str, Claim]]
 QUESTIONS = 8
@@ -125,7 +129,37 @@ def ceiling() -> Designs:
             )
 
 
-REPORTS: dict[str, Callable[[], Designs]] = {"waves": waves, "ceiling": ceiling}
+def herding() -> Designs:
+    """Yield designs of the weight of others: rooms share a liking of A or B (SD in log-odds), people look at others or do not."""
+
+    def claims(taste: float, others: float) -> Claim:
+        def claim(rng: np.random.Generator) -> bool:
+            rows = []
+            for room in range(20):
+                liking = taste * rng.normal()
+                for round_ in range(2):
+                    state, belief = rng.choice(["A", "B"]), 0.0
+                    for position in range(1, 9):
+                        signal = state if rng.random() < 0.7 else "AB".replace(state, "")
+                        own = log_odds(0.7) * (1 if signal == "A" else -1)
+                        chance = 1 / (1 + np.exp(-(liking + own + others * belief)))
+                        act = "A" if rng.random() < chance else "B"
+                        rows.append(("t", "g", str(room), round_, position, state, 0.5, 0.7, signal, act, np.nan))
+                        belief = updated(belief, act, 0.7, "coin")
+            options = {"options": {"size": 8, "precision": 0.7}}
+            tables = SimpleNamespace(
+                decisions=pd.DataFrame(rows, columns=CHOICES), header=SimpleNamespace(scenario=options)
+            )
+            row = signal_weights.compute(tables).iloc[0]
+            return bool(row["others_low"] > 0 and row["p"] < 0.05)
+
+        return claim
+
+    for taste, others in ((0, 0), (0.5, 0), (1, 0), (0, 0.5), (0, 1), (1, 0.5)):
+        yield f"herding, taste {taste}, weight of others {others}", claims(taste, others)
+
+
+REPORTS: dict[str, Callable[[], Designs]] = {"waves": waves, "ceiling": ceiling, "herding": herding}
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator
 
 from parley.agents.society import PartyNames, load_society, party_name
 from parley.analysis import formatting
-from parley.analysis.bootstrap import nanmean, quartiles
+from parley.analysis.bootstrap import FEWEST, nanmean, quartiles
 from parley.analysis.figures import STYLES, add_legend, new_figure, styles_by_party
 from parley.analysis.formatting import Column, count_phrase, estimate, frame_table, seat_title
 from parley.analysis.report import Report
@@ -35,6 +35,10 @@ REVERSION = (
 SIZES = (
     "Differences in points have a 95% interval, and so has omega squared (the share of variance between conditions, minus what "
     "chance explains). Ratios of SDs, Hedges' g and eta squared of shuffled labels have none."
+)
+FEW_RUNS = (
+    f" With fewer than {FEWEST} runs in a condition, p of the published procedure, which takes statements as units, is left "
+    "out (--mode ucl has it)."
 )
 SMOOTHED = (
     "The scores were smoothed already{how}, so they are not smoothed again. The tests by run, the slopes and "
@@ -91,7 +95,9 @@ def write(
     smooth = already or is_smoothed(scores)
     shown = smoothed(scores) if published and not smooth else scores
     parties = parties_of(scores, people)
-    tests = [compare(scores, way, chosen, smooth, people) for way in (published, not published)]
+    fewest = scores.groupby(["topic", "condition"])["run"].nunique().min()
+    ways = (published, not published) if published or fewest >= FEWEST else (published,)
+    tests = [compare(scores, way, chosen, smooth, people) for way in ways]
     tables = {
         "comparisons": pd.concat(tests, ignore_index=True),
         "reversion": pd.concat([ratios(shown, way, published, people) for way in REFERENCES], ignore_index=True),
@@ -202,11 +208,15 @@ def _short(tables: Tables) -> Iterator[str]:
         sure = tested[tested["p_holm"] < ALPHA]
         named = "; ".join(f"{row.topic}, {row.effect} ({row.test})" for row in sorted_by_p(sure).head(3).itertuples())
         untested = len(by_run) - len(tested)
-        items.append(
-            f"- {len(sure)} of {count_phrase(len(tested), 'test')} by run find a difference between conditions (p below .05 "
-            f"after Holm's correction within a topic){f': {named}' if named else ''}."
-            + (f" {untested} further tests could not be made; the table says why." if untested else "")
-        )
+        if tested.empty:
+            reasons = "; ".join(dict.fromkeys(f"{row.effect}: {row.reason}" for row in by_run.itertuples()))
+            items.append(f"- Whether conditions differ cannot be tested by run. {reasons}.")
+        else:
+            items.append(
+                f"- {len(sure)} of {count_phrase(len(tested), 'test')} by run find a difference between conditions (p below .05 "
+                f"after Holm's correction within a topic){f': {named}' if named else ''}."
+                + (f" {untested} further tests could not be made; the table says why." if untested else "")
+            )
     if len(echo):
         formed, unknown = echo[echo["outcome"] == ECHO], int(echo["formed"].isna().sum())
         named = "; ".join(f"{row.topic}, {row.condition}" for row in formed.itertuples())
@@ -223,10 +233,11 @@ def _short(tables: Tables) -> Iterator[str]:
 def _sections(tables: Tables, published: bool, how: str, parties: PartyNames) -> Iterator[str]:
     agent: Column = partial(_agent_of, parties=parties)
     comparisons, slopes = tables["comparisons"], tables["gradients"]
+    shown = "published" in set(comparisons.get("procedure", ()))
     if len(comparisons):
         yield (
-            f"## Do conditions differ?\n\n{DIFFER} {SIZES} p is corrected (Holm) within a topic and procedure; the smallest p "
-            "of a procedure comes first."
+            f"## Do conditions differ?\n\n{DIFFER} {SIZES}{'' if shown else FEW_RUNS} p is corrected (Holm) within a topic and "
+            "procedure; the smallest p of a procedure comes first."
         )
         procedures = [sorted_by_p(part).head(ROWS) for _, part in comparisons.groupby("procedure", sort=False)]
         rows = pd.concat(procedures)

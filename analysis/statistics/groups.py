@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
-from scipy.stats import f_oneway, levene, ttest_1samp, ttest_ind, tukey_hsd
+from scipy.stats import levene, ttest_1samp, ttest_ind, tukey_hsd
 from statsmodels.stats.oneway import anova_oneway, confint_effectsize_oneway
 
 from parley.analysis.bootstrap import FEWEST, NONE, Floats, is_even
@@ -76,26 +76,30 @@ def level(effect: str, groups: Groups, unit: str, equal: bool = False) -> Result
     """Return Welch's one-way ANOVA, or Fisher's (`equal` spreads). The estimate is omega squared, with its 95% interval.
 
     Omega squared is the share of variance between conditions minus what chance alone would explain; 0 where that is negative.
-    It comes from the sums of squares, whichever test is used, and its interval from noncentral F with all units.
+    It comes from the F of the test, and its interval from noncentral F with the degrees of freedom of the test: so unequal
+    spreads do not widen it, and its lower end is above 0 where p is below .025.
     Source: Hays 1963; Steiger 2004, Psychological Methods 9(2).
     """
     known = _finite(groups)
     row = Result(effect, unit, _count(known), "omega squared", "one-way ANOVA" if equal else "Welch's ANOVA")
     if reason := _why_no_test(known, TWO if equal else FEWEST, each=not equal):
-        return replace(row, reason=reason)
+        means = {name: float(values.mean()) for name, values in known.items() if len(values)}
+        if len(known) < 2 or not all(map(is_even, known.values())) or is_even(np.array(list(means.values()))):
+            return replace(row, reason=reason)
+        return replace(row, reason=f"{reason}: {', '.join(f'{name} {mean:.2f}' for name, mean in means.items())}")
     test = anova_oneway(list(known.values()), use_var="equal" if equal else "unequal")
-    estimate, low, high = _omega_squared(known)
     between, within = map(float, test.df)
+    estimate, low, high = _omega_squared(float(test.statistic), (between, within), _count(known))
     row = replace(row, estimate=estimate)
     return row.with_test((low, high), float(test.statistic), (between, within), float(test.pvalue))
 
 
-def _omega_squared(groups: Groups) -> tuple[float, float, float]:
-    """Omega squared and the ends of its interval; NaN ends where both would be 0, which would look certain."""
-    ratio, between, units = float(f_oneway(*groups.values()).statistic), len(groups) - 1, _count(groups)
+def _omega_squared(ratio: float, freedom: tuple[float, float], units: int) -> tuple[float, float, float]:
+    """Omega squared of an F and the ends of its interval; NaN ends where both would be 0, which would look certain."""
     with np.errstate(divide="ignore"):  # statsmodels divides by a lower end of 0 on the way to another effect size
-        low, high = confint_effectsize_oneway(ratio, (between, units - len(groups)), nobs=units).eta2
-    estimate = max(0.0, between * (ratio - 1) / (between * (ratio - 1) + units)) if math.isfinite(ratio) else math.nan
+        low, high = confint_effectsize_oneway(ratio, freedom, nobs=units).eta2
+    excess = freedom[0] * (ratio - 1)
+    estimate = max(0.0, excess / (excess + units)) if math.isfinite(ratio) else math.nan
     return (estimate, float(low), float(high)) if high > 0 else (estimate, math.nan, math.nan)
 
 

@@ -166,6 +166,23 @@ def test_weights_need_error_and_rooms() -> None:
     assert "is unknown: fewer than 5 rooms" in signal_weights.headline(few)
 
 
+def test_a_taste_that_a_room_shares_is_no_look_at_others() -> None:
+    """In half of the rooms seven of eight choose A, in half B, whatever their order: others have a weight, and so have
+    they in orders at random. People who do look at others have a larger one than in orders at random."""
+    rng = random.Random(2)
+    rooms = [("A", "ABABABAB", "".join(rng.sample("AAAAAAAB", 8))) for _ in range(12)]
+    rooms += [("B", "ABABABAB", "".join(rng.sample("BBBBBBBA", 8))) for _ in range(12)]
+    found = signal_weights.compute(by_hand(*rooms, size=8))
+    row = found.iloc[0]
+    assert row["others_low"] > 0
+    assert row["by_order"] == pytest.approx(row["others"], abs=0.3)
+    assert row["p"] > 0.05
+    assert "Whether they weigh the choices of others is unclear" in signal_weights.headline(found)
+    looking = signal_weights.compute(simulated(Person(noise=1), 1))
+    assert looking["p"].iloc[0] < 0.05
+    assert "the choices of others 0.71 (0.41 to 1.01) (orders at random: 0." in signal_weights.headline(looking)
+
+
 def test_people_who_follow_their_signals_are_seen_to() -> None:
     assert signal_weights.compute(simulated(ALONE, 3))["against"].iloc[0] == 1
     at_random = [signal_weights.compute(simulated(RANDOM, seed)).iloc[0] for seed in range(10)]

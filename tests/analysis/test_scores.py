@@ -326,6 +326,19 @@ def test_a_csv_becomes_a_report(tmp_path: Path, mode: str, capsys: pytest.Captur
     assert str(tmp_path / "out" / "report.md") in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("mode", ["run", "ucl"])
+def test_two_runs_a_condition_have_no_published_p_unless_asked(tmp_path: Path, mode: str) -> None:
+    """Two runs of noise had "published ... p corrected 0.011". Nothing tested is not "0 of 0 tests find a difference"."""
+    path = tmp_path / "s.csv"
+    table({**debates("one", 4, 2, 0), **debates("other", 5, 2, 1)}).to_csv(path, index=False)
+    assert run.main(["analyse", str(path), "--mode", mode, "--out", str(tmp_path / "out")]) == 0
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert ("| published |" in text) == (mode == "ucl")
+    assert ("(--mode ucl has it)" in text) == (mode == "run")
+    assert "0 of 0" not in text
+    assert "Whether conditions differ cannot be tested by run. one / other: fewer than 5 units a condition" in text
+
+
 def test_a_file_that_is_no_table_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["analyse", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith("run.py: cannot read")

@@ -53,6 +53,23 @@ def test_welchs_anova_beside_scipys() -> None:
     assert (found.statistic, found.p) == (pytest.approx(second.statistic), pytest.approx(second.pvalue))
 
 
+def test_the_interval_of_omega_squared_is_that_of_the_test() -> None:
+    """Equal means, five units of SD 4 and twice 20 of SD 1: F of pooled spreads had intervals above 0 in 28% (Welch's p: 4.5%)."""
+    rng = np.random.default_rng(3)
+    sizes = ((5, 4.0), (20, 1.0), (20, 1.0))
+    found = [
+        level("x", {str(place): rng.normal(0, sd, n) for place, (n, sd) in enumerate(sizes)}, "room") for _ in range(60)
+    ]
+    assert sum(row.low > 1e-9 for row in found) <= 5
+    assert all((row.low > 1e-9) == (row.p < 0.025) for row in found)
+
+
+def test_what_cannot_be_tested_has_its_means() -> None:
+    """Exactly 4 and exactly 5 in all rooms: no test, and the difference is not hidden."""
+    row = level("x", {"a": np.full(5, 4.0), "b": np.full(5, 5.0)}, "room")
+    assert (math.isnan(row.p), row.reason) == (True, "no unit of a, b differs from another: a 4.00, b 5.00")
+
+
 def test_spread_beside_an_anova_of_distances_from_the_median() -> None:
     """What Levene's test by medians is."""
     rng = np.random.default_rng(1)
