@@ -178,3 +178,33 @@ def _feeling(row: dict[Any, Any]) -> str:
     if pd.isna(row["rating"]):
         return f"{row['probe']} – ({row['reason']})"
     return f"{row['probe']} {row['rating']:g}"
+
+
+def chance_note(intervals: int) -> str:
+    """Return how many of so many 95% intervals (or tests at 5%) on a page mislead by chance.
+
+    >>> chance_note(15)
+    'Of 100 intervals, about five miss the true value by chance. There are 15 here, so about 0.8 of them do.'
+    """
+    missed = format_number(0.05 * intervals, 0 if intervals > 19 else 1)
+    here = f"There are {intervals:,} here, so about {missed} of them do."
+    return f"Of 100 intervals, about five miss the true value by chance. {here}"
+
+
+def count_intervals(*frames: pd.DataFrame) -> int:
+    """Return how many numbers of tables have an interval, or a p alone.
+
+    >>> count_intervals(pd.DataFrame({"win": [1.0, 2.0], "win_low": [0.5, None], "p": [0.1, 0.2]}))
+    1
+    """
+    count = 0
+    for frame in frames:
+        ends = [name for name in frame if str(name) == "low" or str(name).endswith("_low")]
+        count += int(frame[ends or [name for name in frame if name == "p"]].notna().to_numpy().sum())
+    return count
+
+
+def uncorrected(*frames: pd.DataFrame) -> str:
+    """Return that the intervals of these tables are not corrected for their number, and how many mislead; "" of none."""
+    count = count_intervals(*frames)
+    return f"Intervals and p are not corrected for their number. {chance_note(count)}" if count else ""

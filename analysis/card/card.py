@@ -25,7 +25,7 @@ from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity, absent, named, neutral_named
 from parley.analysis.card.verdicts import Verdict, verdicts
 from parley.analysis.figures import KINDS
-from parley.analysis.formatting import DASH, count_phrase, format_number, join_phrases, markdown_table
+from parley.analysis.formatting import DASH, chance_note, count_phrase, format_number, join_phrases, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.report import Report
 from parley.llm.errors import UserError
@@ -38,13 +38,10 @@ FIRST = (
     "Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How far does the "
     "model move them toward its own opinion?{size} Brackets hold 95% intervals."
 )
-CHANCE = (
-    "Of 100 intervals, about five miss the true value by chance. This page has {intervals}, so about {missed} of them do. Tables "
-    "by topic are descriptive."
-)
+DESCRIPTIVE = "Tables by topic are descriptive."
 BY_TOPIC = (
-    "By topic (descriptive): intervals are not corrected for their number. About {missed} of these {intervals} miss "
-    "the true value by chance, so a difference on one topic alone shows nothing."
+    "By topic (descriptive): intervals are not corrected for their number, so a difference on one topic alone shows "
+    "nothing."
 )
 TERMS = (
     "**Default**: an agent without a party role.",
@@ -188,7 +185,7 @@ def _lead(card: Card) -> Iterator[str]:
         "\n".join(f"- {sentence}" for sentence in card.sentences)
         or "Nothing could be measured; the sections below give the reasons."
     )
-    yield CHANCE.format(**_chance(card.claims))
+    yield f"{chance_note(_intervals(card.claims))} {DESCRIPTIVE}"
     if card.rounded:
         yield f"> {ROUNDED}"
     yield f"![{ALT}](card.png)"
@@ -197,10 +194,9 @@ def _lead(card: Card) -> Iterator[str]:
     yield "Percentages have one decimal, all other numbers have two."
 
 
-def _chance(claims: Sequence[CardEstimate]) -> dict[str, str]:
-    """The number of intervals, and how many of them miss the true value in the long run."""
-    intervals = sum(math.isfinite(claim.width) and claim.width > 0 for claim in claims)
-    return {"intervals": f"{intervals:,}", "missed": format_number(0.05 * intervals, 0 if intervals > 19 else 1)}
+def _intervals(claims: Sequence[CardEstimate]) -> int:
+    """The number of intervals."""
+    return sum(math.isfinite(claim.width) and claim.width > 0 for claim in claims)
 
 
 def _introduction(card: Card) -> str:
@@ -276,9 +272,8 @@ def _topic_table(claims: Sequence[CardEstimate], topics: Sequence[str], titles: 
         rows.append([titles[name].title + ("" if shared else notes[name]), *cells])
     corner = f"by topic{next(iter(notes.values()))}" if shared else "by topic"
     parts = [markdown_table([corner, *[load_topic(topic).title for topic in topics]], rows)]
-    counts = _chance(claims)
-    if counts["intervals"] != "0":
-        parts.append(BY_TOPIC.format(**counts))
+    if count := _intervals(claims):
+        parts.append(f"{BY_TOPIC} {chance_note(count)}")
     if len(errors) == 1:
         parts.append(f"Other wordings of the question move these estimates by {errors[0]} points (SD).")
     elif errors:

@@ -14,7 +14,7 @@ from parley.analysis.control.items import ALPHA, BROKEN, KEPT, UNKNOWN
 from parley.analysis.control.makeup import makeup
 from parley.analysis.control.shown import decide_attributes, effects, outcomes
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import DASH, Column, count_phrase, estimate, format_estimate, number
+from parley.analysis.formatting import DASH, Column, count_phrase, estimate, format_estimate, number, uncorrected
 from parley.analysis.human.readers import table as read_table
 from parley.analysis.report import Report
 from parley.analysis.tables import tables
@@ -61,6 +61,7 @@ def write(run: Path, folder: Path, verdicts: Path | None, tolerance: float) -> t
         report.table(attributes, ATTRIBUTES)
         report.add(f"The tolerance is {tolerance:g} of 10 points. Effects, in points of 10:")
         report.table(found, EFFECTS)
+        report.add(uncorrected(found))
         if len(drawn := found[found["reason"] == ""]):
             title = "Difference in points of 10"
             caption = f"Effects of attributes in a run on {disclaimers.model_label(known.header)}"

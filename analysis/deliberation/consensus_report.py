@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -51,6 +52,7 @@ from parley.analysis.formatting import (
     format_estimate,
     markdown_table,
     strip_controls,
+    uncorrected,
 )
 from parley.analysis.report import Report
 from parley.analysis.summary import again, missing, open_summary, run_on
@@ -187,7 +189,7 @@ def _add_measures(report: Report, episodes: Sequence[Episode], results: Sequence
         for result in results
     ]
     report.table(rows, ["what", "mean", "groups", "episodes"])
-    report.add(PEOPLE)
+    report.add(PEOPLE, uncorrected(pd.DataFrame({"low": [result.low for result in results]})))
 
 
 def _add_example(report: Report, tables: Tables, episodes: Sequence[Episode]) -> None:

@@ -42,6 +42,9 @@ BEFORE, AFTER, SIDE, PARTNER = range(4)
 DRAWS, NULLS = 200, 199
 LEAST, LEAST_ROOMS = 20, 10
 FEW, FEW_ROOMS = f"fewer than {LEAST} groups of people", f"fewer than {LEAST_ROOMS} rooms of different people"
+ASSIGNED = (
+    "sides of these people were assigned; those of a run come from ratings with noise, toward which noise alone moves"
+)
 NO_PEOPLE_VALUE = "people have no value: no partner is known, no group has two people, or nothing varies"
 AT = np.linspace(0.005, 0.995, 100)
 COLUMNS = ["people", "condition", "part", "groups", "rooms", "run_value", "people_value", "run", "ceiling", "null", "p", "score",
@@ -212,7 +215,9 @@ def compare_parts(run: Source, people: Sequence[Source], order: pd.DataFrame, tu
         for condition, persons, _ in source.parts():
             about = {"people": source.name, "condition": condition}
             if groups := people_groups(persons):
-                rows += [about | compare_part(part, own, groups, condition, casts) for part in PEOPLE]
+                parts = [part for part in PEOPLE if not (source.assigned and part.describe is direction)]
+                rows += [about | compare_part(part, own, groups, condition, casts) for part in parts]
+                rows += [about | {"part": part.title, "reason": ASSIGNED} for part in PEOPLE if part not in parts]
             if turns and (walks := steps(persons).groups):
                 rows.append(about | compare_part(TURNS, walked, walks, condition))
             rows += [about | row for row in _ordered(order, source.name, condition)]

@@ -54,7 +54,8 @@ class Source:
     the majority of before, minus the share that moved away). unit: what a group is. still: the largest change (0-1)
     that does not count as moving; 0 where a scale has points. origin: authors, year, licence. notes: what a reader has
     to know of these numbers. casts: the set of people of each group, where one set meets in several groups (a run of
-    several topics); empty: each group has people of its own. The unit of analysis is the set of people.
+    several topics); empty: each group has people of its own. The unit of analysis is the set of people. assigned: the other
+    side was assigned, and does not come from ratings.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Source:
     still: float = 0.0
     notes: tuple[str, ...] = ()
     casts: Mapping[str, str] = field(default_factory=dict)
+    assigned: bool = False
 
     def units(self, groups: pd.Series) -> pd.Series:
         """Return the unit of analysis of each of these groups: its set of people, or the group itself."""
@@ -161,7 +163,9 @@ def salvi(path: Path) -> Source:
         f"Measured as agreement with the opponent's side, change against initial opinion has r = {aligned:.2f}.",
     )
     origin = "Salvi, Horta Ribeiro, Gallotti and West 2025, Nature Human Behaviour (CC BY-SA 4.0)"
-    return Source("Salvi et al.", people[COLUMNS], toward_majority(people), "debate", origin, notes=notes)
+    return Source(
+        "Salvi et al.", people[COLUMNS], toward_majority(people), "debate", origin, notes=notes, assigned=True
+    )
 
 
 def persuasiontrace(path: Path) -> Source:
@@ -191,7 +195,9 @@ def persuasiontrace(path: Path) -> Source:
         "the other claim) and talks whose persuader is against the claim (many look mirrored).",
     )
     origin = "Moore, Goodman, Haber and Kleiman-Weiner 2026, A Model of Multi-turn Human Persuadability (MIT)"
-    return Source("PersuasionTrace", people[COLUMNS], toward_majority(people), "talk", origin, SLIDER, notes)
+    return Source(
+        "PersuasionTrace", people[COLUMNS], toward_majority(people), "talk", origin, SLIDER, notes, assigned=True
+    )
 
 
 def habermas(path: Path) -> Source:

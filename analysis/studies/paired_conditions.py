@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from parley.agents.society import NO_NAMES, PartyNames
 from parley.analysis.bootstrap import Floats, mean_interval, why_no_interval
-from parley.analysis.formatting import seat_title
+from parley.analysis.formatting import seat_title, uncorrected
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables
@@ -79,7 +79,7 @@ def conditions_report(
     """Return a report with its caption and, for our own speakers, their caveat; write its tables."""
     report = Report(folder, name, title)
     report.data(**tables)
-    report.add(caption)
+    report.add(caption, uncorrected(*tables.values()))
     report.disclaim(header)
     return report
 

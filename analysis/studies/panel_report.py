@@ -11,7 +11,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, NO_VARIATION
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number, uncorrected
 from parley.analysis.report import Report
 from parley.analysis.studies.panel import CONDITIONS, FORGETS, REMEMBERS, Panel
 from parley.analysis.studies.stability import difference, stability
@@ -38,7 +38,7 @@ def write_panel(answers: pd.DataFrame, panel: Panel, spec: str, folder: Path, da
     )
     lost = answers["answer"].isna()
     report.missing(int(lost.sum()), len(answers), "answers are missing", count_table(answers["reason"][lost]))
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(rows, gap)))
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(rows, gap)), uncorrected(rows))
     report.section("Stability")
     title, caption = "Stability of answers between waves", "Share of equal answers minus that of strangers"
     drawn = dot_plot(rows, ["condition"], "excess", "Equal answers beyond chance (share)", caption, title)
