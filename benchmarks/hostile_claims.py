@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,8 +22,13 @@ import numpy as np
 import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-import run  # noqa: F401  (makes this checkout the package parley)
+
+import run  # noqa: F401, I001  (`parley` is this checkout)
+
+from claims import CLAIM
+
 from parley.analysis.bootstrap import Floats, share_interval
+from parley.analysis.claims.curve import draw_curve
 from parley.analysis.metrics import signal_weights
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.metrics.polarisation import at_the_ends, headline, spreading, with_ends
@@ -159,7 +165,34 @@ def herding() -> Designs:
         yield f"herding, taste {taste}, weight of others {others}", claims(taste, others)
 
 
-REPORTS: dict[str, Callable[[], Designs]] = {"waves": waves, "ceiling": ceiling, "herding": herding}
+def claim() -> Designs:
+    """Yield designs of the verdict on a claim: effects of groups with a mean of 0, normal or skewed to the right."""
+    kinds: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+        "normal": lambda rng, groups: rng.normal(size=groups),
+        "exponential": lambda rng, groups: rng.exponential(size=groups) - 1,
+        "lognormal": lambda rng, groups: rng.lognormal(size=groups) - np.exp(0.5),
+    }
+
+    def claims(kind: str, groups: int, expected: str) -> Claim:
+        def shown(rng: np.random.Generator) -> bool:
+            rows = [
+                (specification, topic, f"s p {group}", effect + 0.5 * rng.normal())
+                for group, effect in enumerate(kinds[kind](rng, groups))
+                for specification in range(16)
+                for topic in ("a", "b")
+            ]
+            table = pd.DataFrame(rows, columns=["specification", "topic", "people", "difference"])
+            return draw_curve(replace(CLAIM, expected=expected), table, rng).is_shown
+
+        return shown
+
+    for kind in kinds:
+        for groups in (8, 20):
+            for expected in ("less", "greater"):
+                yield f"claim, {kind} effects of {groups} groups, {expected}", claims(kind, groups, expected)
+
+
+REPORTS: dict[str, Callable[[], Designs]] = {"waves": waves, "ceiling": ceiling, "herding": herding, "claim": claim}
 
 
 def main() -> None:

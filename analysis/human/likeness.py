@@ -215,15 +215,20 @@ def compare_parts(run: Source, people: Sequence[Source], order: pd.DataFrame, tu
         for condition, persons, _ in source.parts():
             about = {"people": source.name, "condition": condition}
             if groups := people_groups(persons):
-                parts = [part for part in PEOPLE if not (source.assigned and part.describe is direction)]
-                rows += [about | compare_part(part, own, groups, condition, casts) for part in parts]
-                rows += [about | {"part": part.title, "reason": ASSIGNED} for part in PEOPLE if part not in parts]
+                rows += [about | _row_of(part, source, own, groups, condition, casts) for part in PEOPLE]
             if turns and (walks := steps(persons).groups):
                 rows.append(about | compare_part(TURNS, walked, walks, condition))
             rows += [about | row for row in _ordered(order, source.name, condition)]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table["reason"] = table["reason"].fillna("")
     return table.assign(verdict=[verdict(row) for row in table.to_dict("records")])
+
+
+def _row_of(part: Part, source: Source, own: Groups, groups: Groups, name: str, casts: Casts) -> dict[str, object]:
+    """Return the row of `compare_part`; of the direction of change none but a reason, where sides were assigned."""
+    if source.assigned and part.describe is direction:
+        return {"part": part.title, "groups": len(groups), "rooms": len(casts), "reason": ASSIGNED}
+    return compare_part(part, own, groups, name, casts)
 
 
 def _ordered(order: pd.DataFrame, people: str, condition: str) -> list[dict[str, object]]:

@@ -99,7 +99,7 @@ def test_topics_stand_in_the_order_of_the_card() -> None:
     """Whatever order they were counted in; unit and n once where all rows have the same, a wording's effect once likewise."""
     found = [CardEstimate("moved", topic, 1.0, 0.5, 1.5, n=4, instrument=0.2) for topic in reversed(TOPICS)]
     table, chance, note = next(_tables(found, {"moved": POINTS}, TOPICS)).split("\n\n")
-    assert "About 0.1 of these 2 miss the true value by chance" in chance
+    assert "There are 2 here, so about 0.1 of them do" in chance
     assert table.splitlines()[0] == "| by topic (points; n = 4 blocks) | racism | climate change |"
     assert "±" not in table
     assert note == "Other wordings of the question move these estimates by 0.20 points (SD)."
