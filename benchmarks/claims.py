@@ -133,7 +133,7 @@ def _basis(design: np.ndarray) -> np.ndarray:
 def verdicts(rng: np.random.Generator, audits: int, **truth: float) -> float:
     """Return how often the median has p below .05, if arm labels are swapped."""
     curves = [draw_curve(CLAIM, draw_differences(rng, **truth), rng) for _ in range(audits)]  # type: ignore[arg-type]
-    return float(np.mean([curve.is_shown for curve in curves]))
+    return float(np.mean([curve.p < 0.05 for curve in curves]))
 
 
 def over_people(rng: np.random.Generator, audits: int, setting: str, **truth: float) -> tuple[float, float]:

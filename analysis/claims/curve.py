@@ -8,10 +8,9 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
-from scipy.stats import skew
+from scipy.special import stdtrit
 
-from parley.analysis.bootstrap import ALIKE, LEVEL, Floats, is_even, mean_interval
+from parley.analysis.bootstrap import LEVEL, Floats, mean_interval
 from parley.analysis.claims.claim import Claim
 from parley.analysis.claims.multiverse import SPECIFICATION
 from parley.analysis.claims.people import separate_groups
@@ -38,9 +37,7 @@ class Curve:
     effects: a row per specification in increasing order: specification, effect (the mean over its debates), low, high, debates,
     missing. units: a row per separate group of people (`separate_groups`): unit, effect (the mean over its topics and
     specifications). p: of the median, if
-    arm labels are swapped within units; in the expected direction, and in the other. Swapping supposes that effects of groups
-    are as skewed to one side as to the other, so p_skew, two-sided, is of `skewed_t`: without it the null of lognormal effects
-    is rejected in 20% of audits.
+    arm labels are swapped within units; in the expected direction, and in the other.
     """
 
     effects: pd.DataFrame
@@ -49,19 +46,8 @@ class Curve:
     share: float
     p: float
     p_other: float
-    p_skew: float
     missing: int
     measured: int
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the expected direction is shown, with swapped arms and corrected for skew."""
-        return self.p < ALPHA and self.p_skew < ALPHA
-
-    @property
-    def is_opposite_shown(self) -> bool:
-        """Whether the other direction is shown."""
-        return self.p_other < ALPHA and self.p_skew < ALPHA
 
 
 def draw_curve(claim: Claim, differences: pd.DataFrame, rng: np.random.Generator) -> Curve:
@@ -77,25 +63,7 @@ def draw_curve(claim: Claim, differences: pd.DataFrame, rng: np.random.Generator
     median = float(effects["effect"].median()) if len(effects) else math.nan
     share = _share(claim, effects["effect"].to_numpy(dtype=float)) if len(effects) else math.nan
     chances = _swapped(claim, known, median, rng) if len(units) >= FEWEST_UNITS else (math.nan,) * 2
-    values = units["effect"].to_numpy(dtype=float)
-    p_skew = 2 * float(stdtr(len(values) - 1, -abs(skewed_t(values)))) if len(values) >= FEWEST_UNITS else math.nan
-    return Curve(effects, units, median, share, *chances, p_skew, lost, measured)
-
-
-def skewed_t(values: Floats) -> float:
-    """Return Student's t of a mean of 0, transformed so that skewness does not shift it; infinite where all values are alike.
-
-    Source: Hall 1992, Journal of the Royal Statistical Society B 54(1).
-
-    >>> skewed_t(np.array([-1.0, 0.0, 1.0])), round(skewed_t(np.array([-1.0, -0.5, -0.5, -1.0, 2.0])), 2)
-    (0.0, -0.2)
-    """
-    count, mean = len(values), float(values.mean())
-    if is_even(values):
-        return math.copysign(math.inf, mean) if abs(mean) > ALIKE else 0.0
-    ratio, skewness = mean / float(values.std()), float(skew(values, bias=False))
-    shifted = ratio + skewness * ratio**2 / 3 + skewness**2 * ratio**3 / 27 + skewness / (6 * count)
-    return math.sqrt(count) * shifted
+    return Curve(effects, units, median, share, *chances, lost, measured)
 
 
 def whole_specifications(differences: pd.DataFrame) -> pd.DataFrame:

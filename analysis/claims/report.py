@@ -167,6 +167,12 @@ def _means_text(means: Mapping[str, float]) -> str:
     return "; ".join(f"{level}: {value:.4f}" for level, value in means.items())
 
 
+SYMMETRIC = (
+    " Swapping arms supposes that effects of groups are as skewed to one side as to the other: if a few groups have far larger "
+    "effects, p of the direction away from them is too small."
+)
+
+
 def _add_compared(report: Report, audit: Audit) -> None:
     """Add what was compared: arms, outcome, people, topics, models, and how many differences there are."""
     multiverse, claim, size = audit.multiverse, audit.multiverse.claim, len(audit.multiverse.design)
@@ -175,6 +181,7 @@ def _add_compared(report: Report, audit: Audit) -> None:
     first, differences = SEEDS * multiverse.seed, audit.differences
     swapped = claim.expected != "equivalent" and 0 < groups <= EXACT
     smallest = f"; with {groups} groups p cannot be below {format_number(0.5**groups, 3)}" if swapped else ""
+    symmetric = "" if claim.expected == "equivalent" else SYMMETRIC
     used = whole_specifications(differences).dropna(subset="difference")
     means = [format_number(float(used[arm].mean())) for arm in ARMS]
     report.section("What was compared")
@@ -190,7 +197,7 @@ def _add_compared(report: Report, audit: Audit) -> None:
         f"Sets of personas: {', '.join(people.personas)}. Societies: {', '.join(people.societies)}.",
         f"Units: {count_phrase(groups, 'separate group')} of people ({count_phrase(multiverse.repetitions, 'repetition')} "
         f"{'of each set' if len(people.personas) > 1 else 'of the set'} of personas; groups that share a person count as "
-        f"one, and a Default, which has no persona beyond a name, is not counted){smallest}.",
+        f"one, and a Default, which has no persona beyond a name, is not counted){smallest}.{symmetric}",
         f"Differences: {len(differences):,}, one for each specification ({size}), topic ({len(people.topics)}) and "
         f"repetition ({multiverse.repetitions}). Missing: {int(differences['difference'].isna().sum()):,}. "
         f"Each specification has one set of personas and one seed, {first} to {first + size - 1}.",

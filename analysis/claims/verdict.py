@@ -49,17 +49,14 @@ def whether(claim: Claim, curve: Curve) -> str:
     if claim.expected == "equivalent":
         return _whether_equivalent(claim, curve, count, size)
     numbers = f"{_median(curve)} {EXPECTED[claim.expected]} in {count} of {size} specifications"
-    if curve.is_shown:
+    if curve.p < ALPHA:
         return (
             f"{_size(claim, curve)} {numbers[0].upper()}{numbers[1:]} (one-sided p {format_p(curve.p)}, swapped arms)."
         )
-    if curve.is_opposite_shown:
+    if curve.p_other < ALPHA:
         return (
             f"The claim does not hold: {numbers} (the other direction has p {format_p(curve.p_other)}, swapped arms)."
         )
-    if min(curve.p, curve.p_other) < ALPHA:
-        skewed = f"effects of groups of people are too skewed for it (p {format_p(curve.p_skew)}, corrected for skew)"
-        return f"Whether the claim holds is unknown: {numbers}; swapped arms seldom give that, but {skewed}."
     return f"Whether the claim holds is unknown: {numbers}, which swapped arms also give (p {format_p(curve.p)})."
 
 
