@@ -54,7 +54,7 @@ def test_welchs_anova_beside_scipys() -> None:
 
 
 def test_the_interval_of_omega_squared_is_that_of_the_test() -> None:
-    """Equal means, five units of SD 4 and twice 20 of SD 1: F of pooled spreads had intervals above 0 in 28% (Welch's p: 4.5%)."""
+    """Equal means, five units of SD 4 and twice 20 of SD 1: pooled F gave intervals above 0 in 28% (Welch's p: 4.5%)."""
     rng = np.random.default_rng(3)
     sizes = ((5, 4.0), (20, 1.0), (20, 1.0))
     found = [
