@@ -17,8 +17,9 @@ from scipy.sparse import csr_array
 from statsmodels.discrete.discrete_model import Logit
 
 from parley.agents.laws import Codes
-from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, clustered_share_interval
+from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, clustered_share_interval, reach_of_mean, why_few
 from parley.analysis.journaled_calls import run_journaled
+from parley.analysis.statistics.clusters import effective_clusters, error_of, steps_without
 from parley.analysis.table_files import read_table
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask
@@ -197,24 +198,28 @@ def fit(rows: pd.DataFrame) -> dict[str, Any]:
         return row | {"reason": "no variation of relative dissonance"}
     if (gain >= 0).all() or (gain <= 0).all():
         return row | {"reason": "every choice is on one side, so no finite slope fits"}
-    few = counts["people"] < FEWEST
-    fitted = _logit(gain, None if few else people)
-    row["slope"] = float(fitted.params[0])
-    if few:
-        return row | {"reason": f"fewer than {FEWEST} people"}
-    low, high = fitted.conf_int()[0]
-    return row | {"low": float(low), "high": float(high)}
+    slope = _slope_of(gain)
+    row["slope"] = slope
+    taken = 1 / (1 + np.exp(-slope * gain))
+    sizes = np.bincount(people).astype(float)
+    grams, scores = (
+        np.bincount(people, each).astype(float) for each in (gain**2 * taken * (1 - taken), gain * (1 - taken))
+    )
+    if few := f"fewer than {FEWEST} people" if len(sizes) < FEWEST else why_few(len(sizes), "person", sizes):
+        return row | {"reason": few}
+    error = error_of(steps_without(grams[:, None, None], scores[:, None])[:, 0])
+    reach = float(reach_of_mean(np.array([error]), np.array([effective_clusters(sizes)]))[0])
+    return row | {"low": slope - reach, "high": slope + reach}
 
 
-def _logit(gain: Floats, people: Codes | None) -> Any:
-    """Fit the choices, with errors clustered by person (people None: not clustered).
+def _slope_of(gain: Floats) -> float:
+    """Return the slope of a logit of the choices.
 
     Which of the two beliefs is called first is arbitrary and changes nothing; here it alternates.
     """
     took = np.arange(len(gain)) % 2
     signs = np.where(took == 1, 1.0, -1.0)
-    clusters: Any = {} if people is None else {"cov_type": "cluster", "cov_kwds": {"groups": people}, "use_t": True}
-    return Logit(took, (gain * signs)[:, None]).fit(disp=0, **clusters)
+    return float(Logit(took, (gain * signs)[:, None]).fit(disp=0).params[0])
 
 
 def swapped_slopes(choices: pd.DataFrame, vectors: pd.DataFrame, count: int = SHUFFLES) -> Swapped:

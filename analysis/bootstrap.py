@@ -1,9 +1,10 @@
 """Intervals over rooms, the unit of analysis: one rule for every report. Arithmetic on arrays with missing values (NaN).
 
 Means have Student's interval. Other statistics of rooms (ratios, correlations) have Student's interval of the values from leaving
-out one room at a time (Tukey's jackknife). Below `FEWEST` rooms, and when nothing varies, there is no interval: both ends are
-NaN, and nothing can be concluded. The table of docs/statistics.md shows how often these intervals miss the truth
-(docs/exam.md). Nothing here is random. Missing values are left out; without any value the result is NaN.
+out one room at a time (Tukey's jackknife). Rooms that weigh by their rows (`sizes`) count as their effective number
+(statistics/clusters.py), less than their number if one has most rows. Below `FEWEST` rooms, effective ones too, and when nothing
+varies, there is no interval: both ends are NaN, and nothing can be concluded. docs/statistics.md and docs/exam.md show how often
+these intervals miss the truth. Nothing here is random. Missing values are left out; without any value the result is NaN.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from scipy.special import stdtr, stdtrit
 from statsmodels.stats.proportion import proportion_confint
 
 from parley.analysis.formatting import format_range
+from parley.analysis.statistics.clusters import effective_clusters, error_of
 
 
 def nanmean(values: Floats, axis: int = 0) -> Floats:
@@ -69,18 +72,32 @@ ALIKE = 1e-9
 """Values that differ by less than this (or this share of the largest) are the same number but for rounding."""
 NONE = (math.nan, math.nan)
 NO_VARIATION = "no variation"
+ALIKE_OR_UNEVEN = "no variation, or a few of them have most of the rows"
+"""Why enough units give no interval, where the sizes of units are not at hand."""
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
 
 
-def mean_interval(values: Floats) -> Ends:
+def mean_interval(values: Floats, sizes: Floats | None = None) -> Ends:
     """Return the 95% interval of the mean of one number a room, by Student's t; (nan, nan) where `why_no_interval`
     has a reason.
+
+    sizes: what each room weighs in these numbers (of a jackknife); None: the same.
     """
-    if why_no_interval(values):
+    if why_no_interval(values, sizes=sizes):
         return NONE
-    reach = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2) * values.std(ddof=1)) / math.sqrt(len(values))
+    reach = _quantile(worth(values, sizes)) * float(values.std(ddof=1)) / math.sqrt(len(values))
     return float(values.mean()) - reach, float(values.mean()) + reach
+
+
+def worth(values: Floats, sizes: Floats | None) -> float:
+    """Return how many equal rooms the rooms of these values are worth. sizes: what each weighs; None: the same."""
+    return float(len(values)) if sizes is None else effective_clusters(sizes)
+
+
+def _quantile(rooms: float) -> float:
+    """Return the quantile of Student's t that an interval over so many (effective) rooms reaches."""
+    return float(stdtrit(rooms - 1, (1 + LEVEL) / 2))
 
 
 def prediction_interval(values: Floats) -> Ends:
@@ -97,27 +114,30 @@ def prediction_interval(values: Floats) -> Ends:
     return float(values.mean()) - reach, float(values.mean()) + reach
 
 
-def p_of_mean(values: Floats) -> float:
+def p_of_mean(values: Floats, sizes: Floats | None = None) -> float:
     """Return the p of a mean of 0 of one number a room, by Student's t; NaN where `why_no_interval` has a reason.
+
+    sizes: as in `mean_interval`.
 
     >>> round(p_of_mean(np.array([0.1, 0.4, 0.2, 0.3, 0.6])), 3)
     0.02
     """
-    if why_no_interval(values):
+    if why_no_interval(values, sizes=sizes):
         return math.nan
-    return 2 * float(stdtr(len(values) - 1, -abs(float(values.mean())) * math.sqrt(len(values)) / values.std(ddof=1)))
+    t = -abs(float(values.mean())) * math.sqrt(len(values)) / values.std(ddof=1)
+    return 2 * float(stdtr(worth(values, sizes) - 1, t))
 
 
 def reach_of_mean(error: Floats, units: Floats) -> Floats:
-    """Return half the width of the 95% interval of means with these standard errors, over so many units each.
+    """Return half the width of the 95% interval of means with these standard errors, over so many (effective) units each.
 
     NaN below `FEWEST` units and where nothing varies, as in `mean_interval`.
 
     >>> reach_of_mean(np.array([0.5, 0.5, 0.0]), np.array([10, 4, 10])).round(2).tolist()
     [1.13, nan, nan]
     """
-    known = (units >= FEWEST) & (error > ALIKE)
-    return np.where(known, stdtrit(np.maximum(units, FEWEST) - 1, (1 + LEVEL) / 2) * error, np.nan)
+    known = ~is_few(units) & (error > ALIKE)
+    return np.where(known, stdtrit(np.where(known, units, FEWEST) - 1, (1 + LEVEL) / 2) * error, np.nan)
 
 
 def rooms_phrase(values: Iterable[int]) -> str:
@@ -155,48 +175,73 @@ def means_interval(groups: Sequence[Floats]) -> Ends:
     return centre - reach, centre + reach
 
 
-def interval(values: Floats, statistic: Callable[[Floats], Floats]) -> Ends:
+def interval(values: Floats, statistic: Callable[[Floats], Floats], sizes: Floats | None) -> Ends:
     """Return the 95% interval of a statistic over rooms, by the jackknife and Student's t (around the estimate less its bias).
 
-    values: (rooms, k). statistic: maps (draws, rooms, k) to (draws,). (nan, nan) with fewer than `FEWEST` rooms, where nothing
+    values: (rooms, k). statistic: maps (draws, rooms, k) to (draws,). sizes: (rooms,), what each room weighs in it, such as its
+    rows; None: each the same. (nan, nan) with fewer than `FEWEST` rooms, effective ones too, where nothing
     varies, and when the statistic has no value without one of the rooms: then it depends on that room.
     Source: Tukey 1958, Annals of Mathematical Statistics 29; Miller 1974, Biometrika 61(1).
     """
     rooms = len(values)
-    if rooms < FEWEST:
+    if is_few(rooms) or is_few(worth(values, sizes)):
         return NONE
     whole = float(statistic(values[None])[0])
     without = np.array([float(statistic(np.delete(values, room, axis=0)[None])[0]) for room in range(rooms)])
     pseudo = rooms * whole - (rooms - 1) * without
     if not np.isfinite(pseudo).all() or is_even(without):
         return NONE
-    return mean_interval(pseudo)
+    return mean_interval(pseudo, sizes)
 
 
 def correlation_interval(sums: Floats) -> Ends:
     """Return the 95% interval of Pearson's r of rooms, on Fisher's scale of z, so that it stays between -1 and 1.
 
-    sums: (rooms, 6), as `correlation` takes them.
+    sums: (rooms, 6), as `correlation` takes them; a room weighs by its n.
     """
-    return fisher_interval(sums, lambda drawn: correlation(drawn.sum(axis=1)))
+    return fisher_interval(sums, lambda drawn: correlation(drawn.sum(axis=1)), sums[:, 0])
 
 
-def fisher_interval(values: Floats, statistic: Callable[[Floats], Floats]) -> Ends:
+def fisher_interval(values: Floats, statistic: Callable[[Floats], Floats], sizes: Floats | None) -> Ends:
     """Return `interval` of a coefficient between -1 and 1 (a correlation, kappa, alpha), on Fisher's scale of z.
 
-    values and statistic as in `interval`. (nan, nan) also for a coefficient of 1, which has no z. docs/exam.md shows how often
-    these intervals miss the truth. Source: Fisher 1921, Metron 1.
+    values, statistic and sizes as in `interval`. (nan, nan) also for a coefficient of 1, which has no z.
+    Source: Fisher 1921, Metron 1.
     """
     with np.errstate(divide="ignore", invalid="ignore"):  # r of 1 is endless on this scale: there is no interval then
-        low, high = interval(values, lambda drawn: np.arctanh(np.clip(statistic(drawn), -1, 1)))
+        low, high = interval(values, lambda drawn: np.arctanh(np.clip(statistic(drawn), -1, 1)), sizes)
     return math.tanh(low), math.tanh(high)
 
 
-def why_no_interval(values: Floats, unit: str = "room") -> str:
-    """Return why a mean of these values, one a unit, has no interval: `fewer than 5 rooms`, `no variation`, or nothing."""
-    if len(values) < FEWEST:
+def why_no_interval(values: Floats, unit: str = "room", sizes: Floats | None = None) -> str:
+    """Return why a mean of these values, one a unit, has no interval: `fewer than 5 rooms`, one room has most of the rows,
+    `no variation`, or nothing. sizes: as in `mean_interval`.
+    """
+    return why_few(len(values), unit, sizes) or (NO_VARIATION if is_even(values) else "")
+
+
+def why_few(count: int, unit: str = "room", sizes: Floats | None = None) -> str:
+    """Return why there is no interval over so few units, or units of which few have most rows; nothing if there is one.
+
+    >>> why_few(10, "person", np.array([100.0, *[4.0] * 9]))
+    'too unequal: one person of 10 has 74% of the rows, so that all are worth 1.8 equal ones (fewer than 5)'
+    """
+    if is_few(count):
         return too_few(unit)
-    return NO_VARIATION if is_even(values) else ""
+    if sizes is None or not is_few(effective_clusters(sizes)):
+        return ""
+    most = float(np.max(sizes)) / max(float(np.sum(sizes)), ROUNDING)
+    return (
+        f"too unequal: one {unit} of {count} has {most:.0%} of the rows, so that all are worth "
+        f"{effective_clusters(sizes):.1f} equal ones (fewer than {FEWEST})"
+    )
+
+
+def is_few(units: float | Floats) -> Any:
+    """Return whether these are fewer than `FEWEST` units; effective numbers to the nearest whole one, so that a single missing
+    rating in one of five rooms does not hide an interval.
+    """
+    return np.rint(units) < FEWEST
 
 
 def too_few(unit: str = "room") -> str:
@@ -253,9 +298,9 @@ def clustered_share_interval(hits: Floats, sizes: Floats) -> Ends:
     """Return the 95% interval of a share of answers in clusters, such as the answers of one person.
 
     hits, sizes: (clusters,) answers in which it happened, and all answers. It is Wilson's interval for the effective number of
-    answers: all, divided by the design effect (at least 1), and fewer when few clusters estimate that effect. When it happened in
-    no answer or in all, nothing estimates the effect, and each cluster counts as one answer. (nan, nan) with fewer than `FEWEST`
-    clusters.
+    answers: all, divided by the design effect (at least 1, from leaving out one cluster at a time), and fewer when few clusters
+    (effective_clusters) estimate that effect. When it happened in no answer or in all, nothing estimates the effect, and each
+    cluster counts as one answer. (nan, nan) with fewer than `FEWEST` clusters, effective ones too.
     Sources: Kish 1965, Survey Sampling; Korn and Graubard 1998, Survey Methodology 24(2). Coverage: docs/statistics.md.
 
     >>> [round(end, 3) for end in clustered_share_interval(np.array([9, 5, 10, 8, 3, 10]), np.full(6, 10))]
@@ -264,16 +309,16 @@ def clustered_share_interval(hits: Floats, sizes: Floats) -> Ends:
     [0.0, 0.088]
     """
     hits, sizes = hits[sizes > 0], sizes[sizes > 0]
-    clusters, answers = len(sizes), sizes.sum()
-    if clusters < FEWEST:
+    clusters, answers = effective_clusters(sizes), sizes.sum()
+    if is_few(clusters):
         return NONE
     share = hits.sum() / answers
     independent = share * (1 - share) / answers
     if independent > 0:
-        spread = clusters / (clusters - 1) * ((hits - share * sizes) ** 2).sum() / answers**2
-        few = NormalDist().inv_cdf((1 + LEVEL) / 2) / float(stdtrit(clusters - 1, (1 + LEVEL) / 2))
+        spread = error_of((hits.sum() - hits) / (answers - sizes)) ** 2
+        few = NormalDist().inv_cdf((1 + LEVEL) / 2) / _quantile(clusters)
         effective = answers / max(spread / independent, 1.0) * few**2
     else:
-        effective = answers**2 / (sizes**2).sum()
+        effective = clusters
     low, high = proportion_confint(share * effective, effective, alpha=1 - LEVEL, method="wilson")
     return float(low), float(high)

@@ -9,21 +9,26 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.alignment.rater_errors import rater_errors
-from parley.analysis.bootstrap import FEWEST, mean_interval
+from parley.analysis.bootstrap import why_few
+from parley.analysis.deliberation.position_change import clustered_mean
 from parley.analysis.formatting import Column, estimate, format_estimate, format_number
 from parley.analysis.report import Report
-from parley.analysis.statistics.crossed_ratings import CrossedRatings, fit_ratings, why_no_fit
+from parley.analysis.statistics.crossed_ratings import Codes, CrossedRatings, fit_ratings, why_no_fit
 from parley.analysis.statistics.gate import gate_sentence
 from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 
-ITEM, RATER, SCORE, CATEGORY = "item", "rater", "score", "category"
+ITEM, RATER, SCORE, CATEGORY, CLUSTER = "item", "rater", "score", "category", "cluster"
 PAGE = "docs/raters.md"
 READING = (
     "A score is the true value of its item, plus the severity of its rater, plus an error whose size is the rater's own. "
     "Severities are differences from the average rater. Reliability is the share of the variance of a rater's scores that is not "
-    "error. Brackets are 95% intervals over items, for the raters of the file."
+    "error. Brackets are 95% intervals over {unit}, for the raters of the file."
+)
+APART = (
+    "Items count as independent. If some belong together, such as the texts of one debate, these intervals are too narrow: add a "
+    "column `cluster` with the name of the debate."
 )
 IN_GENERAL = (
     "This section holds if the raters of the file are a random sample of raters: what would other raters give? It uses "
@@ -37,7 +42,7 @@ ERRORS: Mapping[str, Column] = {"rater": "rater", "items": "items", "another tha
 
 
 def read_ratings(path: Path) -> pd.DataFrame:
-    """Return the rows: item, rater, and score (NaN: none), category ("": none), or both. Errors: UserError."""
+    """Return the rows: item, rater, and score (NaN: none), category ("": none), or both; perhaps cluster. Errors: UserError."""
     table = read_table(path, (ITEM, RATER), PAGE, filled=(ITEM, RATER), numbers=(SCORE,))
     if not {SCORE, CATEGORY} & set(table.columns):
         raise UserError(f"{path} needs a column score (numbers) or category (names) ({PAGE})")
@@ -60,21 +65,25 @@ def write_raters(table: pd.DataFrame, folder: Path) -> Path:
 
 def _add_scores(report: Report, table: pd.DataFrame) -> None:
     known = table.dropna(subset=[SCORE])
-    report.section("Scores", READING)
+    together = CLUSTER in table.columns
+    report.section(
+        "Scores", READING.format(unit="clusters" if together else "items") + ("" if together else f" {APART}")
+    )
     report.missing(len(table) - len(known), len(table), "rows have no score", "")
     wide = known.pivot(index=ITEM, columns=RATER, values=SCORE)
     scores = wide.to_numpy(dtype=float)
+    clusters = clusters_of(known, wide.index)
     reason = why_no_fit(scores)
-    fit = None if reason else fit_ratings(scores)
+    fit = None if reason else fit_ratings(scores, clusters)
     rows = rater_rows(wide, fit)
     report.data(raters=rows)
-    report.lines(f"- {line}" for line in score_lines(scores, fit, reason))
+    report.lines(f"- {line}" for line in score_lines(scores, fit, reason, clusters))
     report.table(rows, COLUMNS)
     if fit:
         report.data(items=pd.DataFrame({ITEM: wide.index, "scores": np.isfinite(scores).sum(axis=1),
                                         "mean": np.nanmean(scores, axis=1), "corrected": fit.items}))  # fmt: skip
     report.section("Raters in general", IN_GENERAL)
-    report.lines(f"- {line}" for line in general_lines(scores))
+    report.lines(f"- {line}" for line in general_lines(scores, together))
 
 
 def rater_rows(wide: pd.DataFrame, fit: CrossedRatings | None) -> pd.DataFrame:
@@ -88,23 +97,45 @@ def rater_rows(wide: pd.DataFrame, fit: CrossedRatings | None) -> pd.DataFrame:
     return rows
 
 
-def score_lines(scores: np.ndarray, fit: CrossedRatings | None, reason: str) -> list[str]:
+def clusters_of(table: pd.DataFrame, items: pd.Index) -> Codes | None:
+    """Return which items belong together, by the column `cluster`; an item without a name there is a cluster of its own.
+
+    None without that column. Errors: UserError for an item in two clusters.
+    """
+    if CLUSTER not in table.columns:
+        return None
+    named = table.assign(own=table[CLUSTER].where(table[CLUSTER] != "", "\0" + table[ITEM])).groupby(ITEM)["own"]
+    if len(twice := named.nunique().loc[lambda count: count > 1]):
+        raise UserError(f"item {twice.index[0]} has two clusters: give each item the same cluster in all its rows")
+    return np.asarray(named.first().reindex(items).factorize()[0], dtype=np.int64)
+
+
+def score_lines(
+    scores: np.ndarray, fit: CrossedRatings | None, reason: str, clusters: Codes | None = None
+) -> list[str]:
     """Return in sentences the corrected mean, beside the mean of all scores, and whether the scores may be used."""
     if fit is None:
         return [f"The corrected mean, and the error of each rater, is unknown: {reason}."]
     means = np.nanmean(scores, axis=1)
-    plain = format_estimate(float(means.mean()), *(mean_interval(means) if len(means) >= FEWEST else (np.nan, np.nan)))
+    units = np.arange(len(means)) if clusters is None else clusters
+    found = clustered_mean(pd.Series(means), pd.Series(units))
+    plain = format_estimate(found.value, found.low, found.high)
     one, many = fit.ends[-2:]
+    few = "" if clusters is None else why_few(int(units.max()) + 1, "cluster", np.bincount(units).astype(float))
     return [
+        *([f"There are no intervals: {few}."] if few else []),
         f"The mean of the items is {format_estimate(fit.mean, *fit.ends[0])} by the average rater; uncorrected, it is {plain}.",
         gate_sentence("the score of one rater", "the intraclass correlation", fit.agreement, *one),
         gate_sentence("the mean of all raters", "the intraclass correlation", fit.agreement_of_means, *many),
     ]
 
 
-def general_lines(scores: np.ndarray) -> list[str]:
-    """Return in sentences what raters in general would give, of scores (items, raters), NaN where a rater gave none."""
-    if reason := why_no_sample(scores):
+def general_lines(scores: np.ndarray, together: bool = False) -> list[str]:
+    """Return in sentences what raters in general would give, of scores (items, raters), NaN where a rater gave none.
+
+    together: items come in clusters, so that they are not independent.
+    """
+    if reason := "it needs independent items, and these come in clusters" if together else why_no_sample(scores):
         return [f"What other raters would give is unknown: {reason}."]
     fit = fit_random_raters(scores)
     mean, severity = (format_estimate(part.value, *part.ends) for part in (fit.mean, fit.severity))

@@ -113,7 +113,9 @@ def effects(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
     for appeal in APPEALS:
         known = joined.dropna(subset=[appeal])
         made, without = (known.loc[known[appeal] == value, "toward"] for value in (1, 0))
-        low_high, means = interval(_sums(known, appeal), _difference), (made.mean(), without.mean())
+        sums = _sums(known, appeal)
+        sizes = (sums[:, [1, 3]] / np.maximum(sums[:, [1, 3]].sum(axis=0), 1)).sum(axis=1)
+        low_high, means = interval(sums, _difference, sizes), (made.mean(), without.mean())
         rows.append((appeal, len(made), len(without), *means, means[0] - means[1], *low_high))
     difference = ("difference", "difference_low", "difference_high")
     columns = ["appeal", "with", "without", "mean_with", "mean_without", *difference]
@@ -129,13 +131,14 @@ def appeal_contrasts(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
     values = joined[[*APPEALS, "toward"]].astype(float)
     centred = (values - values.groupby([joined["room"], joined["agent"]]).transform("mean")).to_numpy()
     terms = (centred[:, :3, None] * centred[:, None, :]).reshape(len(centred), 12)
-    sums = _unit_sums(terms, joined)
+    sums, sizes = _unit_sums(terms, joined), _unit_sums(np.ones((len(terms), 1)), joined)[:, 0]
     rows = []
     for first, second in ((0, 1), (0, 2), (1, 2)):
         pair = partial(_contrast, first=first, second=second)
         difference = float(pair(sums[None])[0]) if len(sums) else np.nan
-        ends = interval(sums, pair) if np.isfinite(difference) else (np.nan, np.nan)
-        why = NOT_APART if np.isnan(difference) else why_no_interval(sums, "repetition") if np.isnan(ends[0]) else ""
+        ends = interval(sums, pair, sizes) if np.isfinite(difference) else (np.nan, np.nan)
+        unsure = why_no_interval(sums, "repetition", sizes) if np.isnan(ends[0]) else ""
+        why = NOT_APART if np.isnan(difference) else unsure
         names = list(APPEALS)
         rows.append((names[first], names[second], len(joined), joined["room"].nunique(), difference, *ends, why))
     columns = ["appeal", "other", "steps", "rooms", "difference", "difference_low", "difference_high", "reason"]

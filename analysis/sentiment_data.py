@@ -86,12 +86,12 @@ def _compare(rooms: pd.DataFrame, data: pd.DataFrame, measure: str) -> dict[str,
     curve = nanmean(values)
     level = (np.nan, np.nan, np.nan)
     if measure == "sentiment":
-        ends = interval(values, lambda drawn: nanmean(drawn, 1).mean(axis=-1) - target.mean())
+        ends = interval(values, lambda drawn: nanmean(drawn, 1).mean(axis=-1) - target.mean(), None)
         level = (float(curve.mean() - target.mean()), *ends)
     changes = np.diff(target)
     fits = [_correlation(np.diff(curve)[None], np.roll(changes, shift))[0] for shift in range(len(changes))]
     low, high = interval(
-        values, lambda drawn: np.arctanh(np.clip(_correlation(nanmean(drawn, 1), target), -0.9999, 0.9999))
+        values, lambda drawn: np.arctanh(np.clip(_correlation(nanmean(drawn, 1), target), -0.9999, 0.9999)), None
     )
     around, flat = curve - curve.mean(), target - target.mean()
     place = np.nan if np.isnan(fits[0]) else 1 + sum(fit > fits[0] - ALIKE for fit in fits[1:])

@@ -9,13 +9,19 @@ An array (rooms, 3 seats, 6 rounds) of ratings in which rooms differ in level as
     missing   a fifth of the ratings is missing
     unequal   rooms have one, two or three people; of two conditions one has twice as many rooms
 
-Five more, for the exam of every statistic (exam.py):
+More, for the exam of every statistic (exam.py):
 
     crossing  the law moves all people across the middle of the scale, by a point a round
     refusing  the higher a rating is, the more often it is refused: a third of all
     leaving   a third of the people leave for good, after a round drawn at random
     shared    rooms are cast from four personas, which differ in level and in change; they are the people that a claim is about
     topics    each room debates one of two topics, which differ by two points
+    heavy     one room has as many people as all others together
+    tailed    rooms have from one person to many, as a lognormal distribution
+    ceiling   ratings are cut at the end of the scale: two of five are there
+    walking   noise is carried on: each rating is the one before it and a step (in all other kinds it is gone at the next survey)
+    constant  all ratings are the same
+    lopsided  of two conditions, one has twice as many rooms and a quarter of the spread
 
 A verdict is True (something is claimed), False, or None: no verdict is given. exam.py counts them. With few rooms more
 often than 5% is a false claim; no verdict is the honest answer there.
@@ -29,6 +35,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from uneven import UNEVEN, rows_of
 
 from parley.analysis.bootstrap import (
     Ends,
@@ -51,10 +58,16 @@ from parley.analysis.studies.intervention import effect
 
 SEATS, ROUNDS, STEP, SHARE, ALPHA = 3, 6, 0.3, 0.3, 0.05
 KINDS = ("normal", "skewed", "rounded", "drifting", "missing", "unequal")
-HARDER = ("crossing", "refusing", "leaving", "shared", "topics")
+HARDER = ("crossing", "refusing", "leaving", "shared", "topics", "heavy", "tailed", "ceiling", "walking", "constant")
+LOPSIDED, WALKING = "lopsided", "walking"
+"""For tests of conditions alone; opinions that spread and can be foretold, so that statistics of spread and of forecasts have
+no null there."""
 DRIFT = {"drifting": STEP, "crossing": 1.0}
 """Points a round by which all people move."""
-PERSONAS = 4
+PERSONAS, END = 4, 0.35
+"""Personas of `shared`; the end of the scale of `ceiling`, above the mean of all ratings by a quarter of their SD."""
+CUT = ("refusing", "ceiling")
+"""Kinds whose mean is that of the ratings that are given."""
 Verdict = bool | None
 Test = Callable[[np.random.Generator, int, str], Verdict]
 
@@ -64,7 +77,9 @@ def ratings(rng: np.random.Generator, rooms: int, kind: str) -> Floats:
     draw = (
         (lambda shape: rng.exponential(1, shape) - 1) if kind == "skewed" else (lambda shape: rng.normal(0, 1, shape))
     )
-    values: Floats = draw((rooms, 1, 1)) + draw((rooms, SEATS, ROUNDS))
+    people = rows_of(rooms, kind, SEATS)
+    values: Floats = draw((rooms, 1, 1)) + draw((rooms, max(people, default=SEATS), ROUNDS))
+    values[np.arange(values.shape[1])[None, :] >= people[:, None]] = np.nan
     if kind == "rounded":
         return np.clip(np.round(5 + values), 0, 10) - 5
     if kind in DRIFT:
@@ -87,6 +102,14 @@ def _harder(rng: np.random.Generator, values: Floats, kind: str) -> Floats:
     if kind == "leaving":
         last = np.where(rng.random((rooms, SEATS, 1)) < 1 / 3, rng.integers(1, ROUNDS, (rooms, SEATS, 1)), ROUNDS)
         return np.where(np.arange(ROUNDS) >= last, np.nan, values)
+    if kind in UNEVEN:
+        return values
+    if kind == "constant":
+        return np.zeros(values.shape)
+    if kind == "ceiling":
+        return np.minimum(values, END)
+    if kind == "walking":
+        return values[:, :, :1] + np.cumsum(rng.normal(0, 0.5, values.shape), axis=2)
     if kind == "topics":
         return values + rng.choice([-1.0, 1.0], (rooms, 1, 1))
     persona = rng.integers(0, PERSONAS, (rooms, SEATS, 1))
@@ -120,7 +143,7 @@ def _moved(kind: str) -> float:
 
 def _of_mean(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     means = nanmean(ratings(rng, rooms, kind).reshape(rooms, -1), 1)
-    truth = given_level(kind, of_rooms=True) if kind == "refusing" else _moved(kind) / 2
+    truth = given_level(kind, of_rooms=True) if kind in CUT else _moved(kind) / 2
     return leaves_out(mean_interval(means[np.isfinite(means)]), truth)
 
 
@@ -132,7 +155,7 @@ def _of_change(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 def _of_ratio(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     first, last = _ends(ratings(rng, rooms, kind)).T
     gaps = 4 - first
-    return leaves_out(interval(np.column_stack([SHARE * gaps + last - first - _moved(kind), gaps]), ratio), SHARE) \
+    return leaves_out(interval(np.column_stack([SHARE * gaps + last - first - _moved(kind), gaps]), ratio, None), SHARE) \
         if kind not in DRIFT else None  # fmt: skip
 
 
@@ -153,15 +176,16 @@ def _of_share(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 
 
 def _of_clusters(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
-    values = pd.Series(ratings(rng, rooms, kind)[:, :, 0].ravel())
-    found = clustered_mean(values, pd.Series(np.repeat(np.arange(rooms), SEATS)))
-    return leaves_out((found.low, found.high), given_level(kind, of_rooms=False) if kind == "refusing" else 0.0)
+    values = ratings(rng, rooms, kind)[:, :, 0]
+    found = clustered_mean(pd.Series(values.ravel()), pd.Series(np.repeat(np.arange(rooms), values.shape[1])))
+    return leaves_out((found.low, found.high), given_level(kind, of_rooms=False) if kind in CUT else 0.0)
 
 
 def _cell(rng: np.random.Generator, rooms: int, kind: str) -> Cell:
     """A line of which the Default is four points away."""
-    index = pd.MultiIndex.from_product([range(rooms), range(SEATS)], names=["room", "agent"])
-    wide = pd.DataFrame(ratings(rng, rooms, kind).reshape(-1, ROUNDS), index=index)
+    drawn = ratings(rng, rooms, kind)
+    index = pd.MultiIndex.from_product([range(rooms), range(drawn.shape[1])], names=["room", "agent"])
+    wide = pd.DataFrame(drawn.reshape(-1, ROUNDS), index=index)
     return Cell("null", "null", "null", wide, 4.0, None, "rating")
 
 
@@ -172,22 +196,25 @@ def _of_drift(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 
 def _of_first(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     """Whether there is a change to share out; a share itself may be left empty."""
-    if kind in DRIFT:
+    if kind in (*DRIFT, "constant"):
         return None
     row = first_cycle.line(_cell(rng, rooms, kind))
     return None if row["rooms"] < 5 else row.get("reason") != "no movement to share"
 
 
 def _of_spread(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    if kind == WALKING:
+        return None
     found = [spreading(room).value for room in ratings(rng, rooms, kind)[:, :, [0, -1]]]
     return leaves_out(mean_interval(np.array([value for value in found if value is not None])))
 
 
 def _of_forecast(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
-    if kind in DRIFT:
+    if kind in (*DRIFT, WALKING):
         return None
-    told = ratings(rng, rooms, kind)[:, :, [0, 2, 5]].reshape(-1, 3)
-    people = pd.DataFrame(told, columns=["before", "expected", "after"]).assign(room=np.repeat(np.arange(rooms), SEATS))
+    drawn = ratings(rng, rooms, kind)[:, :, [0, 2, 5]]
+    people = pd.DataFrame(drawn.reshape(-1, 3), columns=["before", "expected", "after"])
+    people = people.assign(room=np.repeat(np.arange(rooms), drawn.shape[1]))
     row = forecast.line({}, people)
     return leaves_out((row.get("gain_low", np.nan), row.get("gain_high", np.nan)))
 
@@ -200,11 +227,16 @@ def _of_intervention(rng: np.random.Generator, rooms: int, kind: str) -> Verdict
     return leaves_out((row.get("effect_low", np.nan), row.get("effect_high", np.nan)))
 
 
-def _conditions(rng: np.random.Generator, rooms: int, kind: str, count: int = 2) -> dict[str, Floats]:
-    """Room means by condition, of so many rooms each (one has twice as many where they are unequal)."""
-    sizes = [rooms * (2 if kind == "unequal" and not place else 1) for place in range(count)]
-    drawn = [nanmean(ratings(rng, size, kind).reshape(size, -1), 1) for size in sizes]
+def conditions(rng: np.random.Generator, rooms: int, kind: str, count: int = 2) -> dict[str, Floats]:
+    """Room means by condition, of so many rooms each (one has twice as many where they are unequal or lopsided)."""
+    sizes = [rooms * (2 if kind in ("unequal", LOPSIDED) and not place else 1) for place in range(count)]
+    drawn = [_spread_of(place, kind) * nanmean(ratings(rng, size, kind).reshape(size, -1), 1)
+             for place, size in enumerate(sizes)]  # fmt: skip
     return {str(place): means[np.isfinite(means)] for place, means in enumerate(drawn)}
+
+
+def _spread_of(condition: int, kind: str) -> float:
+    return 0.25 if kind == LOPSIDED and not condition else 1.0
 
 
 def _p(found: Result) -> Verdict:
@@ -212,21 +244,22 @@ def _p(found: Result) -> Verdict:
 
 
 def _of_two(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
-    first, second = _conditions(rng, rooms, kind).values()
+    first, second = conditions(rng, rooms, kind).values()
     return _p(compare_two("null", first, second, "room"))
 
 
 def _of_pairs(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
-    found = [row.p for row in pairs("null", _conditions(rng, rooms, kind, 3), "room")]
+    found = [row.p for row in pairs("null", conditions(rng, rooms, kind, 3), "room")]
     return None if np.isnan(found).any() else bool(min(found) < ALPHA)
 
 
 def _long(rng: np.random.Generator, rooms: int, kind: str) -> pd.DataFrame:
     """room, round, condition (0, 1), both (their product), value; rounds centred."""
-    size = rooms * (3 if kind == "unequal" else 2)
+    size = rooms * (3 if kind in ("unequal", LOPSIDED) else 2)
     values = ratings(rng, size, kind)
     room, _, survey = np.indices(values.shape)
     condition = (room < rooms).astype(float)
+    values = np.where(condition > 0, 1.0, _spread_of(0, kind)) * values
     table = pd.DataFrame(
         {"room": room.ravel(), "round": survey.ravel() - (ROUNDS - 1) / 2, "condition": condition.ravel()}
     )
@@ -248,7 +281,7 @@ def _of_slopes(*predictors: str, varying: list[str] | None = None) -> Test:
 
 
 def _by_condition(test: Callable[..., Any]) -> Test:
-    return lambda rng, rooms, kind: _p(test("null", _conditions(rng, rooms, kind), "room"))
+    return lambda rng, rooms, kind: _p(test("null", conditions(rng, rooms, kind), "room"))
 
 
 INTERVALS: Mapping[str, Test] = {
@@ -268,7 +301,7 @@ INTERVALS: Mapping[str, Test] = {
 TESTS: Mapping[str, Test] = {
     "two conditions (Welch's t)": _of_two,
     "level (Welch's ANOVA)": _by_condition(level),
-    "spread (Levene)": _by_condition(spread),
+    "spread (Levene)": lambda rng, rooms, kind: None if kind == LOPSIDED else _by_condition(spread)(rng, rooms, kind),
     "three conditions (Games-Howell)": _of_pairs,
     "labels permuted over rooms": _of_permutation,
     "mixed model, condition": _of_slopes("condition"),

@@ -160,7 +160,7 @@ def kappa(ratings: pd.DataFrame) -> AgreementEstimate:
     named = [(both[:, rater, None] == categories).astype(float) for rater in range(2)]
     items = np.column_stack([agreed, *named])
     fewest = len(both) - max(float(np.max(part.sum(axis=0))) for part in named)
-    ends = fisher_interval(items, _kappa) if fewest >= FEWEST else NONE
+    ends = fisher_interval(items, _kappa, None) if fewest >= FEWEST else NONE
     return AgreementEstimate(float(_kappa(items[None])[0]), *ends)
 
 
@@ -186,7 +186,7 @@ def ac1(ratings: pd.DataFrame) -> AgreementEstimate:
         return UNDEFINED
     agreed = (both[:, 0] == both[:, 1]).astype(float)
     items = np.column_stack([agreed, *((both == name).mean(axis=1) for name in categories)])
-    return AgreementEstimate(float(_ac1(items[None])[0]), *interval(items, _ac1))
+    return AgreementEstimate(float(_ac1(items[None])[0]), *interval(items, _ac1, None))
 
 
 def _ac1(items: Floats) -> Floats:
@@ -214,7 +214,8 @@ def alpha(ratings: pd.DataFrame) -> AgreementEstimate:
     agreeing = (counts * (counts - 1)).sum(axis=1) / (counts.sum(axis=1) - 1)
     items = np.column_stack([agreeing, counts])
     rare = counts[:, np.argmax(counts.sum(axis=0))] * 2 <= counts.sum(axis=1)
-    ends = fisher_interval(items, lambda drawn: nominal(drawn.sum(axis=-2))) if rare.sum() >= FEWEST else NONE
+    sizes = counts.sum(axis=1)
+    ends = fisher_interval(items, lambda drawn: nominal(drawn.sum(axis=-2)), sizes) if rare.sum() >= FEWEST else NONE
     return AgreementEstimate(float(nominal(items.sum(axis=0))), *ends)
 
 

@@ -134,7 +134,7 @@ def proportion(claim: CardEstimate, happened: pd.Series, agent: pd.Series) -> Ca
         return replace(claim, reason="nothing was asked")
     hits, sizes = happened.astype(float).groupby(agent.to_numpy()).agg(["sum", "size"]).to_numpy(dtype=float).T
     low, high = bootstrap.clustered_share_interval(hits, sizes)
-    reason = "" if math.isfinite(low) else bootstrap.too_few("agent")
+    reason = "" if math.isfinite(low) else bootstrap.why_few(len(sizes), "agent", sizes)
     return replace(claim, estimate=float(happened.mean()), low=low, high=high, n=len(happened), reason=reason)
 
 

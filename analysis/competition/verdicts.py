@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION
+from parley.analysis.bootstrap import ALIKE_OR_UNEVEN, FEWEST
 from parley.analysis.formatting import format_estimate
 
 PERCENT = 100
@@ -21,7 +21,7 @@ def why_unknown(row: Mapping[str, Any], measure: str) -> str:
     """Return why the mean of a measure has no interval; "" if it has one. row: of `outcome_table`."""
     if not pd.isna(row[f"{measure}_low"]):
         return ""
-    return f"fewer than {FEWEST} cases have a result" if row[f"{measure}_cases"] < FEWEST else NO_VARIATION
+    return f"fewer than {FEWEST} cases have a result" if row[f"{measure}_cases"] < FEWEST else ALIKE_OR_UNEVEN
 
 
 def shown(row: Mapping[str, Any], measure: str) -> str:

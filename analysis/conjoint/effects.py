@@ -2,8 +2,9 @@
 
 The average marginal component effect (AMCE) of a level is by how much more often a profile is chosen with this level than with
 the baseline of its attribute, averaged over the other attributes. It is estimated by least squares. Attributes that forbidden
-combinations link enter with all their combinations, and levels are compared only where both exist. Errors are clustered by
-respondent. Sources: Hainmueller, Hopkins and Yamamoto 2014, Political Analysis 22(1); Leeper, Hobolt and Tilley 2020 (means).
+combinations link enter with all their combinations, and levels are compared only where both exist. Errors leave out one
+respondent at a time (CR3), with a degree of freedom less than effective respondents (statistics/clusters.py).
+Sources: Hainmueller, Hopkins and Yamamoto 2014, Political Analysis 22(1); Leeper, Hobolt and Tilley 2020 (means).
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
-from statsmodels.regression.linear_model import OLS
 
 from parley.agents.conjoint_design import ConjointDesign
-from parley.analysis.bootstrap import FEWEST, LEVEL, Ends, Floats, mean_interval
+from parley.analysis.bootstrap import LEVEL, Floats, is_few, mean_interval, reach_of_mean
+from parley.analysis.statistics.clusters import effective_clusters, error_of, steps_without
 
 EFFECTS = [
-    "attribute", "level", "baseline", "profiles", "respondents", "amce", "amce_low", "amce_high", "error",
+    "attribute", "level", "baseline", "profiles", "respondents", "amce", "amce_low", "amce_high", "error", "effective",
     "mean", "mean_low", "mean_high",
 ]  # fmt: skip
 SMALLEST = 1e-9
@@ -48,7 +49,8 @@ def estimate_effects(choices: pd.DataFrame, design: ConjointDesign) -> pd.DataFr
     """Return one row per level (EFFECTS): its AMCE (NaN for the baseline) and its marginal mean, each with its 95% interval.
 
     choices: one row per profile: respondent, the attributes, chosen (0 to 1; NaN: missing). There are no intervals below
-    `FEWEST` respondents, nor where nothing varies; an AMCE also needs as many who saw its level, and who saw the baseline.
+    `FEWEST` effective respondents (`effective`, of an AMCE), nor where nothing varies; an AMCE also needs as many who saw its
+    level, and who saw the baseline.
     """
     known, rows = known_choices(choices), []
     for attribute, levels in design.attributes.items():
@@ -95,20 +97,25 @@ class _Fit(NamedTuple):
         if weights is None:
             return {}
         seen = self.seen_by(weights)
-        clusters: Any = {"cov_type": "cluster", "cov_kwds": {"groups": self.respondents}, "use_t": True}
-        fitted = OLS(self.choices, self.design).fit(**(clusters if seen >= FEWEST else {}))
-        value = float(weights @ fitted.params)
-        error = math.sqrt(max(float(weights @ fitted.cov_params() @ weights), 0.0)) if seen >= FEWEST else math.nan
-        low, high = ends(value, error, seen)
-        return {"amce": value, "amce_low": low, "amce_high": high, "error": error}
+        coefficients = np.linalg.pinv(self.design) @ self.choices
+        grams, scores = _by_cluster(self.design, self.choices - self.design @ coefficients, self.respondents)
+        worth = min(float(seen), effective_clusters(np.bincount(self.respondents).astype(float)))
+        error = error_of(steps_without(grams, scores) @ weights) if not is_few(worth) else math.nan
+        value = float(weights @ coefficients)
+        return {**_with_ends("amce", value, error, worth), "error": error, "effective": worth}
 
 
-def ends(value: float, error: float, respondents: int) -> Ends:
-    """Return the 95% interval by Student's t; (nan, nan) without an error."""
-    if not error > SMALLEST:
-        return math.nan, math.nan
-    reach = float(stdtrit(respondents - 1, (1 + LEVEL) / 2)) * error
-    return value - reach, value + reach
+def _by_cluster(design: Floats, rests: Floats, clusters: np.ndarray) -> tuple[Floats, Floats]:
+    """Return X'X and X'rests of the rows of each cluster. clusters: the number of each row's, from 0."""
+    rows = [clusters == code for code in range(int(clusters.max(initial=-1)) + 1)]
+    grams = [design[own].T @ design[own] for own in rows]
+    return np.array(grams), np.array([design[own].T @ rests[own] for own in rows])
+
+
+def _with_ends(name: str, value: float, error: float, respondents: float) -> dict[str, float]:
+    """Return a number with its 95% interval, by Student's t over so many (effective) respondents; NaN as `reach_of_mean`."""
+    reach = float(reach_of_mean(np.array([error]), np.array([respondents]))[0])
+    return {name: value, f"{name}_low": value - reach, f"{name}_high": value + reach}
 
 
 def _fit(known: pd.DataFrame, design: ConjointDesign, attribute: str) -> _Fit:
@@ -132,13 +139,10 @@ def marginal_mean(part: pd.DataFrame) -> dict[str, float]:
     if part.empty:
         return {}
     people = part.groupby("respondent")["chosen"].agg(["sum", "size"]).to_numpy(dtype=float)
-    value, count = float(people[:, 0].sum() / people[:, 1].sum()), len(people)
-    error = math.nan
-    if count >= FEWEST:
-        rests = people[:, 0] - value * people[:, 1]
-        error = math.sqrt(count / (count - 1) * float((rests**2).sum())) / float(people[:, 1].sum())
-    low, high = ends(value, error, count)
-    return {"mean": value, "mean_low": low, "mean_high": high}
+    value, worth = float(people[:, 0].sum() / people[:, 1].sum()), effective_clusters(people[:, 1])
+    rest = people.sum(axis=0) - people
+    error = math.nan if is_few(worth) else error_of(rest[:, 0] / rest[:, 1])
+    return _with_ends("mean", value, error, worth)
 
 
 def exchange_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.Generator) -> ExchangeTest:
@@ -188,16 +192,14 @@ def position_bias(choices: pd.DataFrame) -> dict[str, float]:
 def compare_effects(personas: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
     """Return one row per level but the baselines: attribute, level, the AMCE of personas and of people, and their difference.
 
-    The two groups are independent. Degrees of freedom: Welch and Satterthwaite's, by the number of respondents.
+    The two groups are independent. Degrees of freedom: Welch and Satterthwaite's, by the effective number of respondents.
     """
     keys = ["attribute", "level"]
     both = personas[~personas["baseline"]].merge(people, on=keys, suffixes=("", "_people"))
     difference = both["amce"] - both["amce_people"]
     squares = both[["error", "error_people"]].to_numpy(dtype=float) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        freedom = squares.sum(axis=1) ** 2 / (squares**2 / (both[["respondents", "respondents_people"]] - 1)).sum(
-            axis=1
-        )
+        freedom = squares.sum(axis=1) ** 2 / (squares**2 / (both[["effective", "effective_people"]] - 1)).sum(axis=1)
         reach = stdtrit(freedom, (1 + LEVEL) / 2) * np.sqrt(squares.sum(axis=1))
     reach = reach.where(reach > SMALLEST)
     shown = [*keys, "amce", "amce_low", "amce_high", "amce_people", "amce_people_low", "amce_people_high"]

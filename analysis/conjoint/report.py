@@ -40,7 +40,7 @@ READING = (
     "with the first level of its attribute, averaged over the other attributes. The mean of a level is how often profiles with "
     "it are chosen; it is 0.50 where a level does not matter. Brackets hold 95% intervals; their errors are clustered by "
     f"respondent. They are not corrected for the number of levels. Where fewer than {FEWEST} respondents saw a level or its "
-    "baseline there are none."
+    "baseline there are none, nor where a few respondents with many tasks are worth fewer than so many equal ones."
 )
 LEVELS: Mapping[str, Column] = {
     "attribute": "attribute", "level": "level", "profiles": "profiles",

@@ -105,7 +105,7 @@ def estimate_contradictions(judged: pd.DataFrame) -> Contradictions:
     reason = why_unknown(whole)
     corrected: tuple[float, Ends] = (np.nan, (np.nan, np.nan))
     if not reason:
-        ends = interval(whole, _corrected)
+        ends = interval(whole, _corrected, None)
         corrected = (
             float(np.clip(_corrected(whole[None])[0], 0, 1)),
             (float(np.clip(ends[0], 0, 1)), float(np.clip(ends[1], 0, 1))),

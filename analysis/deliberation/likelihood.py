@@ -48,7 +48,9 @@ def by_length(rows: pd.DataFrame) -> ClusteredMean:
     sums = pd.concat(columns, axis=1).groupby(rows["participant"]).sum().to_numpy(dtype=float)
     if not set(THIRDS) <= set(third):
         return ClusteredMean(np.nan, np.nan, np.nan, len(rows), len(sums))
-    return ClusteredMean(float(_mean_of_thirds(sums[None])[0]), *interval(sums, _mean_of_thirds), len(rows), len(sums))
+    tokens = (sums[:, 1::2] / sums[:, 1::2].sum(axis=0)).sum(axis=1)  # each third weighs the same
+    ends = interval(sums, _mean_of_thirds, tokens)
+    return ClusteredMean(float(_mean_of_thirds(sums[None])[0]), *ends, len(rows), len(sums))
 
 
 def thirds(rows: pd.DataFrame) -> pd.Series:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Floats, too_few
+from parley.analysis.bootstrap import ALIKE_OR_UNEVEN, FEWEST, Floats, too_few
 from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.payoff_measures import (
     BRIER,
@@ -148,7 +148,7 @@ def sentence(trained: str, other: str, measure: str, mean: ClusteredMean) -> str
     names = f"**{trained}** {{}} **{other}** in {measure}"
     if not mean.n or math.isnan(mean.low):
         reason = (
-            "no pairs that both have" if not mean.n else too_few("group") if mean.clusters < FEWEST else NO_VARIATION
+            "no pairs that both have" if not mean.n else too_few("group") if mean.clusters < FEWEST else ALIKE_OR_UNEVEN
         )
         return f"Whether {names.format('beats')} is unknown: {reason}."
     sign = -1 if measure in (ERROR, BRIER) else 1

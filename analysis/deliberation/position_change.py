@@ -51,7 +51,7 @@ def clustered_mean(values: pd.Series, by: pd.Series, weights: pd.Series | None =
     terms = pd.DataFrame({"top": (values * weight)[known], "bottom": weight[known]})
     sums = terms.groupby(by[known]).sum().to_numpy(dtype=float)
     value = float(sums[:, 0].sum() / sums[:, 1].sum()) if len(sums) else math.nan
-    return ClusteredMean(value, *interval(sums, _ratio), int(known.sum()), len(sums))
+    return ClusteredMean(value, *interval(sums, _ratio, sums[:, 1]), int(known.sum()), len(sums))
 
 
 def _ratio(drawn: Floats) -> Floats:

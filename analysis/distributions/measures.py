@@ -159,7 +159,7 @@ def score(rows: pd.DataFrame, condition: str) -> tuple[float, Ends]:
     means = rows.groupby("question")[[f"{TVD}_{condition}", f"{TVD}_{UNIFORM}"]].mean().dropna().to_numpy(dtype=float)
     if not len(means):
         return math.nan, (math.nan, math.nan)
-    low, high = interval(means, _ratio)
+    low, high = interval(means, _ratio, None)
     return float(_ratio(means[None])[0]), (low, float(np.minimum(high, MOST)))
 
 

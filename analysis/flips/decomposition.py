@@ -177,7 +177,7 @@ def _share(both: Floats, why: str) -> dict[str, Any]:
     """Return a part's share of the movement. both: (units, 2), the part and the movement."""
     if why:
         return {"share": math.nan, "share_low": math.nan, "share_high": math.nan, "share_reason": why}
-    low, high = interval(both, lambda draws: draws[..., 0].mean(axis=-1) / draws[..., 1].mean(axis=-1))
+    low, high = interval(both, lambda draws: draws[..., 0].mean(axis=-1) / draws[..., 1].mean(axis=-1), None)
     share = float(both[:, 0].mean() / both[:, 1].mean())
     return {"share": share, "share_low": low, "share_high": high, "share_reason": ""}
 

@@ -33,6 +33,7 @@ from parley.analysis.bootstrap import (
     interval,
     mean_interval,
     too_few,
+    why_few,
     why_no_interval,
 )
 from parley.analysis.card.records import ConditionRecords
@@ -154,12 +155,13 @@ def _difference(frame: pd.DataFrame) -> dict[str, Any]:
         return _row(DIFFERENCE, blocks, len(rows), estimate=0.0, reason=NO_VARIATION)
     sums = pd.DataFrame({"a": toward * chose, "b": chose, "c": toward * (1 - chose), "d": 1 - chose})
     per_block = sums.groupby(rows["block"].to_numpy()).sum().to_numpy(dtype=float)
-    low, high = interval(per_block, _contrast)
+    sizes = (per_block[:, [1, 3]] / per_block[:, [1, 3]].sum(axis=0)).sum(axis=1)
+    low, high = interval(per_block, _contrast, sizes)
     found = float(_contrast(per_block[None])[0])
     dealt = _dealt(toward, chose, rows.groupby(["topic", "party"]).ngroup().to_numpy())
     p = (1 + int((np.abs(dealt) >= abs(found) - ALIKE).sum())) / (1 + DEALS)
     ends = {"null_low": float(np.quantile(dealt, 0.025)), "null_high": float(np.quantile(dealt, 0.975)), "p": p}
-    reason = "" if math.isfinite(low) else "the difference depends on one group"
+    reason = "" if math.isfinite(low) else why_few(blocks, UNIT, sizes) or "the difference depends on one group"
     return _row(DIFFERENCE, blocks, len(rows), estimate=found, low=low, high=high, **ends, reason=reason)
 
 

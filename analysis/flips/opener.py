@@ -63,7 +63,7 @@ def anchor(rows: pd.DataFrame) -> Anchor:
     if sums[:, 1].sum() <= ALIKE:
         return Anchor(units=blocks, reason="all openers of a topic begin alike")
     slope = float(sums[:, 0].sum() / sums[:, 1].sum())
-    low, high = interval(sums, lambda draws: draws[..., 0].sum(axis=-1) / draws[..., 1].sum(axis=-1))
+    low, high = interval(sums, lambda draws: draws[..., 0].sum(axis=-1) / draws[..., 1].sum(axis=-1), None)
     if math.isnan(low):
         return Anchor(slope, units=blocks, reason="no other agent moves differently, whoever opens")
     rng = np.random.default_rng(stream(0, "opener", blocks).getrandbits(32))

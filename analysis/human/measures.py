@@ -163,7 +163,7 @@ def average(blank: Result, values: pd.Series, units: pd.Series, absent: str = FE
     if values.empty:
         return replace(result, reason=absent)
     sums = _unit_sums([values.to_numpy(), np.ones(len(values))], units)
-    ends = interval(sums, lambda drawn: np.asarray(drawn[..., 0].sum(axis=1) / drawn[..., 1].sum(axis=1)))
+    ends = interval(sums, lambda drawn: np.asarray(drawn[..., 0].sum(axis=1) / drawn[..., 1].sum(axis=1)), sums[:, 1])
     if blank.measure == "share":
         ends = (max(ends[0], 0.0), min(ends[1], 1.0))
     return _with_estimate(result, float(values.mean()), ends)

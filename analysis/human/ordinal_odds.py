@@ -2,8 +2,8 @@
 
 The measure of Salvi et al. 2025: agreement with the opponent's side on five points, after the debate, by condition and agreement
 before it. An odds ratio of 2 doubles the odds of each higher answer. Intervals allow for people of one debate, or of one set
-that meets in several debates, being alike. They are Student's, with a degree of freedom less than debates or sets, because normal
-ones are too narrow for few (Cameron and Miller 2015, Journal of Human Resources 50(2)).
+that meets in several debates, being alike. They are Student's, with a degree of freedom less than effective debates or sets
+(statistics/clusters.py), because normal ones are too narrow for few (Cameron and Miller 2015, Journal of Human Resources 50(2)).
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from scipy.special import stdtrit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
-from parley.analysis.bootstrap import FEWEST, LEVEL
+from parley.analysis.bootstrap import FEWEST, LEVEL, Floats, is_few, why_few
 from parley.analysis.human.readers import Source
+from parley.analysis.statistics.clusters import effective_clusters
 
 STEPS = 4
 """Steps from one end of the scale of five points to the other."""
@@ -79,6 +80,17 @@ def _fit(known: pd.DataFrame, names: Sequence[str]) -> tuple[dict[str, tuple[flo
     estimates, errors = (np.asarray(values, dtype=float)[: len(names)] for values in (fit.params, fit.bse))
     if not np.isfinite(errors).all() or np.max(np.abs(estimates)) > LARGEST:
         return {}, "the conditions do not overlap, so no finite odds exist"
-    reaches = float(stdtrit(clusters.max(), (1 + LEVEL) / 2)) * errors
+    units = np.array([effective_clusters(_shares(known, name, names)) for name in names])
+    if is_few(units).any():
+        return {}, why_few(int(clusters.max()) + 1, "debate", _shares(known, names[int(units.argmin())], names))
+    reaches = stdtrit(units - 1, (1 + LEVEL) / 2) * errors
     ends = np.exp(np.column_stack([estimates, estimates - reaches, estimates + reaches]))
     return {name: (float(row[0]), float(row[1]), float(row[2])) for name, row in zip(names, ends, strict=True)}, ""
+
+
+def _shares(known: pd.DataFrame, name: str, names: Sequence[str]) -> Floats:
+    """Return what each unit weighs in the odds of a condition: its share of the people in it, and in the reference."""
+    both = (known["condition"] == name) | ~known["condition"].isin(names)
+    part = known[both].assign(of=known["condition"] == name)
+    shares = (1 / part.groupby("of")["unit"].transform("size")).groupby(part["unit"]).sum()
+    return np.asarray(shares, dtype=np.float64)

@@ -81,7 +81,7 @@ def _closed_columns(moved: Floats, gaps: Floats) -> dict[str, Any]:
         return {"reason": f"share: less than {SMALLEST_GAP:g} point from the Default's level"}
     share = float(moved.mean() / gaps.mean())
     outside = "share: ends beyond the Default's level" if share > 1 else "share: moves away from the Default's level"
-    return _cells.bounded("closed", share, interval(np.column_stack([moved, gaps]), ratio), outside)
+    return _cells.bounded("closed", share, interval(np.column_stack([moved, gaps]), ratio, None), outside)
 
 
 def ratio(drawn: Floats) -> Floats:

@@ -69,4 +69,4 @@ def line(cell: Cell) -> dict[str, Any]:
         return row | {"reason": too_few() if len(values) < FEWEST else NO_MOVEMENT}
     share = float(first / total)
     outside = "round 1 brought more than all rounds together" if share > 1 else "round 1 went the other way"
-    return row | bounded("share", share, interval(changes, ratio), outside)
+    return row | bounded("share", share, interval(changes, ratio, None), outside)

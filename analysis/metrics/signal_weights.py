@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from parley.analysis.bootstrap import FEWEST, LEVEL, Floats, clustered_share_interval, too_few
+from parley.analysis.bootstrap import FEWEST, LEVEL, Floats, clustered_share_interval, why_few
 from parley.analysis.formatting import format_p
 from parley.analysis.metrics._cells import spans, with_interval
 from parley.analysis.metrics._periods import Period, periods
 from parley.analysis.metrics._rooms import each_row
+from parley.analysis.statistics.clusters import effective_clusters
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.social_learning import TIE, A, log_odds
 from parley.llm.seeding import derive
@@ -144,8 +145,10 @@ def fit(part: pd.DataFrame) -> tuple[list[tuple[str, float, tuple[float, float]]
     exact = bool(np.allclose(fitted.fittedvalues, y, atol=1e-6))
     if not np.isfinite(values).all() or np.abs(values).max() > ENDLESS or (exact and {0.0, 1.0} & set(y)):
         return [], WITHOUT_ERROR
-    reason = too_few() if rooms < FEWEST else EXACT if exact else None
-    reach = np.full(3, np.nan) if reason else float(stdtrit(rooms - 1, (1 + LEVEL) / 2)) * np.asarray(fitted.bse)
+    sizes = part.groupby("room").size().to_numpy(dtype=float)
+    reason = why_few(rooms, sizes=sizes) or (EXACT if exact else None)
+    freedom = effective_clusters(sizes) - 1
+    reach = np.full(3, np.nan) if reason else float(stdtrit(freedom, (1 + LEVEL) / 2)) * np.asarray(fitted.bse)
     triples = zip(WEIGHTS, values, reach, strict=True)
     return [(name, float(at), (at - by, at + by)) for name, at, by in triples], reason
 

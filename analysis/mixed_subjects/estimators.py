@@ -15,14 +15,16 @@ not: the same predictions are used in every fold).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
-from parley.analysis.bootstrap import FEWEST, LEVEL
-from parley.analysis.mixed_subjects.sample import Arm, Floats, Sample
+from parley.analysis.bootstrap import FEWEST, LEVEL, clustered_share_interval, is_few, share_interval
+from parley.analysis.mixed_subjects.sample import Arm, Codes, Floats, Sample
+from parley.analysis.statistics.clusters import effective_clusters, error_of
 
 NAN = math.nan
 
@@ -77,38 +79,85 @@ class Estimate:
 def estimate(sample: Sample, estimator: Estimator) -> Estimate:
     """Return the estimate of an estimator that fits the sample.
 
-    The interval is Student's, with Satterthwaite's degrees of freedom.
+    The interval is Student's, with Satterthwaite's degrees of freedom. With clusters, all people of a cluster are left out at a
+    time, and degrees of freedom are effective clusters less one (statistics/clusters.py). Shares (all outcomes 0 or 1) of people
+    alone have Wilson's interval.
     """
     weights = person_weights(sample, estimator)
     means = [float(own.mean()) if len(own) else NAN for own in weights]
-    value, parts = 0.0, []
-    for sign, arm, own in zip(sample.signs, sample.arms, weights, strict=True):
-        residuals = arm.outcome - own * (arm.predicted - centre(arm))
-        value += sign * float(residuals.mean()) if len(residuals) else NAN
-        if arm.people > 1:
-            parts.append((float(residuals.var(ddof=1)) / arm.people, arm.people - 1))
-    if estimator.weight != "none":
-        added, more = _others(sample, estimator, means)
-        value, parts = value + added, parts + more
+    terms = list(_terms(sample, estimator, weights, means))
+    value = float(sum(term.values.mean() if len(term.values) else NAN for term in terms))
+    share = len(sample.arms) == 1 and set(np.unique(sample.arms[0].outcome)) <= {0.0, 1.0}
+    if share and estimator.weight == "none":
+        return _of_share(sample.arms[0], tuple(means))
+    if sample.cluster_sizes is not None:
+        return _over_clusters(sample, value, terms, tuple(means))
+    parts = [
+        (float(term.values.var(ddof=1)) / len(term.values), len(term.values) - 1)
+        for term in terms
+        if len(term.values) > 1
+    ]
     return _with_interval(sample, value, parts, tuple(means))
+
+
+class _Term(NamedTuple):
+    """Numbers of which the estimate has the mean, one a person, and their clusters."""
+
+    values: Floats
+    clusters: Codes | None
+
+
+def _terms(sample: Sample, estimator: Estimator, weights: list[Floats], means: list[float]) -> Iterator[_Term]:
+    """Yield what each group of people adds: those with an outcome by arm, and those without one."""
+    for sign, arm, own in zip(sample.signs, sample.arms, weights, strict=True):
+        yield _Term(sign * (arm.outcome - own * (arm.predicted - centre(arm))), arm.clusters)
+    signed = np.array(sample.signs) * means
+    if estimator.weight == "none":
+        return
+    if estimator.paired:
+        assert sample.pairs is not None
+        centres = np.array([centre(arm) for arm in sample.arms])
+        yield _Term((sample.pairs - centres) @ signed, sample.clusters_of_pairs)
+        return
+    for weight, arm in zip(signed, sample.arms, strict=True):
+        yield _Term(weight * (arm.others - centre(arm)), arm.clusters_of_others)
+
+
+def _over_clusters(sample: Sample, value: float, terms: list[_Term], weights: tuple[float, ...]) -> Estimate:
+    """Return the estimate with the error from leaving out one cluster of people at a time."""
+    sizes = sample.cluster_sizes
+    assert sizes is not None
+    count = 1 + max(int(term.clusters.max(initial=0)) for term in terms if term.clusters is not None)
+    steps, worth = np.zeros(count), effective_clusters(sizes)
+    for values, clusters in terms:
+        assert clusters is not None
+        rows = np.bincount(clusters, minlength=count)
+        sums = np.bincount(clusters, values - values.mean(), count)
+        steps -= np.divide(sums, len(values) - rows, out=np.full(count, NAN), where=rows < len(values))
+    error = error_of(steps)
+    if is_few(worth) or not error > 0:
+        return Estimate(value, NAN, NAN, NAN, NAN, weights)
+    reach = float(stdtrit(worth - 1, (1 + LEVEL) / 2)) * error
+    return Estimate(value, error, worth - 1, value - reach, value + reach, weights)
+
+
+def _of_share(arm: Arm, weights: tuple[float, ...]) -> Estimate:
+    """Return a share of people, with Wilson's interval: Student's of a rare answer missed the truth in 12 to 16%."""
+    if not arm.people:
+        return Estimate(NAN, NAN, NAN, NAN, NAN, weights)
+    clusters = np.arange(arm.people) if arm.clusters is None else arm.clusters
+    hits, sizes = np.bincount(clusters, arm.outcome).astype(float), np.bincount(clusters).astype(float)
+    low, high = (
+        share_interval(int(hits.sum()), arm.people) if arm.clusters is None else clustered_share_interval(hits, sizes)
+    )
+    error = NAN if math.isnan(low) else error_of((hits.sum() - hits) / (sizes.sum() - sizes))
+    return Estimate(float(arm.outcome.mean()), error, effective_clusters(sizes) - 1, low, high, weights)
 
 
 def centre(arm: Arm) -> float:
     """Return a constant that is taken off all predictions of an arm. No estimate depends on it; errors of small samples do."""
     known = np.concatenate([arm.predicted, arm.others])
     return float(known.mean()) if len(known) else 0.0
-
-
-def _others(sample: Sample, estimator: Estimator, weights: list[float]) -> tuple[float, list[tuple[float, int]]]:
-    """What the people without an outcome add to the value, and the squared errors of it with their degrees of freedom."""
-    signed = np.array(sample.signs) * weights
-    if estimator.paired:
-        assert sample.pairs is not None
-        columns = [(sample.pairs - np.array([centre(arm) for arm in sample.arms])) @ signed]
-    else:
-        columns = [weight * (arm.others - centre(arm)) for weight, arm in zip(signed, sample.arms, strict=True)]
-    errors = [(float(column.var(ddof=1)) / len(column), len(column) - 1) for column in columns]
-    return float(sum(column.mean() for column in columns)), errors
 
 
 def _with_interval(

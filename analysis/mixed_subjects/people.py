@@ -2,6 +2,7 @@
 
 person     a name, once           outcome    a number; empty if the person was not asked
 condition  one of two (optional)  predicted  what a model says for the person in its condition, or predicted_CONDITION for each
+cluster    who belongs together, such as the room of a text (optional; empty: on its own)
 again_outcome, again_predicted, and more that begin so: repeated measurements of the same (optional)
 """
 
@@ -15,12 +16,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.analysis.mixed_subjects.sample import Arm, Sample
+from parley.analysis.mixed_subjects.sample import Arm, Codes, Sample
 from parley.analysis.table_files import read_table
 from parley.analysis.tables import load
 from parley.llm.errors import UserError, unknown_name
 
-PERSON, CONDITION, OUTCOME, PREDICTED = "person", "condition", "outcome", "predicted"
+PERSON, CONDITION, OUTCOME, PREDICTED, CLUSTER = "person", "condition", "outcome", "predicted", "cluster"
 AGAIN = "again_"
 """How columns of repeated measurements begin."""
 NO_PREDICTION, NO_CONDITION = "no prediction", "no condition"
@@ -39,20 +40,38 @@ class People:
 
     def sample(self) -> Sample:
         """Return the data as arrays."""
+        table = self._coded()
         if not self.conditions:
-            return Sample((_arm(self.table, PREDICTED),))
-        arms = tuple(_arm(self.table[self.table[CONDITION] == one], PREDICTED) for one in self.conditions)
+            return Sample((_arm(table, PREDICTED),))
+        arms = tuple(_arm(table[table[CONDITION] == one], PREDICTED) for one in self.conditions)
         both = [f"{PREDICTED}_{one}" for one in self.conditions]
-        if not set(both) <= set(self.table.columns):
+        if not set(both) <= set(table.columns):
             return Sample(arms)
-        pairs = self.table.loc[self.table[OUTCOME].isna(), both].dropna().to_numpy(dtype=float)
-        return Sample(arms, pairs if len(pairs) else None)
+        pairs = table.loc[table[OUTCOME].isna()].dropna(subset=both)
+        return Sample(arms, pairs[both].to_numpy(dtype=float), _codes(pairs)) if len(pairs) else Sample(arms)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether the file says who belongs together."""
+        return CLUSTER in self.table.columns
+
+    def _coded(self) -> pd.DataFrame:
+        """Return the table with numbers for clusters, those with an outcome first; a person without a cluster is one."""
+        if not self.clustered:
+            return self.table
+        table = self.table.sort_values(OUTCOME, na_position="last", kind="stable")
+        own = table[CLUSTER].fillna("")
+        return table.assign(**{CLUSTER: own.where(own != "", "\0" + table[PERSON]).factorize()[0]}).sort_index()
+
+
+def _codes(table: pd.DataFrame) -> Codes | None:
+    return table[CLUSTER].to_numpy(dtype=np.int64) if CLUSTER in table.columns else None
 
 
 def _arm(table: pd.DataFrame, predicted: str) -> Arm:
     known = table[OUTCOME].notna()
     values = table[[OUTCOME, predicted]].to_numpy(dtype=float)
-    return Arm(values[known, 0], values[known, 1], values[~known, 1])
+    return Arm(values[known, 0], values[known, 1], values[~known, 1], _codes(table[known]), _codes(table[~known]))
 
 
 def read_people(path: Path, control: str | None = None, runs: Mapping[str, Path] | None = None) -> People:

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, mean_interval
+from parley.analysis.bootstrap import FEWEST, why_few
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate, format_estimate, format_number, number
 from parley.analysis.mixed_subjects.estimators import ESTIMATORS, PEOPLE_ALONE, Estimate
 from parley.analysis.mixed_subjects.estimators import estimate as estimate_sample
 from parley.analysis.mixed_subjects.measurement_error import corrected_lines
 from parley.analysis.mixed_subjects.people import People
-from parley.analysis.mixed_subjects.sample import Sample
+from parley.analysis.mixed_subjects.sample import Arm, Sample
 from parley.analysis.mixed_subjects.worth import (
     FEWEST_PEOPLE,
     Purchase,
@@ -45,7 +45,11 @@ READING = (
     "That needs people who are a random sample of everyone in the file, and, with two conditions, were put into them at random. "
     "Tuned estimators weight the predictions so that the interval is narrowest; "
     "the weight of a person is computed from all other people. "
-    f"Brackets hold 95% intervals over people; there are none below {FEWEST} people in a condition."
+    f"Brackets hold 95% intervals over {{unit}}; there are none below {FEWEST} {{unit}} in a condition."
+)
+APART = (
+    "People count as independent. If some belong together, such as the texts of one debate, these intervals are too narrow: add "
+    "a column `cluster` with the name of the debate."
 )
 
 
@@ -59,7 +63,8 @@ def write_mixed(people: People, folder: Path, seed: int, prices: tuple[float, fl
     worth = measure_worth(sample, np.random.default_rng(derive(seed, "shuffled predictions")))
     report = Report(folder, "mixed", f"{_subject(people)} from people and predictions")
     report.data(people=people.table, estimates=estimates)
-    report.add(f"{_counts(people, sample)} {READING}")
+    reading = READING.format(unit="clusters") if people.clustered else f"{READING.format(unit='people')} {APART}"
+    report.add(f"{_counts(people, sample)} {reading}")
     if people.lost:
         lost = ", ".join(f"{name} {count}" for name, count in people.lost.items())
         report.missing(
@@ -119,12 +124,23 @@ def estimate_lines(people: People, sample: Sample, estimates: pd.DataFrame) -> l
     if not sample.fewest:
         return ["The estimate is unknown: in one condition no person has an outcome."]
     if np.isnan(alone["low"]):
-        few = f"fewer than {FEWEST} people in a condition" if sample.fewest < FEWEST else "all outcomes are equal"
+        sizes = sample.cluster_sizes
+        uneven = "" if sizes is None else why_few(int((sizes > 0).sum()), "cluster", sizes)
+        few = (
+            f"fewer than {FEWEST} people in a condition"
+            if sample.fewest < FEWEST
+            else uneven or "all outcomes are equal"
+        )
         return [
             f"The interval is unknown: {few}. The estimate of people alone is {format_number(alone['estimate'], 3)}."
         ]
     value = format_estimate(main["estimate"], main["low"], main["high"], 3)
     lines = [f'{_subject(people)}: {value} by the estimator "{main["estimator"]}".']
+    if np.isnan(main["low"]):
+        whole = format_estimate(alone["estimate"], alone["low"], alone["high"], 3)
+        return [
+            f"{_subject(people)}: {whole} of people alone. With predictions there is no interval: all outcomes are equal."
+        ]
     if main.name == PEOPLE_ALONE:
         return [*lines, "The predictions add nothing: at least two people without an outcome need predictions."]
     change = format_number(100 * abs(1 - main["width"]), 0)
@@ -136,13 +152,14 @@ def estimate_lines(people: People, sample: Sample, estimates: pd.DataFrame) -> l
 
 def error_line(people: People, sample: Sample) -> str:
     """Return by how much predictions alone would be wrong, measured on people with an outcome."""
-    gaps = [arm.predicted - arm.outcome for arm in sample.arms]
+    gaps = [(arm.predicted - arm.outcome, arm.clusters) for arm in sample.arms]
+    wrong = estimate_sample(
+        Sample(tuple(Arm(gap, gap, gap[:0], clusters) for gap, clusters in gaps)), ESTIMATORS[PEOPLE_ALONE]
+    )
+    shown = format_estimate(wrong.value, wrong.low, wrong.high, 3)
     if len(gaps) == 1:
-        low, high = mean_interval(gaps[0])
-        return f"Predictions minus outcomes: {format_estimate(float(gaps[0].mean()), low, high, 3)} on the people who answered."
-    arms = tuple(type(arm)(gap, gap, gap[:0]) for arm, gap in zip(sample.arms, gaps, strict=True))
-    wrong = estimate_sample(Sample(arms), ESTIMATORS[PEOPLE_ALONE])
-    return f"The model's own effect minus that of people: {format_estimate(wrong.value, wrong.low, wrong.high, 3)}."
+        return f"Predictions minus outcomes: {shown} on the people who answered."
+    return f"The model's own effect minus that of people: {shown}."
 
 
 LEVEL_NOTE = " This says nothing of their level: see predictions minus outcomes."

@@ -80,7 +80,10 @@ def measure_worth(sample: Sample, rng: np.random.Generator) -> Worth:
     y, s = (np.concatenate(parts) for parts in zip(*map(_deviations, sample.arms), strict=True))
     if not float((y * y).sum() * (s * s).sum()) > 0:
         return Worth(math.nan, math.nan, math.nan, people, others, math.nan)
-    low, high = correlation_interval(np.column_stack([np.ones_like(y), y, s, y * y, s * s, y * s]))
+    terms = pd.DataFrame(np.column_stack([np.ones_like(y), y, s, y * y, s * s, y * s]))
+    codes = [arm.clusters for arm in sample.arms if arm.clusters is not None]
+    sums = terms.groupby(np.concatenate(codes) if codes else terms.index).sum()
+    low, high = correlation_interval(sums.to_numpy(dtype=float))
     lots = [np.concatenate([rng.permutation(part) for part in _split(s, sample)]) for _ in range(SHUFFLES)]
     null = float(np.quantile([people_worth(_r(y, lot), people, others) for lot in lots], LEVEL))
     return Worth(_r(y, s), low, high, people, others, null)

@@ -5,20 +5,21 @@ are 1 apart are preferred in 73% and 27%. Each comparison is a share from 0 to 1
 half. A normal prior of PRIOR_SD keeps the score of a message that wins always finite, and draws all scores slightly to 0.
 
 The unit is the person: all comparisons of one person are left out at once (Tukey's jackknife; bootstrap.py), because they go
-together. Source: Bradley and Terry 1952, Biometrika 39(3/4).
+together; a person with most comparisons counts as in statistics/clusters.py. Source: Bradley and Terry 1952, Biometrika 39(3/4).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST as FEWEST_MEMBERS
-from parley.analysis.bootstrap import Floats, mean_interval, p_of_mean
+from parley.analysis.bootstrap import Floats, mean_interval, p_of_mean, why_few
 from parley.analysis.formatting import format_p
 
 PRIOR_SD = 3.0
@@ -97,18 +98,19 @@ def clear_difference(pairs: pd.DataFrame, ids: Sequence[str]) -> str:
     """
     if why_unknown(pairs, ids):
         return "Which message persuades most is unknown: there are no scores."
-    whole, leaves = _jackknife(pairs.dropna(subset=["value"]), ids)
-    if len(leaves) < FEWEST_MEMBERS:
+    fit = _jackknife(pairs.dropna(subset=["value"]), ids)
+    if len(fit.leaves) < FEWEST_MEMBERS:
         return f"Whether the messages differ is unknown: fewer than {FEWEST_MEMBERS} people compared them."
     every = list(combinations(range(len(ids)), 2))
-    tests = [(p_of_mean(leaves[:, one] - leaves[:, other]) * len(every), one, other) for one, other in every]
+    tests = [(_p_of_difference(fit, one, other) * len(every), one, other) for one, other in every]
     known = [test for test in tests if not np.isnan(test[0])]
     if not known:
-        return "Whether the messages differ is unknown: all people answered the same."
+        few = why_few(len(fit.leaves), "person", fit.games)
+        return f"Whether the messages differ is unknown: {few or 'all people answered the same'}."
     p, one, other = min(known)
     if p >= CHANCE:
         return "No message persuades clearly more than another (all pairs tested over people, Bonferroni)."
-    more, less = sorted((one, other), key=lambda place: -whole[place])
+    more, less = sorted((one, other), key=lambda place: -fit.whole[place])
     return (
         f"{ids[more]} persuades more than {ids[less]}: p {format_p(p)}, over people, corrected for {len(every)} pairs."
     )
@@ -116,17 +118,28 @@ def clear_difference(pairs: pd.DataFrame, ids: Sequence[str]) -> str:
 
 def _scores(known: pd.DataFrame, ids: Sequence[str]) -> Floats:
     """Return score, low, high of each message."""
-    whole, leaves = _jackknife(known, ids)
-    ends = np.array([mean_interval(leaves[:, column]) for column in range(len(ids))])
-    return np.column_stack([whole, ends])
+    fit = _jackknife(known, ids)
+    return np.column_stack([fit.whole, np.array([mean_interval(leaves, fit.games) for leaves in fit.leaves.T])])
 
 
-def _jackknife(known: pd.DataFrame, ids: Sequence[str]) -> tuple[Floats, Floats]:
-    """Return the scores (messages,), and Tukey's pseudo-values of them (people, messages)."""
+class _Fit(NamedTuple):
+    """The scores (messages,), Tukey's pseudo-values of them (people, messages), and the comparisons of each person (people,)."""
+
+    whole: Floats
+    leaves: Floats
+    games: Floats
+
+
+def _p_of_difference(fit: _Fit, one: int, other: int) -> float:
+    """Return the p of the difference of two scores."""
+    return p_of_mean(fit.leaves[:, one] - fit.leaves[:, other], fit.games)
+
+
+def _jackknife(known: pd.DataFrame, ids: Sequence[str]) -> _Fit:
     wins, games, design = _counts(known, ids)
     whole = fit_scores(wins.sum(0, keepdims=True), games.sum(0, keepdims=True), design)[0]
     without = fit_scores(wins.sum(0) - wins, games.sum(0) - games, design)
-    return whole, len(wins) * whole - (len(wins) - 1) * without
+    return _Fit(whole, len(wins) * whole - (len(wins) - 1) * without, games.sum(axis=1))
 
 
 def _counts(known: pd.DataFrame, ids: Sequence[str]) -> tuple[Floats, Floats, Floats]:

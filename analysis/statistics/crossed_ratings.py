@@ -3,7 +3,8 @@
 A score is the true value of the item, plus the severity of the rater, plus an error whose size is the rater's own. Items are a
 sample (a normal random effect); the raters are those of the file, so their severities are fixed and sum to 0. EM finds the most
 likely values (Dempster, Laird and Rubin 1977), with the mean of the items moved freely in each step (Liu, Rubin and Wu 1998).
-Intervals are a jackknife over items, in at most `GROUPS` groups, so they also hold for values that are not normal.
+Intervals are a jackknife over items, in at most `GROUPS` groups, so they also hold for values that are not normal. Items that
+belong together (texts of a debate) are left out together.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, logit
 
 from parley.analysis.bootstrap import NONE, Ends, Floats, mean_interval
 
+Codes = NDArray[np.int64]
 FEWEST_ITEMS, FEWEST_SHARED = 30, 10
 """Items with two scores that the model needs, and such items that each rater needs."""
 GROUPS, STEPS, CLOSE, LEAST = 40, 500, 1e-6, 1e-4
@@ -40,18 +43,24 @@ class CrossedRatings:
     ends: list[Ends]
 
 
-def fit_ratings(scores: Floats) -> CrossedRatings:
-    """Return the fit to scores (items, raters), NaN where a rater gave none; `why_no_fit` says when there is none."""
+def fit_ratings(scores: Floats, clusters: Codes | None = None) -> CrossedRatings:
+    """Return the fit to scores (items, raters), NaN where a rater gave none; `why_no_fit` says when there is none.
+
+    clusters: (items,), which items belong together, from 0; None: each item is independent.
+    """
     raters, items = scores.shape[1], len(scores)
-    start = _start(scores)
-    state, values = _climb(scores, np.ones((1, items)), start)
-    groups = min(items, GROUPS)
-    without = (np.arange(items) % groups != np.arange(groups)[:, None]).astype(float)
+    middle = float(np.nanmean(scores))
+    scores = scores - middle  # sums of squares of scores near 1e9 would lose all digits
+    state, values = _climb(scores, np.ones((1, items)), _start(scores))
+    place = np.arange(items) if clusters is None else clusters
+    place, groups = place % GROUPS, min(int(place.max()) + 1, GROUPS)
+    without = (place != np.arange(groups)[:, None]).astype(float)
     left, _ = _climb(scores, without, [np.repeat(one, groups, axis=0) for one in state])
-    whole, parts = _summary(state)[0], _summary(left)
-    ends = [_ends(whole[k], parts[:, k], k, raters) for k in range(len(whole))]
+    whole, parts, sizes = _summary(state)[0], _summary(left), items - without.sum(axis=1)
+    ends = [_ends(whole[k], parts[:, k], k, raters, sizes) for k in range(len(whole))]
     severity, error, reliability = (whole[1 + k * raters : 1 + (k + 1) * raters] for k in range(3))
-    mean = float(whole[0])
+    mean, (low, high) = middle + float(whole[0]), ends[0]
+    ends[0] = low + middle, high + middle
     return CrossedRatings(
         mean, severity, error, reliability, float(whole[-2]), float(whole[-1]), mean + values[0], ends
     )
@@ -111,7 +120,7 @@ def _summary(state: list[Floats]) -> Floats:
     return np.hstack([mean, level - mean, np.sqrt(noise), spread / (spread + noise), *both])
 
 
-def _ends(whole: float, parts: Floats, place: int, raters: int) -> Ends:
+def _ends(whole: float, parts: Floats, place: int, raters: int, sizes: Floats) -> Ends:
     """Return the interval of one number of the summary.
 
     Of an error it is a jackknife of the cube root of its variance, which is nearly normal (Wilson and Hilferty 1931), cut at 0;
@@ -119,22 +128,22 @@ def _ends(whole: float, parts: Floats, place: int, raters: int) -> Ends:
     endless. Of an agreement it is a jackknife of log odds.
     """
     if place <= raters:
-        return _jackknife(whole, parts)
+        return _jackknife(whole, parts, sizes)
     if place <= 2 * raters:
-        return _cube_ends(whole**2, parts**2)
+        return _cube_ends(whole**2, parts**2, sizes)
     if place <= 3 * raters:
-        low, high = _cube_ends((1 - whole) / whole, (1 - parts) / parts)
+        low, high = _cube_ends((1 - whole) / whole, (1 - parts) / parts, sizes)
         return 1 / (1 + high**2), 1 / (1 + low**2)
-    low, high = _jackknife(float(logit(whole)), logit(parts))
+    low, high = _jackknife(float(logit(whole)), logit(parts), sizes)
     return float(expit(low)), float(expit(high))
 
 
-def _cube_ends(variance: float, parts: Floats) -> Ends:
+def _cube_ends(variance: float, parts: Floats, sizes: Floats) -> Ends:
     """Return the interval of the root of a variance."""
-    low, high = _jackknife(float(np.cbrt(variance)), np.cbrt(parts))
+    low, high = _jackknife(float(np.cbrt(variance)), np.cbrt(parts), sizes)
     return max(low, 0.0) ** 1.5, high**1.5
 
 
-def _jackknife(whole: float, parts: Floats) -> Ends:
+def _jackknife(whole: float, parts: Floats, sizes: Floats) -> Ends:
     pseudo = len(parts) * whole - (len(parts) - 1) * parts
-    return mean_interval(pseudo) if np.isfinite(pseudo).all() else NONE
+    return mean_interval(pseudo, sizes) if np.isfinite(pseudo).all() else NONE

@@ -144,10 +144,10 @@ def _row(part: pd.DataFrame) -> dict[str, Any]:
         columns.groupby("room", sort=False)[["n", "whole", "shared", "wholes", "shareds"]].sum().to_numpy(dtype=float)
     )
     row |= {"mean_all": whole.mean(), "mean_shared": shared.mean()}
-    row |= with_interval("mean_off", row["mean_shared"] - row["mean_all"], interval(sums, _mean_off))
+    row |= with_interval("mean_off", row["mean_shared"] - row["mean_all"], interval(sums, _mean_off, sums[:, 0]))
     if len(known) > 1:
         row |= {"sd_all": whole.std(ddof=1), "sd_shared": shared.std(ddof=1)}
-        row |= with_interval("sd_off", row["sd_shared"] - row["sd_all"], interval(sums, _sd_off))
+        row |= with_interval("sd_off", row["sd_shared"] - row["sd_all"], interval(sums, _sd_off, sums[:, 0]))
     return row
 
 
@@ -184,8 +184,8 @@ def _errors(known: pd.DataFrame) -> dict[str, Any]:
     row = {"drawn": len(drawn), "drawn_rooms": drawn["room"].nunique(), "error_asked": asked["error"].mean()}
     columns = drawn.assign(gain=drawn["stranger"] - drawn["error"])
     for name in ("error", "stranger", "gain"):
-        units = columns.dropna(subset=name).groupby(UNIT, sort=False)[name].agg(["size", "sum"])
-        row |= with_interval(name, float(columns[name].mean()), interval(units.to_numpy(dtype=float), _ratio))
+        units = columns.dropna(subset=name).groupby(UNIT, sort=False)[name].agg(["size", "sum"]).to_numpy(dtype=float)
+        row |= with_interval(name, float(columns[name].mean()), interval(units, _ratio, units[:, 0]))
     return row
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, clustered_share_interval, interval
+from parley.analysis.bootstrap import FEWEST, Floats, clustered_share_interval, interval, why_few
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
@@ -71,7 +71,7 @@ def stability(table: pd.DataFrame) -> dict[str, Any]:
         row |= {name: _chance(people, party), **_estimate(people, statistic, gap)}
     row["party_people"] = int((np.isfinite(packed[:, 0]) & (sizes > 0)).sum())
     row |= _correlation(packed) if _is_numeric(table) else dict.fromkeys(("r", "r_low", "r_high"), np.nan)
-    few = FEW if row["people"] < FEWEST else ""
+    few = FEW if row["people"] < FEWEST else why_few(row["people"], "person", sizes)
     return row | {"reason": few if row["compared"] else "no question has answers in two neighbouring waves"}
 
 
@@ -142,7 +142,7 @@ def _chance(packed: Floats, party: bool) -> float:
 
 def _estimate(packed: Floats, statistic: Callable[[Floats], float], name: str) -> dict[str, float]:
     """Return a statistic of people as `name`, with the jackknife's interval over people."""
-    low, high = interval(packed, lambda drawn: np.array([statistic(part) for part in drawn]))
+    low, high = interval(packed, lambda drawn: np.array([statistic(part) for part in drawn]), _own(packed)[1])
     return {name: statistic(packed), f"{name}_low": low, f"{name}_high": high}
 
 
@@ -152,7 +152,7 @@ def _correlation(packed: Floats) -> dict[str, float]:
     def on_scale(part: Floats) -> float:
         return float(np.arctanh(_mean_r(part))) if abs(_mean_r(part)) < 1 else np.nan
 
-    low, high = interval(packed, lambda drawn: np.array([on_scale(part) for part in drawn]))
+    low, high = interval(packed, lambda drawn: np.array([on_scale(part) for part in drawn]), _own(packed)[1])
     return {"r": _mean_r(packed), "r_low": float(np.tanh(low)), "r_high": float(np.tanh(high))}
 
 

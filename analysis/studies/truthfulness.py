@@ -101,7 +101,7 @@ def alpha(ratings: Floats) -> tuple[float, float, float]:
         return value, math.nan, math.nan
     others = float(sums[:, 0].mean()) - 1
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = interval(sums, lambda drawn: _scaled(_alpha(drawn.sum(axis=-2)), others))
+        low, high = interval(sums, lambda drawn: _scaled(_alpha(drawn.sum(axis=-2)), others), sums[:, 0])
     ends = np.exp(2 * np.array([low, high]))
     first, last = map(float, (ends - 1) / (ends + others))
     return value, first, last
@@ -166,7 +166,7 @@ def added(cube: Cube, aspect: int) -> tuple[float, float, float]:
     sums = sums[np.isfinite(sums).all(axis=1)]
     if not len(sums):
         return math.nan, math.nan, math.nan
-    return float(_unshared(sums[None])[0]), *_at_most_one(interval(sums, _unshared))
+    return float(_unshared(sums[None])[0]), *_at_most_one(interval(sums, _unshared, None))
 
 
 def _between(x: Floats, y: Floats) -> Floats:

@@ -77,16 +77,18 @@ def fit_acts(tables: Tables, levels: pd.DataFrame, lines: pd.DataFrame) -> dict[
     without = np.array([fit_choices(choices.of_rooms(one), whole) for one in kept]).reshape(-1, len(whole))
     pseudo = len(places) * whole - (len(places) - 1) * without
     pseudo[:, (np.abs(without) > LARGEST / 2).any(axis=0)] = np.nan  # an act that was chosen in one room alone
+    sizes = np.array([float((choices.rooms == place).sum()) for place in places])
     found = {
-        name: [float(value), *_ends(values)] for name, value, values in zip(choices.names, whole, pseudo.T, strict=True)
+        name: [float(value), *_ends(values, sizes)]
+        for name, value, values in zip(choices.names, whole, pseudo.T, strict=True)
     }
     slopes = {name: found.pop(name) for name in SLOPES if name in found}
     counts = {"visits": int(np.max(choices.visit)) + 1, "rooms": len(places), "left_out": dict(choices.left_out)}
     return {**slopes, "constants": {choices.baseline: [0.0, None, None]} | found, **counts}
 
 
-def _ends(values: Floats) -> list[float | None]:
-    low, high = mean_interval(values) if np.isfinite(values).all() else NONE
+def _ends(values: Floats, sizes: Floats) -> list[float | None]:
+    low, high = mean_interval(values, sizes) if np.isfinite(values).all() else NONE
     return [None, None] if np.isnan(low) else [low, high]
 
 

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.bootstrap import Floats, is_few
+from parley.analysis.statistics.clusters import effective_clusters
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import MEDIATOR
@@ -123,8 +124,8 @@ def _jackknifed(design: Floats, shift: Floats, rooms: np.ndarray) -> tuple[Float
     is CR3).
 
     This removes most of the bias that arises because an attitude both moves others and is moved
-    (analysis/influence_model.py). With fewer than 5 rooms that moved, or where own and heard cannot be told apart,
-    plain least squares without intervals.
+    (analysis/influence_model.py). With fewer than 5 rooms that moved, also where a few have most of the steps, or where
+    own and heard cannot be told apart, there are no intervals.
     """
     codes, size = pd.factorize(rooms)[0], design.shape[1]
     count = codes.max(initial=-1) + 1
@@ -138,7 +139,10 @@ def _jackknifed(design: Floats, shift: Floats, rooms: np.ndarray) -> tuple[Float
     steps = np.linalg.solve(without, (products.sum(axis=0) - products)[..., None])[..., 0] - whole
     errors = np.sqrt((count - 1) / count * ((steps - steps.mean(axis=0)) ** 2).sum(axis=0))
     estimates = whole - (count - 1) * steps.mean(axis=0)
-    reach = float(stdtrit(count - 1, 0.975)) * errors
+    worth = effective_clusters(np.bincount(codes).astype(float))
+    if is_few(worth):
+        return estimates, None
+    reach = float(stdtrit(worth - 1, 0.975)) * errors
     return estimates, dict(zip(FITTED, np.column_stack((estimates - reach, estimates + reach)).tolist(), strict=False))
 
 

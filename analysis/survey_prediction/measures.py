@@ -1,9 +1,10 @@
 """How well predicted probabilities find the answers of people: AUC, correlations, their intervals, and the null.
 
 auc        the probability that an answer of 1 was predicted higher than an answer of 0, over all answers of a test set. Interval
-           over people, whose answers are not independent: Obuchowski 1997, Biometrics 53(2) (DeLong's placements, by cluster)
+           over people, whose answers are not independent: Obuchowski 1997, Biometrics 53(2) (DeLong's placements, by cluster,
+           as if each person was left out in turn); people with many answers count as in statistics/clusters.py
 auc_within the same between people within each question, averaged over questions; 0.5 without knowledge of the person. Interval
-           over questions
+           over people too: the same people answer all questions, so questions are not independent
 r          Pearson's correlation of probability and answer, over all answers. Interval over people
 rho        Pearson's correlation of the predicted and the observed (weighted) share of 1, over questions. Interval over questions
 brier      the mean squared error of the probability. Interval over people
@@ -20,6 +21,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from parley.analysis.bootstrap import Ends, correlation, correlation_interval, mean_interval, reach_of_mean
+from parley.analysis.statistics.clusters import effective_clusters
 from parley.analysis.survey_prediction.answers import Floats
 from parley.analysis.survey_prediction.splits import Mask
 from parley.llm.seeding import derive
@@ -35,15 +37,16 @@ SHUFFLES = 200
 
 
 class ClusteredAuc(NamedTuple):
-    """An AUC, and the part of its error that comes from each person (they sum to 0). NaN without both answers."""
+    """An AUC, the part of its error that comes from each person (they sum to 0), and what each person weighs in it (these sum
+    to 1). NaN without both answers."""
 
     value: float
     parts: Floats
-    people: int
+    sizes: Floats
 
     def interval(self) -> Ends:
         """Return the 95% interval over people."""
-        return _around(self.value, self.parts, self.people)
+        return _around(self.value, self.parts, self.sizes)
 
 
 def clustered_auc(answers: Floats, predicted: Floats, people: np.ndarray, count: int) -> ClusteredAuc:
@@ -54,20 +57,37 @@ def clustered_auc(answers: Floats, predicted: Floats, people: np.ndarray, count:
     """
     ones, zeros = predicted[answers == 1], predicted[answers == 0]
     if not len(ones) or not len(zeros):
-        return ClusteredAuc(math.nan, np.full(count, np.nan), 0)
+        return ClusteredAuc(math.nan, np.full(count, np.nan), np.zeros(count))
     ranks = rankdata(predicted)
     above = (ranks[answers == 1] - rankdata(ones)) / len(zeros)
     below = 1 - (ranks[answers == 0] - rankdata(zeros)) / len(ones)
     value, parts = float(above.mean()), np.zeros(count)
     np.add.at(parts, people[answers == 1], (above - value) / len(ones))
     np.add.at(parts, people[answers == 0], (below - value) / len(zeros))
-    return ClusteredAuc(value, parts, len(np.unique(people)))
+    return ClusteredAuc(value, parts, np.bincount(people, minlength=count) / len(people))
 
 
-def _around(value: float, parts: Floats, units: int) -> Ends:
-    error = np.sqrt(units / max(units - 1, 1) * np.sum(parts**2))
-    reach = float(reach_of_mean(np.array([error]), np.array([units]))[0])
+def _around(value: float, parts: Floats, sizes: Floats) -> Ends:
+    steps = parts[sizes > 0] / np.maximum(1 - sizes[sizes > 0], 1e-9)
+    error = math.sqrt(max(len(steps) - 1, 0) / max(len(steps), 1) * float((steps**2).sum()))
+    reach = float(reach_of_mean(np.array([error]), np.array([effective_clusters(sizes)]))[0])
     return value - reach, value + reach
+
+
+def auc_within(answers: Floats, predicted: Floats, people: np.ndarray, items: np.ndarray, count: int) -> ClusteredAuc:
+    """Return the mean of the AUCs within each question that has both answers. items: the question of each answer.
+
+    >>> right, wrong = np.array([0.9, 0.1]), np.array([0.1, 0.9])
+    >>> asked = {"people": np.array([0, 1, 0, 1]), "items": np.array([0, 0, 1, 1]), "count": 2}
+    >>> float(auc_within(np.array([1.0, 0.0, 1.0, 0.0]), np.concatenate([right, wrong]), **asked).value)
+    0.5
+    """
+    every = [clustered_auc(answers[items == item], predicted[items == item], people[items == item], count)
+             for item in np.unique(items)]  # fmt: skip
+    known = [auc for auc in every if math.isfinite(auc.value)]
+    if not known:
+        return ClusteredAuc(math.nan, np.full(count, np.nan), np.zeros(count))
+    return ClusteredAuc(*(np.mean(values, axis=0) for values in zip(*known, strict=True)))
 
 
 def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> dict[str, float]:
@@ -79,9 +99,7 @@ def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> d
     people, items = np.nonzero(known)
     answers, guesses = values[known], predicted[known]
     whole = clustered_auc(answers, guesses, people, len(values))
-    each = np.array(
-        [one for item in np.unique(items) if math.isfinite(one := _auc(answers[items == item], guesses[items == item]))]
-    )
+    within = auc_within(answers, guesses, people, items, len(values))
     sums = _sums(guesses, answers, people)
     shares = _share_sums(values, predicted, known, weights)
     squares = pd.Series((guesses - answers) ** 2).groupby(people).mean().to_numpy(dtype=float)
@@ -91,7 +109,7 @@ def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> d
     }  # fmt: skip
     found: dict[str, tuple[float, Ends]] = {
         "auc": (whole.value, whole.interval()),
-        "auc_within": (float(each.mean()) if len(each) else math.nan, mean_interval(each)),
+        "auc_within": (within.value, within.interval()),
         "r": (float(correlation(sums.sum(axis=0))), correlation_interval(sums)),
         "rho": (float(correlation(shares.sum(axis=0))), correlation_interval(shares)),
         "brier": (float(squares.mean()) if len(squares) else math.nan, mean_interval(squares)),
@@ -126,7 +144,7 @@ def auc_difference(values: Floats, predicted: Floats, other: Floats, mask: Mask)
     people, answers = np.nonzero(known)[0], values[known]
     first, second = (clustered_auc(answers, one[known], people, len(values)) for one in (predicted, other))
     difference = first.value - second.value
-    low, high = _around(difference, first.parts - second.parts, first.people)
+    low, high = _around(difference, first.parts - second.parts, first.sizes)
     return {"answers": len(answers), "difference": difference, "difference_low": low, "difference_high": high}
 
 

@@ -38,7 +38,7 @@ DIFFERENCES: Mapping[str, Column] = {
     "difference of AUC": estimate("difference"),
 }  # fmt: skip
 READING = (
-    "AUC, r and Brier have 95% intervals over people, AUC within and rho over questions (none below five). `shuffled` is where "
+    "AUC, AUC within, r and Brier have 95% intervals over people, rho over questions (none below five). `shuffled` is where "
     "95% of AUCs are if each person gets all answers of another: what predictions give that know nothing of the "
     "person. Four test sets "
     "are compared, and nothing is corrected for that number."

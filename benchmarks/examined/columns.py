@@ -111,7 +111,7 @@ def _names(node: ast.AST, name: str, makers: frozenset[str]) -> Iterator[str]:
     """Yield the names of the calls of makers in a node, which is a part of the number `name`."""
     if isinstance(node, ast.Call):
         called = _last(node.func)
-        if called in makers:
+        if called in makers or (called == "interval" and isinstance(node.func, ast.Attribute)):
             yield name
         name = _literal(node.args[0]) if called in ("with_interval", "bounded", "_named_ends") and node.args else name
     if isinstance(node, ast.Dict):

@@ -8,6 +8,7 @@ from law_contest import Plan, ranks
 from null_scores import SCORES
 from null_simulation import TESTS
 from rating_noise import Kind, claims_of, simulate
+from uneven import UNEVEN, rows_of
 
 from examined.entry import Draw, Entry, Outcome, claimed, outside
 from parley.analysis.belief_choices import fit as fit_beliefs
@@ -39,24 +40,23 @@ def _of_errors(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
 
 
 def _of_beliefs(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    """Ten choices a person, each with the slope 1; `tastes`: no slope on average, but one in each person."""
-    slope = rng.normal(0, 1, (people, 1)) if kind == "tastes" else np.ones((people, 1))
-    gain = rng.normal(0, 1, (people, 10))
-    chosen = np.where(rng.random(gain.shape) < 1 / (1 + np.exp(-slope * gain)), gain, -gain).ravel()
-    rows = pd.DataFrame({"person": np.repeat(np.arange(people), 10).astype(str), "near": 1.0, "far": np.exp(chosen)})
-    found = fit_beliefs(rows)
-    return outside((found["low"], found["high"]), 0.0 if kind == "tastes" else 1.0)
+    """Ten choices a person, each with the slope 1; in the other kinds no slope on average, but one in each person."""
+    person = np.repeat(np.arange(people), rows_of(people, kind, 10))
+    slope = np.ones(people) if kind == "slope" else rng.normal(0, 1, people)
+    gain = rng.normal(0, 1, len(person))
+    chosen = np.where(rng.random(len(person)) < 1 / (1 + np.exp(-slope[person] * gain)), gain, -gain)
+    found = fit_beliefs(pd.DataFrame({"person": person.astype(str), "near": 1.0, "far": np.exp(chosen)}))
+    return outside((found["low"], found["high"]), 1.0 if kind == "slope" else 0.0)
 
 
 def _of_signals(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     """Eight choices a room; `leaning`: rooms lean to one option, and choices follow nothing else."""
-    own, others = rng.normal(0, 1, (2, rooms, 8))
-    lean = rng.normal(0, 1, (rooms, 1))
-    logit = lean if kind == "leaning" else own + 0.5 * others
-    y = (rng.random(own.shape) < 1 / (1 + np.exp(-logit))).astype(float)
-    shared = others + rng.normal(0, 1, (rooms, 1)) if kind == "leaning" else others
-    part = pd.DataFrame({"own": own.ravel(), "others": shared.ravel(), "y": y.ravel(),
-                         "room": np.repeat(np.arange(rooms), 8)})  # fmt: skip
+    room = np.repeat(np.arange(rooms), rows_of(rooms, kind, 8))
+    own, others = rng.normal(0, 1, (2, len(room)))
+    logit = rng.normal(0, 1, rooms)[room] if kind == "leaning" else own + 0.5 * others
+    y = (rng.random(len(room)) < 1 / (1 + np.exp(-logit))).astype(float)
+    shared = others + rng.normal(0, 1, rooms)[room] if kind == "leaning" else others
+    part = pd.DataFrame({"own": own, "others": shared, "y": y, "room": room})
     weights, reason = fit_signals(part)
     return outside(weights[1][2], 0.0 if kind == "leaning" else 0.5) if weights and not reason else None
 
@@ -64,18 +64,21 @@ def _of_signals(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
 def _transitions(rng: np.random.Generator, rooms: int, kind: str) -> Transitions:
     """Three people a room over five intervals, who follow RESPONSE; `deaf`: they do not hear; `missing`: a fifth of the steps."""
     weight = 0.0 if kind == "deaf" else RESPONSE["heard"]
-    level, surveys, rows = rng.uniform(3, 7, (rooms, 3)), [], []
-    room, agent = (each.ravel() for each in np.indices((rooms, 3)))
+    people = rows_of(rooms, kind, 3)
+    room, agent = np.repeat(np.arange(rooms), people), np.concatenate([np.arange(size) for size in people])
+    level, surveys, rows = rng.uniform(3, 7, len(room)), [], []
     for before in range(5):
-        surveys.append(level.ravel())
-        said = level + rng.normal(0.4, 0.5, level.shape)
-        heard = (said.sum(axis=1, keepdims=True) - said) / 2
+        surveys.append(level)
+        said = level + rng.normal(0.4, 0.5, len(level))
+        others = np.maximum(people[room] - 1, 1)
+        heard = np.where(people[room] > 1, (np.bincount(room, said, rooms)[room] - said) / others, np.nan)
         shift = RESPONSE["intercept"] + RESPONSE["own"] * level + weight * heard
-        after = np.where(rng.random(level.shape) < 0.3, level, level + shift + rng.normal(0, 0.3, level.shape))
+        moved = level + np.nan_to_num(shift) + rng.normal(0, 0.3, len(level))
+        after = np.where(rng.random(len(level)) < 0.3, level, moved)
         rows.append(pd.DataFrame({"room": room.astype(str), "agent": agent, "party": "p", "before": before,
-                                  "own": level.ravel(), "heard": heard.ravel(), "after": after.ravel()}))  # fmt: skip
+                                  "own": level, "heard": heard, "after": after}))  # fmt: skip
         level = after
-    steps = pd.concat(rows, ignore_index=True)
+    steps = pd.concat(rows, ignore_index=True).dropna()
     steps = steps[rng.random(len(steps)) > 0.2] if kind == "missing" else steps
     index = pd.MultiIndex.from_arrays([room.astype(str), agent], names=["room", "agent"])
     none = pd.DataFrame(columns=["room", "agent", "party", "own", "grade", "text"])
@@ -121,15 +124,16 @@ ENTRIES = (
             sizes=(5, 10, 40), sets=150) for place, name in enumerate(("kappa", "mu", "point"))],
     Entry("law: difference in error of two laws", (LAW + "contest.difference_interval",), _of_errors, ("normal", "heavy"),
           sets=500),
-    *[Entry(f"surrogate: {name}", ("analysis.surrogate.fit.fit_response",), _of_response(name), ("usual", "deaf", "missing"),
-            sizes=(3, 5, 10, 40), sets=300) for name in RESPONSE],
+    *[Entry(f"surrogate: {name}", ("analysis.surrogate.fit.fit_response",), _of_response(name),
+            ("usual", "deaf", "missing", *UNEVEN), sizes=(3, 5, 10, 40), sets=300) for name in RESPONSE],
     *[Entry(f"card: {name}", ("analysis.card.estimates.from_fit",), _of_card(quantity, parameter), tuple(NOISE),
             unit="block", sizes=(5, 10), sets=80)
       for name, quantity, parameter in (("own pull", "mu", "mu"), ("influence", "kappa", "kappa"),
                                         ("own pull of a party", "mu_first", "mu"))],
-    Entry("choices between beliefs: slope", ("analysis.belief_choices.fit",), _of_beliefs, ("slope", "tastes"), unit="person",
-          sizes=(3, 5, 10, 40), sets=200),
-    Entry("herding: weight of others' choices", ("analysis.metrics.signal_weights.fit",), _of_signals, ("weights", "leaning"),
+    Entry("choices between beliefs: slope", ("analysis.belief_choices.fit",), _of_beliefs, ("slope", "tastes", *UNEVEN),
+          unit="person", sizes=(3, 5, 10, 40), sets=200),
+    Entry("herding: weight of others' choices", ("analysis.metrics.signal_weights.fit",), _of_signals,
+          ("weights", "leaning", *UNEVEN),
           sizes=(3, 5, 10, 40), sets=200),
     Entry("scores: slope of an agent", (SCORED + "reversion.gradients",), _published("gradient"), ("statements",),
           role="test", unit="run",

@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 from mixed_subjects import draw as draw_sample
 from scipy.stats import spearmanr
+from uneven import UNEVEN, rows_of
 
 from examined.entry import Draw, Entry, Outcome, claimed, outside
-from parley.agents.conjoint_design import ConjointDesign
-from parley.agents.language import ENGLISH
 from parley.agents.traits import trait_names
 from parley.analysis.alignment import individuation, report
 from parley.analysis.bootstrap import Floats
-from parley.analysis.conjoint.effects import compare_effects, estimate_effects, exchange_test, position_bias
 from parley.analysis.human.measures import measure_source, partner_correlation
 from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import MOVES, Source
@@ -24,14 +22,12 @@ from parley.analysis.metrics.believers_by_trait import trait_rows
 from parley.analysis.mixed_subjects.estimators import ESTIMATORS, estimate
 from parley.analysis.mixed_subjects.sample import Arm, Sample
 from parley.analysis.mixed_subjects.worth import measure_worth
-from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages
 from parley.analysis.persuasion.rewritings import equal_length
 from parley.analysis.statistics.attenuation import correct_correlation
 from parley.analysis.statistics.crossed_ratings import fit_ratings, why_no_fit
 from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
 from parley.analysis.statistics.results import Result
 from parley.analysis.studies import truthfulness
-from parley.analysis.survey_prediction.measures import auc_difference, measure
 
 EVEN, RARE = np.full(3, 1 / 3), np.array([0.9, 0.07, 0.03])
 KNOWN = 0.7
@@ -122,50 +118,25 @@ def _of_likeness(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     return outside((found.low, found.high), 0.5)
 
 
-DESIGN = ConjointDesign("", {"a": ("0", "1"), "b": ("0", "1", "2")}, (), 5, ENGLISH)
-
-
-def _choices(rng: np.random.Generator, people: int, taste: float) -> pd.DataFrame:
-    """Choices between pairs by people whose taste for `a` differs around `taste` (an AMCE of half of it)."""
-    tasks = DESIGN.tasks
-    a, b = rng.integers(0, 2, (people, tasks, 2)), rng.integers(0, 3, (people, tasks, 2))
-    own = taste + rng.choice([-0.4, 0.4], (people, 1))
-    first = rng.random((people, tasks)) < 0.5 + own * (a[..., 0] - a[..., 1]) / 2
-    chosen = np.stack([first, ~first], -1).astype(float)
-    frame = pd.DataFrame({"respondent": np.repeat(np.arange(people), tasks * 2).astype(str), "a": a.ravel().astype(str),
-                          "b": b.ravel().astype(str), "chosen": chosen.ravel()})  # fmt: skip
-    return frame.assign(in_a=np.where(np.arange(len(frame)) % 2 == 0, frame["chosen"], np.nan))
-
-
-def _of_amce(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    row = estimate_effects(_choices(rng, people, 0.4), DESIGN).iloc[1]
-    return outside((row["amce_low"], row["amce_high"]), 0.2)
-
-
-def _of_marginal(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    row = estimate_effects(_choices(rng, people, 0.4), DESIGN).iloc[1]
-    return outside((row["mean_low"], row["mean_high"]), 0.6)
-
-
-def _of_two_amces(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    both = [estimate_effects(_choices(rng, people, 0.4), DESIGN) for _ in range(2)]
-    row = compare_effects(*both).iloc[0]
-    return outside((row["difference_low"], row["difference_high"]), 0.0)
-
-
-def _of_exchange(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    return claimed(exchange_test(_choices(rng, people, 0.0), DESIGN, rng).p)
-
-
-def _of_position(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    found = position_bias(_choices(rng, people, 0.0))
-    return outside((found["low"], found["high"]), 0.5)
-
-
 def _of_mixed(name: str) -> Draw:
     def draw(rng: np.random.Generator, people: int, kind: str) -> Outcome:
         found = estimate(draw_sample(rng, people, 5 * people, 0.6, kind), ESTIMATORS[name])  # type: ignore[arg-type]
         return outside((found.low, found.high), 0.5)
+
+    return draw
+
+
+def _of_clusters(name: str) -> Draw:
+    """Three of ten texts of each room (or more) are coded; the truth is the mean of rooms."""
+
+    def draw(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+        room = np.repeat(np.arange(rooms), rows_of(rooms, kind, 10))
+        outcome = rng.normal(0, 0.7, rooms)[room] + rng.normal(0, 1, len(room))
+        predicted = 0.6 * outcome + rng.normal(0, 0.5, rooms)[room] + rng.normal(0, 0.6, len(room))
+        coded = rng.random(len(room)) < 0.3
+        arm = Arm(outcome[coded], predicted[coded], predicted[~coded], room[coded], room[~coded])
+        found = estimate(Sample((arm,)), ESTIMATORS[name])
+        return outside((found.low, found.high), 0.0)
 
     return draw
 
@@ -181,29 +152,6 @@ def _true_r(kind: str) -> float:
     return float(np.corrcoef(*_pair(np.random.default_rng(0), 400_000, kind))[0, 1])
 
 
-MESSAGES = ("m1", "m2", "m3", "m4")
-
-
-def _comparisons(rng: np.random.Generator, people: int) -> pd.DataFrame:
-    """All pairs of four equal messages, judged by people with tastes of their own."""
-    taste = rng.normal(0, 1, (people, 4))
-    rows = [
-        (f"p{person}", MESSAGES[a], MESSAGES[b], float(rng.random() < 1 / (1 + np.exp(taste[person, b] - taste[person, a]))))
-        for person in range(people) for a in range(4) for b in range(a + 1, 4)
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["member", "a", "b", "value"])
-
-
-def _of_scores(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    row = score_messages(_comparisons(rng, people), MESSAGES).iloc[0]
-    return outside((row["low"], row["high"]), 0.0)
-
-
-def _of_best(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    said = clear_difference(_comparisons(rng, people), MESSAGES)
-    return None if "unknown" in said else float(said[0] == "m")
-
-
 def _of_length(rng: np.random.Generator, messages: int, kind: str) -> Outcome:
     longer = rng.normal(0, 0.5, messages)
     noise = rng.exponential(1, messages) - 1 if kind == "skewed" else rng.normal(0, 1, messages)
@@ -211,19 +159,20 @@ def _of_length(rng: np.random.Generator, messages: int, kind: str) -> Outcome:
     return outside((found["level_low"], found["level_high"]), 0.3)
 
 
-def _talks(rng: np.random.Generator, debates: int, spread: float) -> pd.DataFrame:
-    """Debates of two people in two conditions that do not differ; people of one debate are alike."""
-    size = 2 * debates
-    common = np.repeat(rng.normal(0, spread, size), 2)
-    before = rng.integers(0, 5, 2 * size) / 4
-    after = np.clip(np.rint(4 * (before + 0.2 * (common + rng.normal(0, 1, 2 * size)))), 0, 4) / 4
-    return pd.DataFrame({"condition": np.repeat(["a", "b"], size), "group": np.repeat(np.arange(size), 2),
-                         "person": np.tile([0, 1], size), "before": before, "after": after, "partner": np.nan,
-                         "side": 1.0, "turns": [()] * (2 * size)})  # fmt: skip
+def _talks(rng: np.random.Generator, debates: int, spread: float, kind: str) -> pd.DataFrame:
+    """Debates of two people (or more) in two conditions that do not differ; people of one debate are alike."""
+    people = np.tile(rows_of(debates, kind, 2), 2)
+    group = np.repeat(np.arange(2 * debates), people)
+    common, size = rng.normal(0, spread, 2 * debates)[group], len(group)
+    before = rng.integers(0, 5, size) / 4
+    after = np.clip(np.rint(4 * (before + 0.2 * (common + rng.normal(0, 1, size)))), 0, 4) / 4
+    return pd.DataFrame({"condition": np.where(group < debates, "a", "b"), "group": group,
+                         "person": np.arange(size), "before": before, "after": after, "partner": np.nan,
+                         "side": 1.0, "turns": [()] * size})  # fmt: skip
 
 
 def _of_odds(rng: np.random.Generator, debates: int, kind: str) -> Outcome:
-    people = _talks(rng, debates, 1.0 if kind == "clustered" else 0.0)
+    people = _talks(rng, debates, 0.0 if kind == "independent" else 1.0, kind)
     row = odds_table(Source("null", people, pd.DataFrame(columns=MOVES), "debate", ""), ["a", "b"]).iloc[0]
     return outside((row["low"], row["high"]), 1.0)
 
@@ -276,27 +225,6 @@ def _of_traits(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     return outside((row["effect_low"], row["effect_high"]), 0.0)
 
 
-def _survey(rng: np.random.Generator, people: int, predictors: int) -> list[Floats]:
-    """Answers 0 and 1 of people who lean to one, and predictions that know half of their leaning, each of a different half."""
-    lean = rng.normal(0, 1, (people, 1))
-    answers = (rng.random((people, 8)) < 1 / (1 + np.exp(-lean))).astype(float)
-    return [answers, *[lean + rng.normal(0, 1, (people, 8)) for _ in range(predictors)]]
-
-
-def _of_auc(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    """A prediction that knows nothing: .5."""
-    answers, _ = _survey(rng, people, 1)
-    guess = rng.normal(0, 1, (people, 1)) + rng.normal(0, 1, answers.shape)
-    found = measure(answers, guess, np.ones(answers.shape, bool), np.ones(people))
-    return outside((found["auc_low"], found["auc_high"]), 0.5)
-
-
-def _of_auc_difference(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    answers, first, second = _survey(rng, people, 2)
-    found = auc_difference(answers, first, second, np.ones(answers.shape, bool))
-    return outside((found["difference_low"], found["difference_high"]), 0.0)
-
-
 def _of_corrected(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     """Two quantities whose true values correlate by .6 (`null`: 0), each measured twice with a reliability of .7."""
     r = 0.0 if kind == "null" else 0.6
@@ -332,6 +260,14 @@ def _of_raters(place: int, truth: float) -> Draw:
         return None if why_no_fit(scores) else outside(fit_ratings(scores).ends[place], truth)
 
     return draw
+
+
+def _of_debates(rng: np.random.Generator, debates: int, kind: str) -> Outcome:
+    """Texts of debates, which have an SD of 1 in common, scored by three raters; the truth is the mean of debates."""
+    debate = np.repeat(np.arange(debates), rows_of(debates, kind, 10))
+    true = rng.normal(0, 1, debates)[debate] + rng.normal(0, 1, len(debate))
+    scores = 4 + true[:, None] + np.array([-0.5, 0, 0.5]) + rng.normal(0, 0.7, (len(debate), 3))
+    return None if why_no_fit(scores) else outside(fit_ratings(scores, debate).ends[0], 4.0)
 
 
 def _in_general(part: str) -> Draw:
@@ -378,20 +314,11 @@ ENTRIES = (
           ("normal",), unit="person a group", sizes=(3, 5, 10, 20), sets=100),
     Entry("likeness to the own person", (ALIGNMENT + "individuation.likeness",), _of_likeness, ("normal",), unit="person a group",
           sizes=(3, 5, 20), sets=60),
-    Entry("conjoint: AMCE", (CONJOINT + "estimate_effects", CONJOINT + "ends"), _of_amce, ("tastes",), unit="respondent",
-          sets=120,
-          sizes=SMALL),
-    Entry("conjoint: marginal mean", (CONJOINT + "marginal_mean",), _of_marginal, ("tastes",), unit="respondent", sets=120,
-          sizes=SMALL),
-    Entry("conjoint: personas minus people", (CONJOINT + "compare_effects",), _of_two_amces, ("tastes",), unit="respondent",
-          sets=100, sizes=SMALL),
-    Entry("conjoint: exchanged choices", (CONJOINT + "exchange_test",), _of_exchange, ("tastes",), unit="respondent", role="test",
-          sets=200, sizes=SMALL),
-    Entry("conjoint: position", (CONJOINT + "position_bias",), _of_position, ("tastes",), unit="respondent", sets=120,
-          sizes=SMALL),
     *[Entry(f"mixed subjects: {name}", (MIXED + "estimators.estimate",), _of_mixed(name), ("normal", "skewed"),
           unit="person a condition",
             sets=200, sizes=SMALL) for name in ESTIMATORS],
+    *[Entry(f"mixed subjects: {name}, over clusters", (MIXED + "estimators.estimate",), _of_clusters(name), ("rooms", *UNEVEN),
+            sets=300, sizes=SMALL) for name in ("people alone", "ppi++")],
     Entry("worth of a model (r)", (MIXED + "worth.measure_worth",), _of_worth, ("normal", "skewed"), unit="person", sets=100,
           sizes=SMALL),
     Entry("correlation without measurement error", ("analysis.statistics.attenuation.correct_correlation",), _of_corrected,
@@ -401,17 +328,14 @@ ENTRIES = (
     *[Entry(f"raters: {name}", ("analysis.statistics.crossed_ratings.fit_ratings",), _of_raters(*planted),
             ("complete", "missing"),
             unit="item", sets=200, sizes=(3, 10, 40)) for name, planted in RATERS.items()],
+    Entry("raters: corrected mean, over clusters", ("analysis.statistics.crossed_ratings.fit_ratings",), _of_debates,
+          ("debates", *UNEVEN), unit="debate", sets=150, sizes=SMALL),
     *[Entry(f"raters in general: {name}", ("analysis.statistics.random_raters.fit_random_raters",), _in_general(part),
             ("equal", "unequal"), unit="rater", sets=200, sizes=(2, 3, 5, 10)) for name, part in IN_GENERAL.items()],
-    Entry("arena: score of a message", (PERSUASION + "bradley_terry.score_messages",), _of_scores, ("tastes",), unit="person",
-          sets=120, sizes=SMALL),
-    Entry("arena: which message is better", (PERSUASION + "bradley_terry.clear_difference",), _of_best, ("tastes",),
-          unit="person",
-          role="test", sets=200, sizes=SMALL, at_most=True),
     Entry("rewritings of equal length", (PERSUASION + "rewritings.equal_length",), _of_length, ("normal", "skewed"),
           unit="message",
           sets=300, sizes=SMALL),
-    Entry("people: odds of agreement", (HUMAN + "ordinal_odds.odds_table",), _of_odds, ("independent", "clustered"),
+    Entry("people: odds of agreement", (HUMAN + "ordinal_odds.odds_table",), _of_odds, ("independent", "clustered", *UNEVEN),
           unit="debate a condition", sets=80, sizes=(3, 5, 10, 40)),
     Entry("people: change and partner's opinion", (HUMAN + "measures.partner_correlation",), _of_partners,
           ("returning", "drifting", "alike"), unit="group", sizes=(3, 5, 10, 20), sets=300),
@@ -421,8 +345,4 @@ ENTRIES = (
           unit="group", role="test", sizes=(2, 3, 5, 20), sets=60),
     Entry("traits of believers", ("analysis.metrics.believers_by_trait.trait_rows",), _of_traits, ("personas", "small"),
           sizes=(3, 5, 10, 20), sets=60, at_most=True),
-    Entry("AUC", (PREDICTED + "clustered_auc", PREDICTED + "measure"), _of_auc, ("people",), unit="person", sets=200,
-          sizes=SMALL),
-    Entry("difference of two AUCs", (PREDICTED + "auc_difference",), _of_auc_difference, ("people",), unit="person", sets=200,
-          sizes=SMALL),
 )  # fmt: skip

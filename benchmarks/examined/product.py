@@ -69,7 +69,6 @@ ELSEWHERE: dict[str, str] = {
     "analysis.card.estimates.width": NO_CLAIM,
     "analysis.card.verdicts._unsure": NO_CLAIM,
     "analysis.influence_model.parties_differ": WIDTH,
-    "analysis.conjoint.effects.effect": "estimate_effects",
     "analysis.conjoint.best_profile.best_profile": "half of the respondents choose, the others measure by a mean",
     "analysis.control.items.sampled": "a mean and its p, which are examined",
     "analysis.control.makeup._trait_items": CONTROL,

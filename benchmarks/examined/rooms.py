@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from null_verdicts import DRIFT, HARDER, INTERVALS, KINDS, SLOW, TESTS, ratings
+from null_verdicts import DRIFT, HARDER, INTERVALS, KINDS, LOPSIDED, SLOW, TESTS, conditions, ratings
 from scipy.stats import tukey_hsd
+from uneven import UNEVEN, rows_of
 
 from examined.entry import Entry, Outcome, claimed, outside
 from parley.analysis.bootstrap import (
@@ -75,7 +76,7 @@ def _of_answers(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     share = 0.05 if kind == "rare" else rng.uniform(0.3, 0.7)
     odds = 2 / 3 if kind == "alike" else 9.0
     own = rng.beta(odds * share, odds * (1 - share), people)
-    sizes = rng.integers(2, 21, people) if kind == "unequal" else np.full(people, 20)
+    sizes = rng.integers(2, 21, people) if kind == "unequal" else rows_of(people, kind, 8 if kind in UNEVEN else 20)
     return outside(clustered_share_interval(rng.binomial(sizes, own).astype(float), sizes.astype(float)), share)
 
 
@@ -193,7 +194,7 @@ def _of_three(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     """Whether any two of three conditions differ: the p of `pairs`, without looking for the ends of its intervals."""
     if rooms < FEWEST:
         return None
-    groups = [_means(rng, rooms, kind) for _ in range(3)]
+    groups = list(conditions(rng, rooms, kind, 3).values())
     return claimed(float(tukey_hsd(*groups, equal_var=False).pvalue[np.triu_indices(3, 1)].min()))
 
 
@@ -228,7 +229,8 @@ SETS = {"mean over clusters": 150, "headline: forecasts": 80, "headline: drift":
 ENTRIES = (
     *[Entry(name, OF_INTERVALS[name], test, ALL, sets=SETS.get(name, 400)) for name, test in INTERVALS.items()],
     *[
-        Entry(name, OF_TESTS[name], _of_three if "three" in name else test, FEW if name in {*SLOW, THREE} else ALL, role="test",
+        Entry(name, OF_TESTS[name], _of_three if "three" in name else test,
+              (*(FEW if name in {*SLOW, THREE} else ALL), LOPSIDED), role="test",
               sizes=(3, 5, 20) if name in {*SLOW, THREE} else (3, 5, 10, 20), sets=80 if name in {*SLOW, THREE} else 200)
         for name, test in TESTS.items() if "round" not in name
     ],
@@ -241,7 +243,7 @@ ENTRIES = (
     Entry("range of one more value", (BOOT + "prediction_interval",), _of_prediction, ("normal", "rounded")),
     Entry("mean from its standard error", (BOOT + "reach_of_mean",), _of_reach, PLAIN),
     Entry("share of answers, several a person", (BOOT + "clustered_share_interval", CARD + "estimates.proportion"), _of_answers,
-          ("normal", "unequal", "rare", "alike"), unit="person", sets=500),
+          ("normal", "unequal", "rare", "alike", *UNEVEN), unit="person", sets=500),
     Entry("paired conditions (t)", (GROUPS + "compare_paired",), _of_paired, PLAIN, role="test", sets=500),
     Entry("weighted conditions (Satterthwaite)", (GROUPS + "weighted_means",), _of_weighted, PLAIN, sets=500),
     Entry("alike within a bound (TOST)", ("analysis.statistics.equivalence.p_alike",), _of_alike, PLAIN, role="test", sets=500,

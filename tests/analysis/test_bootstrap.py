@@ -60,7 +60,7 @@ def test_ratios_and_correlations_are_missed_as_seldom(rooms: int) -> None:
 
     def skewed(rng: np.random.Generator) -> tuple[float, float]:
         gaps = rng.lognormal(0.5, 0.7, rooms)
-        return interval(np.column_stack([0.4 * gaps + rng.exponential(1, rooms) - 1, gaps]), ratio)
+        return interval(np.column_stack([0.4 * gaps + rng.exponential(1, rooms) - 1, gaps]), ratio, None)
 
     assert missed(skewed, 0.4) == pytest.approx(0.06, abs=0.022)
     assert missed(lambda rng: correlation_interval(of_people(rng, rooms)), 0.0) == pytest.approx(0.05, abs=0.021)
@@ -71,7 +71,9 @@ def test_the_mean_has_students_interval_and_the_general_rule_gives_the_same() ->
     values = np.random.default_rng(0).normal(3, 2, 12)
     told = ttest_1samp(values, 0).confidence_interval()
     assert mean_interval(values) == pytest.approx((told.low, told.high))
-    assert interval(values[:, None], lambda drawn: drawn.mean(axis=(1, 2))) == pytest.approx(mean_interval(values))
+    assert interval(values[:, None], lambda drawn: drawn.mean(axis=(1, 2)), None) == pytest.approx(
+        mean_interval(values)
+    )
     assert means_interval([values]) == pytest.approx(mean_interval(values))
 
 
@@ -93,7 +95,7 @@ def test_below_five_rooms_nothing_has_an_interval(rooms: int) -> None:
     values = np.arange(rooms, dtype=float)
     found = [
         mean_interval(values),
-        interval(values[:, None], lambda drawn: drawn.mean(axis=(1, 2))),
+        interval(values[:, None], lambda drawn: drawn.mean(axis=(1, 2)), None),
         share_interval(rooms, rooms),
     ]
     found.append(correlation_interval(of_people(np.random.default_rng(0), rooms, 8)))
@@ -107,7 +109,7 @@ def test_what_does_not_vary_has_no_interval() -> None:
         assert all(math.isnan(end) for end in mean_interval(values))
         assert why_no_interval(values) == "no variation"
     rows = np.column_stack([np.arange(20.0), np.arange(20.0)])
-    assert math.isnan(interval(rows, lambda drawn: (drawn[..., 0] - drawn[..., 1]).mean(axis=1))[0])
+    assert math.isnan(interval(rows, lambda drawn: (drawn[..., 0] - drawn[..., 1]).mean(axis=1), None)[0])
     perfect = np.array([[2.0, x, x, x * x, x * x, x * x] for x in range(8)])
     assert correlation(perfect.sum(axis=0)) == pytest.approx(1)
     assert math.isnan(correlation_interval(perfect)[0])
@@ -118,7 +120,7 @@ def test_a_statistic_that_rests_on_one_room_has_no_interval() -> None:
     """A ratio that has no value without one of the rooms would be as sure as the rooms that are left."""
     rows = np.array([[1.0, 0], [2, 0], [1, 0], [2, 0], [3, 4]])
     with np.errstate(divide="ignore"):
-        assert all(math.isnan(end) for end in interval(rows, ratio))
+        assert all(math.isnan(end) for end in interval(rows, ratio, None))
 
 
 def test_agents_of_one_room_do_not_count_as_rooms(held) -> None:

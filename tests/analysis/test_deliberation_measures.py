@@ -79,8 +79,8 @@ def test_a_baseline_is_compared_on_the_same_critiques() -> None:
 
 def test_intervals_are_over_participants() -> None:
     """Five people who wrote often and alike are five, not forty."""
-    values = pd.Series([0.0, 1.0] * 20)
-    few = clustered_mean(values, pd.Series(["a", "b", "c", "d"] * 9 + ["e", "e", "c", "d"]))
+    values = pd.Series([*[0.0] * 8, *[1.0] * 8, *[0.0] * 8, *[1.0] * 8, *[0.0, 1.0] * 4])
+    few = clustered_mean(values, pd.Series(list("abcde")).repeat(8).reset_index(drop=True))
     many = clustered_mean(values, pd.Series(range(40)))
     assert (few.value, few.clusters) == (0.5, 5)
     assert few.high - few.low > many.high - many.low > 0

@@ -12,7 +12,7 @@ import pytest
 from data_checks import check_each
 from exam import examine, sit_exam
 from examined import ENTRIES
-from examined.columns import columns_of_product, registered
+from examined.columns import CHECKED, columns_of_product, registered
 from examined.entry import Entry, outside
 from examined.page import power
 from examined.product import ELSEWHERE, statistics_of_product, without_exam
@@ -52,7 +52,16 @@ def test_every_printed_column_names_its_unit_and_its_exam() -> None:
     assert [
         row for row in columns if row.exam not in names and not row.exam.startswith(("elsewhere: ", "no claim: "))
     ] == []
-    assert {row.rows for row in columns} <= {"one", "heavy", "crossed"}
+    assert {row.rows for row in columns} <= {"one", *CHECKED}
+
+
+def test_columns_are_examined_on_rows_that_depend_as_theirs_do() -> None:
+    """AUC within a question took questions as independent though the same people answer all: its function, a mean, was examined,
+    but not on crossed rows."""
+    kinds = {entry.name: entry.kinds for entry in ENTRIES}
+    depend = [row for row in registered() if row.rows in CHECKED and row.exam in kinds]
+    assert len(depend) > 50
+    assert [row for row in depend if row.rows not in kinds[row.exam]] == []
 
 
 def test_a_new_column_is_seen(tmp_path: Path) -> None:

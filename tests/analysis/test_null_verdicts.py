@@ -8,6 +8,7 @@ import pytest
 from data_checks import check_each
 from null_verdicts import HARDER, INTERVALS, KINDS, given_level, ratings
 from scipy.stats import binomtest
+from uneven import UNEVEN
 
 from parley.analysis.bootstrap import FEWEST, nanmean
 from parley.analysis.community import report as community
@@ -77,15 +78,21 @@ def test_null_data_are_what_they_say() -> None:
 
 
 def test_harder_null_data_are_what_they_say() -> None:
-    """All cross the middle; high ratings are refused; who left stays away; personas and topics change nothing on average."""
+    """All cross the middle; high ratings are refused; who left stays away; personas and topics change nothing on average.
+    One room has half of the people; two of five ratings are at the end of the scale; nothing varies."""
     rng = np.random.default_rng(3)
-    drawn = {kind: ratings(rng, 2000, kind) for kind in HARDER}
+    drawn = {kind: ratings(rng, 2000, kind) for kind in HARDER if kind not in UNEVEN}
     for kind, values in drawn.items():
         change = nanmean(values[:, :, -1] - values[:, :, 0], 1)
         assert np.nanmean(change) == pytest.approx(5.0 if kind == "crossing" else 0, abs=0.1), kind
     assert np.isnan(drawn["refusing"]).mean() == pytest.approx(1 / 3, abs=0.05)
     assert np.nanmean(drawn["refusing"]) < -0.2
     assert given_level("refusing", of_rooms=False) == pytest.approx(np.nanmean(drawn["refusing"]), abs=0.1)
+    for kind, share in zip(UNEVEN, (0.5, 0.36), strict=True):
+        people = np.isfinite(ratings(rng, 10, kind)[:, :, 0]).sum(axis=1)
+        assert people[0] / people.sum() == pytest.approx(share, abs=0.02)
+    assert (drawn["ceiling"] == drawn["ceiling"].max()).mean() == pytest.approx(0.4, abs=0.02)
+    assert np.ptp(drawn["constant"]) == 0
     gone = np.isnan(drawn["leaving"])
     assert (gone[:, :, 1:] >= gone[:, :, :-1]).all()
     assert gone[:, :, -1].mean() == pytest.approx(1 / 3, abs=0.03)
