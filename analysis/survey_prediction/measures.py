@@ -3,8 +3,9 @@
 auc        the probability that an answer of 1 was predicted higher than an answer of 0, over all answers of a test set. Interval
            over people, whose answers are not independent: Obuchowski 1997, Biometrics 53(2) (DeLong's placements, by cluster,
            as if each person was left out in turn); people with many answers count as in statistics/clusters.py
-auc_within the same between people within each question, averaged over questions; 0.5 without knowledge of the person. Interval
-           over people too: the same people answer all questions, so questions are not independent
+auc_within the same between people within each question, averaged over questions that five or more people answered, two or
+           more of them each way, weighted by these; 0.5 without knowledge of the person. Interval over people too: the same
+           people answer all questions, so questions are not independent
 r          Pearson's correlation of probability and answer, over all answers. Interval over people
 rho        Pearson's correlation of the predicted and the observed (weighted) share of 1, over questions. Interval over questions
 brier      the mean squared error of the probability. Interval over people
@@ -20,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from parley.analysis.bootstrap import Ends, correlation, correlation_interval, mean_interval, reach_of_mean
+from parley.analysis.bootstrap import FEWEST, Ends, correlation, correlation_interval, mean_interval, reach_of_mean
 from parley.analysis.statistics.clusters import effective_clusters
 from parley.analysis.survey_prediction.answers import Floats
 from parley.analysis.survey_prediction.splits import Mask
@@ -34,6 +35,8 @@ MEASURES: Mapping[str, str] = {
     "brier": "mean squared error of the probability",
 }
 SHUFFLES = 200
+EITHER = 2
+"""Answers of 1, and of 0, that a question needs for an AUC of its own."""
 
 
 class ClusteredAuc(NamedTuple):
@@ -75,19 +78,25 @@ def _around(value: float, parts: Floats, sizes: Floats) -> Ends:
 
 
 def auc_within(answers: Floats, predicted: Floats, people: np.ndarray, items: np.ndarray, count: int) -> ClusteredAuc:
-    """Return the mean of the AUCs within each question that has both answers. items: the question of each answer.
+    """Return the AUCs within questions, averaged with weights by their people. items: the number of each answer's question.
 
-    >>> right, wrong = np.array([0.9, 0.1]), np.array([0.1, 0.9])
-    >>> asked = {"people": np.array([0, 1, 0, 1]), "items": np.array([0, 0, 1, 1]), "count": 2}
-    >>> float(auc_within(np.array([1.0, 0.0, 1.0, 0.0]), np.concatenate([right, wrong]), **asked).value)
+    Counted are questions that FEWEST people answered, EITHER of them each way; NaN without one. The weight of a question with
+    m answers of 1 and n of 0 is m n / (m + n).
+
+    >>> right, wrong = np.array([0.9, 0.8, 0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.3, 0.8, 0.9])
+    >>> asked = {"people": np.tile(np.arange(5), 2), "items": np.repeat([0, 1], 5), "count": 5}
+    >>> float(auc_within(np.tile([1.0, 1.0, 0.0, 0.0, 0.0], 2), np.concatenate([right, wrong]), **asked).value)
     0.5
     """
-    every = [clustered_auc(answers[items == item], predicted[items == item], people[items == item], count)
-             for item in np.unique(items)]  # fmt: skip
-    known = [auc for auc in every if math.isfinite(auc.value)]
-    if not known:
+    ones, asked = np.bincount(items, answers), np.bincount(items)
+    counted = np.flatnonzero((asked >= FEWEST) & (ones >= EITHER) & (asked - ones >= EITHER))
+    if not len(counted):
         return ClusteredAuc(math.nan, np.full(count, np.nan), np.zeros(count))
-    return ClusteredAuc(*(np.mean(values, axis=0) for values in zip(*known, strict=True)))
+    every = [clustered_auc(*(rows[items == item] for rows in (answers, predicted, people)), count) for item in counted]
+    # A question of few people says little, and its error is hardly known: with equal weights 24% of intervals miss
+    weights = ones[counted] * (asked - ones)[counted] / asked[counted]
+    weights /= weights.sum()
+    return ClusteredAuc(*(np.tensordot(weights, np.array(values), 1) for values in zip(*every, strict=True)))
 
 
 def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> dict[str, float]:

@@ -84,10 +84,19 @@ def test_measures_by_hand() -> None:
     guesses = np.array([[0.9, 0.2], [0.3, np.nan], [0.7, 0.6]])
     row = measure(values, guesses, np.ones((3, 2), bool), np.array([1.0, 1.0, 2.0]))
     assert (row["answers"], row["lacking"], row["people"], row["questions"]) == (5, 1, 3, 2)
-    assert row["auc"] == row["auc_within"] == 1.0
+    assert row["auc"] == 1.0
+    assert math.isnan(row["auc_within"])  # no question of five people
     assert row["brier"] == pytest.approx(np.mean([(0.01 + 0.04) / 2, 0.09, (0.09 + 0.16) / 2]))
     assert row["rho"] == pytest.approx(1.0)  # two questions
     assert math.isnan(row["auc_low"])  # three people
+
+
+def test_a_question_weighs_by_its_people_and_a_small_one_does_not_count() -> None:
+    """By hand: AUCs of 1 (2 and 3 answers), 0 (4 and 4) and 1 (two people): (6 / 5 + 0) / (6 / 5 + 16 / 8) = .375."""
+    answers = np.array([[1, 1, 0, 0, 0, *[np.nan] * 3], [1, 1, 1, 1, 0, 0, 0, 0], [1, 0, *[np.nan] * 6]]).T
+    guesses = np.where(np.array([False, True, False]), 1 - answers, answers)
+    row = measure(answers, guesses, np.isfinite(answers), np.ones(8))
+    assert row["auc_within"] == pytest.approx(0.375)
 
 
 def test_the_shuffled_range_is_what_questions_alone_give() -> None:
