@@ -1,7 +1,9 @@
 """Intervals over rooms, the unit of analysis: one rule for every report. Arithmetic on arrays with missing values (NaN).
 
-Means have Student's interval. Other statistics of rooms (ratios, correlations) have Student's interval of the values from leaving
-out one room at a time (Tukey's jackknife). Rooms that weigh by their rows (`sizes`) count as their effective number
+Means have Student's interval; those of shares and variances (`bounds`) have Wilson's form of it, so no end is out of
+bounds. Other statistics of rooms (ratios, correlations) have Student's interval of the values from leaving out one room
+at a time (Tukey's jackknife).
+Rooms that weigh by their rows (`sizes`) count as their effective number
 (statistics/clusters.py), less than their number if one has most rows. Below `FEWEST` rooms, effective ones too, and when nothing
 varies, there is no interval: both ends are NaN, and nothing can be concluded. docs/statistics.md and docs/exam.md show how often
 these intervals miss the truth. Nothing here is random. Missing values are left out; without any value the result is NaN.
@@ -76,18 +78,47 @@ ALIKE_OR_UNEVEN = "no variation, or a few of them have most of the rows"
 """Why enough units give no interval, where the sizes of units are not at hand."""
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
+SHARE, POSITIVE = (0.0, 1.0), (0.0, math.inf)
+"""Bounds of a share, and of a variance."""
 
 
-def mean_interval(values: Floats, sizes: Floats | None = None) -> Ends:
+def mean_interval(values: Floats, sizes: Floats | None = None, bounds: Ends | None = None) -> Ends:
     """Return the 95% interval of the mean of one number a room, by Student's t; (nan, nan) where `why_no_interval`
     has a reason.
 
-    sizes: what each room weighs in these numbers (of a jackknife); None: the same.
+    sizes: what each room weighs in these numbers (of a jackknife); None: the same. bounds: of the mean, if it has any: the
+    interval is then `bounded_ends`.
     """
     if why_no_interval(values, sizes=sizes):
         return NONE
     reach = _quantile(worth(values, sizes)) * float(values.std(ddof=1)) / math.sqrt(len(values))
-    return float(values.mean()) - reach, float(values.mean()) + reach
+    mean = float(values.mean())
+    return (mean - reach, mean + reach) if bounds is None else bounded_ends(mean, reach, bounds)
+
+
+def bounded_ends(value: float, reach: float, bounds: Ends, at: float | None = None) -> Ends:
+    """Return the ends of an interval within the bounds of a quantity, and around its value, whatever its error.
+
+    reach: half the width of Student's interval. It is taken to be that of a quantity of `at` (None: of the value), and to
+    shrink toward the bounds as that of a share does, or, without an upper bound, as that of a count: its square goes with
+    (m - low)(high - m), or with m - low. The ends are the two m from which the value is as far as their reach: Wilson's
+    interval, for any quantity and error. (nan, nan) for a value or `at` on a bound, which has no spread to go by, unless
+    `at` is inside.
+
+    >>> [round(end, 3) for end in bounded_ends(0.1, 1.96 * 0.0948683, SHARE)]  # Wilson's of 1 in 10
+    [0.018, 0.404]
+    >>> [round(end, 3) for end in bounded_ends(2.0, 3.0, POSITIVE)]
+    [0.5, 8.0]
+    """
+    low, high = bounds
+    width = high - low
+    value, place = value - low, (value if at is None else at) - low
+    spread = place * (1 - place / width)
+    if math.isnan(reach) or spread <= ALIKE:
+        return NONE
+    step = reach**2 / spread
+    both = 2 * value + step + math.sqrt(step * (4 * value * (1 - value / width) + step))
+    return low + 2 * value**2 / both, min(high, low + both / (2 * (1 + step / width)))
 
 
 def worth(values: Floats, sizes: Floats | None) -> float:

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import NO_VARIATION, Floats, interval, mean_interval, p_of_mean, why_no_interval
+from parley.analysis.bootstrap import NO_VARIATION, SHARE, Floats, interval, mean_interval, p_of_mean, why_no_interval
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.flips.arms import ITEMS
 from parley.analysis.statistics.results import holm
@@ -120,7 +120,7 @@ def estimates(frame: pd.DataFrame) -> pd.DataFrame:
 def _estimates_of(units: pd.DataFrame, measure: str) -> pd.DataFrame:
     movement = units[MOVEMENT].to_numpy(dtype=float)
     why = _no_shares(movement)
-    rows = pd.DataFrame([{"measure": measure, **_row(units, str(part), why)} for part in units.columns])
+    rows = pd.DataFrame([{"measure": measure, **_row(units, measure, str(part), why)} for part in units.columns])
     rows["p_holm"] = holm(rows["p"].to_numpy(dtype=float))
     return rows
 
@@ -132,10 +132,13 @@ def _no_shares(movement: Floats) -> str:
     return "" if mean_interval(movement)[0] > 0 else "no movement is distinguishable from 0"
 
 
-def _row(units: pd.DataFrame, part: str, why: str) -> dict[str, Any]:
-    row = {"part": part, **difference_row(units[part].to_numpy(dtype=float))}
+def _row(units: pd.DataFrame, measure: str, part: str, why: str) -> dict[str, Any]:
+    values = units[part].to_numpy(dtype=float)
+    row = {"part": part, **difference_row(values)}
     if part in (PARTS[0], MOVEMENT):  # no differences
         row |= dict.fromkeys(("null_low", "null_high", "p"), math.nan)
+        if measure == "flip":  # but shares
+            row["low"], row["high"] = mean_interval(values, bounds=SHARE)
     return row | _share(units[[part, MOVEMENT]].to_numpy(dtype=float), why)
 
 

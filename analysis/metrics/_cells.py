@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, is_even, mean_interval, share_interval, too_few
+from parley.analysis.bootstrap import FEWEST, Ends, Floats, is_even, mean_interval, share_interval, too_few
 from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
 from parley.environments.base import UNDER
@@ -181,9 +181,9 @@ def with_interval(name: str, value: float, ends: tuple[float, float]) -> dict[st
     return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
-def mean_columns(name: str, values: Floats) -> dict[str, float]:
-    """Return the mean of one number per room, with its interval, as columns of a row."""
-    return with_interval(name, float(values.mean()), mean_interval(values))
+def mean_columns(name: str, values: Floats, bounds: Ends | None = None) -> dict[str, float]:
+    """Return the mean of one number per room, with its interval (within its bounds, if any), as columns of a row."""
+    return with_interval(name, float(values.mean()), mean_interval(values, bounds=bounds))
 
 
 def share_columns(name: str, count: int, rooms: int) -> dict[str, float]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Floats, too_few, why_no_interval
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Ends, Floats, too_few, why_no_interval
 from parley.analysis.metrics._cells import COUNTS, REFERENCE, mean_columns, spans
 from parley.analysis.tables import Tables
 
@@ -75,20 +76,24 @@ def rooms(tables: Tables) -> Iterator[Room]:
 
 
 def room_means(
-    rows: Iterable[Mapping[str, Any]], measures: Sequence[str], by: Sequence[str] = ("round",)
+    rows: Iterable[Mapping[str, Any]],
+    measures: Sequence[str],
+    by: Sequence[str] = ("round",),
+    bounds: Mapping[str, Ends] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Return means over rooms: one row per topic, group and the columns in `by`.
 
     rows: one per room (and round): topic, group, room, `by`, missing (unread ratings), and a `RoomMeasurement` per
-    measure. Columns of the result: topic, group, `by`, rooms, missing, each measure with its 95% interval over rooms,
-    and reason (why a measure is missing, is over fewer rooms, or has no interval).
+    measure. bounds: of measures that have any, within which their intervals stay. Columns of the result: topic, group,
+    `by`, rooms, missing, each measure with its 95% interval over rooms, and reason (why a measure is missing, is over
+    fewer rooms, or has no interval).
     """
     grouped: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Mapping[str, Any]]]] = {}
     for row in rows:
         part = grouped.setdefault(tuple([row[name] for name in KEYS]), {})
         part.setdefault(tuple([row[name] for name in by]), []).append(row)
     means = [
-        dict(zip((*KEYS, *by), (*keys, *place), strict=True)) | _mean_row(group[place], measures)
+        dict(zip((*KEYS, *by), (*keys, *place), strict=True)) | _mean_row(group[place], measures, bounds)
         for keys, group in grouped.items()
         for place in sorted(group)
     ]
@@ -102,14 +107,14 @@ def room_means(
     return pd.DataFrame(means, columns=list(kinds)).astype(kinds)
 
 
-def _mean_row(part: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> dict[str, Any]:
+def _mean_row(part: Sequence[Mapping[str, Any]], measures: Sequence[str], bounds: Mapping[str, Ends]) -> dict[str, Any]:
     row: dict[str, Any] = {"rooms": len(part), "missing": sum(int(one["missing"]) for one in part)}
     reasons = [too_few()] if len(part) < FEWEST else []
     for name in measures:
         results = [one[name] for one in part]
         values = np.array([result.value for result in results if result.value is not None], dtype=float)
         if len(values):
-            row |= mean_columns(name, values)
+            row |= mean_columns(name, values, bounds.get(name))
             reasons += [f"{name}: {NO_VARIATION}"] if why_no_interval(values) == NO_VARIATION else []
         reasons += [f"{name}: {reason}" for reason in _missing_reasons(results)]
     return row | {"reason": "; ".join(reasons) or None}

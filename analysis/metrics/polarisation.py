@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kurtosis, skew
 
-from parley.analysis.bootstrap import NO_VARIATION, Floats
+from parley.analysis.bootstrap import NO_VARIATION, POSITIVE, SHARE, Floats
 from parley.analysis.metrics._cells import count_signs
 from parley.analysis.metrics._rooms import KEYS, Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.rating_value import rating_value
@@ -30,6 +30,9 @@ LABELS = {
     "rooms": "rooms", "variance": "variance", "change": "change of variance",
     "bimodality": "bimodality coefficient", "esteban_ray": "Esteban-Ray", "ends": "at the ends", "reason": "reason if missing",
 }  # fmt: skip
+MEASURES = ("variance", "change", "bimodality", "esteban_ray")
+BOUNDS = {"variance": POSITIVE, "bimodality": POSITIVE, "esteban_ray": SHARE}
+"""Of the measures that have bounds. The bimodality coefficient of a small sample can be above 1."""
 ALPHA = 1.3
 """Sensitivity to polarisation; Esteban and Ray's axioms leave 0 (a Gini coefficient) to 1.6, and with the fourth 1 to 1.6."""
 FEW = "fewer than 2 rated"
@@ -48,7 +51,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     ends: the share of the ratings within half a point of an end of the axis, the mean over rooms.
     """
     rows = [_row(room, round_) for room in rooms(rating_value(tables)) for round_ in room.attitudes]
-    return with_ends(room_means(rows, ("variance", "change", "bimodality", "esteban_ray")), rows)
+    return with_ends(room_means(rows, MEASURES, bounds=BOUNDS), rows)
 
 
 def with_ends(found: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

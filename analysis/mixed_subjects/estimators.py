@@ -16,13 +16,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
-from parley.analysis.bootstrap import FEWEST, LEVEL, clustered_share_interval, is_few, share_interval
+from parley.analysis.bootstrap import (
+    FEWEST,
+    LEVEL,
+    SHARE,
+    bounded_ends,
+    clustered_share_interval,
+    is_few,
+    share_interval,
+)
 from parley.analysis.mixed_subjects.sample import Arm, Codes, Floats, Sample
 from parley.analysis.statistics.clusters import effective_clusters, error_of
 
@@ -80,24 +88,47 @@ def estimate(sample: Sample, estimator: Estimator) -> Estimate:
     """Return the estimate of an estimator that fits the sample.
 
     The interval is Student's, with Satterthwaite's degrees of freedom. With clusters, all people of a cluster are left out at a
-    time, and degrees of freedom are effective clusters less one (statistics/clusters.py). Shares (all outcomes 0 or 1) of people
-    alone have Wilson's interval.
+    time, and degrees of freedom are effective clusters less one (statistics/clusters.py). Shares (all outcomes 0 or 1) have
+    Wilson's interval, with the error of the estimator (`bounded_ends`); a difference of two shares stays between -1 and 1.
     """
     weights = person_weights(sample, estimator)
     means = [float(own.mean()) if len(own) else NAN for own in weights]
     terms = list(_terms(sample, estimator, weights, means))
     value = float(sum(term.values.mean() if len(term.values) else NAN for term in terms))
-    share = len(sample.arms) == 1 and set(np.unique(sample.arms[0].outcome)) <= {0.0, 1.0}
-    if share and estimator.weight == "none":
+    shares = all(set(np.unique(arm.outcome)) <= {0.0, 1.0} for arm in sample.arms)
+    if shares and len(sample.arms) == 1 and estimator.weight == "none":
         return _of_share(sample.arms[0], tuple(means))
+    found = _with_error(sample, value, terms, tuple(means))
+    return _within_bounds(found, sample) if shares else found
+
+
+def _with_error(sample: Sample, value: float, terms: list[_Term], weights: tuple[float, ...]) -> Estimate:
     if sample.cluster_sizes is not None:
-        return _over_clusters(sample, value, terms, tuple(means))
+        return _over_clusters(sample, value, terms, weights)
     parts = [
         (float(term.values.var(ddof=1)) / len(term.values), len(term.values) - 1)
         for term in terms
         if len(term.values) > 1
     ]
-    return _with_interval(sample, value, parts, tuple(means))
+    return _with_interval(sample, value, parts, weights)
+
+
+def _within_bounds(found: Estimate, sample: Sample) -> Estimate:
+    """Return a share, or a difference of two, with value and interval within its bounds.
+
+    Predictions can carry the value of a share below 0 or above 1; it is then at the bound. The error is taken to be that of the
+    share among people with an outcome, which is kept one answer away from the bounds.
+    """
+    lowest, value = 1.0 - len(sample.arms), min(max(found.value, 1.0 - len(sample.arms)), 1.0)
+    if len(sample.arms) > 1:
+        ends = max(found.low, lowest), min(found.high, 1.0)
+        low, high = ends if ends[0] < ends[1] else (NAN, NAN)
+        return replace(found, value=value, low=low, high=high)
+    outcome = sample.arms[0].outcome
+    edge = 1 / (len(outcome) + 2)
+    share = min(max(float(outcome.mean()), edge), 1 - edge)
+    low, high = bounded_ends(value, (found.high - found.low) / 2, SHARE, at=share)
+    return replace(found, value=value, low=low, high=high)
 
 
 class _Term(NamedTuple):

@@ -62,6 +62,7 @@ A_NULL = "deals of a null, which are shown beside a result"
 A_SCORE = "a score between the halves of people and a null; no truth of it is known, see limits.md"
 ELSEWHERE: dict[str, str] = {
     "analysis.bootstrap.quartiles": NO_CLAIM,
+    "analysis.bootstrap.bounded_ends": "Wilson's, by hand: tests/analysis/test_bootstrap.py; misses in docs/log.md",
     "analysis.bootstrap.tail": "a part of intervals that are examined: law, reversion",
     "analysis.statistics.power.detectable": "the same solver as rooms_needed; tests/analysis/test_statistics.py",
     "analysis.statistics.results.with_test": NO_CLAIM,

@@ -8,11 +8,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from data_checks import check_each
+from scipy.special import ndtri
 from scipy.stats import ttest_1samp
 
 from parley.analysis.bootstrap import (
     FEWEST,
+    POSITIVE,
+    SHARE,
     Floats,
+    bounded_ends,
     clustered_share_interval,
     correlation,
     correlation_interval,
@@ -182,3 +186,26 @@ def test_people_who_all_answer_alike_count_as_one_answer_each() -> None:
         sizes = np.full(people, 9.0)
         ends = np.array([clustered_share_interval(hits.astype(float), sizes) for hits in rng.binomial(9, shares)])
         assert ((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean() >= 0.92
+
+
+def test_intervals_of_bounded_numbers_stay_in_their_bounds() -> None:
+    """Student's interval of a share or a variance went below 0. By hand: Wilson's of 1 in 10, and 2 ± 3 of a variance, m such
+    that (2 - m)² = 9 m / 2, so m² - 8.5 m + 4 = 0. Properties: within the bounds, around the value, the same from either side;
+    between bounds that are far away Student's own.
+    """
+    wilson = share_interval(1, 10)
+    normal = float(ndtri(0.975))
+    assert bounded_ends(0.1, normal * math.sqrt(0.09 / 10), SHARE) == pytest.approx(wilson)
+    assert bounded_ends(2.0, 3.0, POSITIVE) == pytest.approx((0.5, 8.0))
+    assert bounded_ends(0.0, 0.1, SHARE, at=0.05)[0] == 0.0
+    assert all(map(math.isnan, (*bounded_ends(0.0, 0.1, SHARE), *bounded_ends(0.5, math.nan, SHARE))))
+    assert bounded_ends(3.0, 2.0, (-1e6, 1e6)) == pytest.approx((1.0, 5.0))
+    rng = np.random.default_rng(11)
+    for value, reach in zip(rng.random(200), rng.exponential(size=200), strict=True):
+        low, high = bounded_ends(value, reach, SHARE)
+        assert 0 <= low < value < high <= 1
+        assert (1 - high, 1 - low) == pytest.approx(bounded_ends(1 - value, reach, SHARE))
+        low, high = bounded_ends(value, reach, POSITIVE)
+        assert 0 <= low < value < high
+    rooms = np.array([0.0, 0.0, 0.1, 0.0, 0.9])
+    assert mean_interval(rooms)[0] < 0 < mean_interval(rooms, bounds=SHARE)[0]

@@ -64,6 +64,18 @@ def test_parts_are_those_computed_by_hand() -> None:
     assert list(found.index) == [*PARTS, ACQUIESCENCE, MOVEMENT]
 
 
+def test_a_share_of_ratings_that_flip_stays_a_share() -> None:
+    """Six groups, one of which flips: Student's interval of the movement, 1/6 ± 2.57/6, began below 0. Other parts may."""
+    frame = by_hand({})
+    frame.loc[(frame["block"] == "1/0") & (frame["arm"] != "alone"), "flip"] = 1.0
+    rows = estimates(frame).query("measure == 'flip'").set_index("part")
+    low, high = rows.loc[MOVEMENT, ["low", "high"]]
+    assert 0 < low < 1 / 6 < high < 1
+    assert rows.loc[MOVEMENT, "estimate"] == pytest.approx(1 / 6)
+    assert rows.loc["presence", "low"] < 0
+    assert rows.loc[MOVEMENT, "share_reason"] == "no movement is distinguishable from 0"
+
+
 def test_acquiescence_does_not_depend_on_how_many_pairs_are_guarded() -> None:
     """Agents who agree with both questions at first: nothing is there where all pairs flip alike; a planted tenth is found."""
     rng, found = np.random.default_rng(1), {}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 from scipy.special import ndtri, stdtrit
 
 from parley.__main__ import main
@@ -133,6 +134,25 @@ def test_intervals_hold_the_planted_effect() -> None:
         [(rows["low"] <= 0.5) & (rows["high"] >= 0.5) for rows in (_estimates(seed, 8, 40, 0.6) for seed in range(150))]
     ).mean()
     assert covered.between(0.89, 0.995).all(), covered.to_dict()
+
+
+@check_each("clusters", [None, np.arange(40) // 2])
+def test_a_share_stays_between_0_and_1(clusters: np.ndarray | None) -> None:
+    """One of 40 codes is 1, and predictions lie about 0 or 1: Student's intervals went below 0, and the values too. A difference
+    of two shares stays between -1 and 1.
+    """
+    outcome, others = np.zeros(40), np.tile([0.0, 0.1], 40)
+    outcome[3] = 1.0
+    more = None if clusters is None else np.arange(80) // 4
+    arm = Arm(outcome, np.tile([0.4, 0.1], 20), others, clusters, more)
+    for name in ("people alone", "greg", "ppi++"):
+        found = estimate(Sample((arm,)), ESTIMATORS[name])
+        assert 0 <= found.low <= found.value <= found.high < 0.4, name
+    assert estimate(Sample((arm,)), ESTIMATORS["greg"]).value == 0.0
+    full = Arm(1 - outcome, np.tile([0.9, 1.0], 20), 1 - others, clusters, more)
+    found = estimate(Sample((arm, full)), ESTIMATORS["greg"])
+    assert -1 <= found.value <= 1
+    assert math.isnan(found.low) or -1 <= found.low < found.high <= 1
 
 
 def _estimates(seed: int, people: int, others: int, r: float) -> pd.DataFrame:

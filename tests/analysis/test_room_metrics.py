@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import combinations
 from statistics import fmean
@@ -89,6 +90,14 @@ def test_means_are_over_rooms_and_every_gap_has_a_reason(held: Callable) -> None
     assert row["reason"].startswith(told)
     assert row["esteban_ray"] == pytest.approx(1 / 2)
     assert row["variance_low"] < row["variance"] < row["variance_high"]
+
+
+def test_intervals_of_variance_and_polarisation_stay_in_their_bounds(held: Callable) -> None:
+    """One of five rooms differs: Student's interval of the variance began at -11.8, that of polarisation below 0."""
+    row = polarisation.compute(held(*map(four, [[0, 0, 10, 10], *[[5, 5, 5, 5]] * 4]))).iloc[0]
+    assert (row["variance"], row["esteban_ray"]) == pytest.approx((20 / 3, 0.2))
+    for name, most in (("variance", math.inf), ("esteban_ray", 1.0)):
+        assert 0 < row[f"{name}_low"] < row[name] < row[f"{name}_high"] <= most
 
 
 def test_two_points_and_a_flat_distribution_have_their_known_coefficients() -> None:
