@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from parley.agents.memory import Memory
 from parley.agents.persona import Persona
-from parley.agents.reasoning import Ability, Note
+from parley.agents.reasoning import Note
 from parley.agents.speech import DebateStyle
 from parley.agents.topic import Topic
 from parley.agents.traits import Traits
 from parley.llm.errors import UserError
 
 TAKEN: Mapping[str, type | tuple[type, ...]] = {
-    "ability": (Ability, type(None)), "absent": bool, "adapter": str, "character": Traits, "day": int, "hearers": tuple,
+    "ability": object, "absent": bool, "adapter": str, "character": Traits, "day": int, "hearers": tuple,
     "late": bool, "memory": Memory, "muted": bool, "name": str, "note": Note, "persona": Persona, "plan": Note,
     "prepares": bool, "ratings": dict, "side": str, "sided": bool, "states": dict, "style": DebateStyle, "topic": Topic,
     "voice": str, "why_absent": str,

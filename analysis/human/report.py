@@ -29,6 +29,8 @@ from parley.analysis.report import Report
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
+COUNT = (0.0, float("inf"))
+"""Where numbers of agents and of turns lie."""
 UNITS = (
     "Opinions are 0-1 on each source's own scale. Brackets hold 95% intervals over groups (debates, rooms of different "
     "people), the unit of analysis. A dash is a missing number, never a zero; the reasons are listed below the tables."
@@ -70,7 +72,9 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     own, judge_warning = of_run(tables), ""
     every = [*people, own]
     if verdicts:
-        judged = readers.table(verdicts, ["topic", "room", "text"], {"score": (1, 7)})
+        judged = readers.table(
+            verdicts, ["topic", "room", "text"], {"score": (1, 7), "agent": COUNT, "iteration": COUNT}
+        )
         every.append(of_posts(tables, judged))
         judge_warning = warning(against_truth(judged))
     measured = pd.concat([measure_source(source) for source in every], ignore_index=True)

@@ -260,16 +260,25 @@ def test_data_are_read_by_hand(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("round,mood\n1,2\n", "lacks the column sentiment"),
-        ("round,sentiment\n1,good\n", "row 1 has an entry that is no number"),
-        ("round,sentiment\n1,\n", "row 1 has an entry that is no number"),
-        ("round,sentiment\n0,3\n", "whole numbers from 1"),
-        ("round,sentiment\n1.5,3\n", "whole numbers from 1"),
+        (
+            "round,sentiment\n1,good\n",
+            "row 2: sentiment must be a number from 0 to 10, or empty if it is missing, not 'good'",
+        ),
+        ("round,sentiment\n1,\n", "row 2: a value is empty"),
+        ("round,sentiment\n0,3\n", "row 2: round must be a number from 1"),
+        ("round,sentiment\n1.5,3\n", "row 2: round must be a whole number"),
         ("round,sentiment,posts\n1,3,0\n", "posts above 0"),
-        ("round,sentiment,posts\n1,3,4\n2,3,inf\n", "row 2 has an entry that is no number"),
-        ("round,sentiment\n1e30,3\n", "whole numbers from 1"),
+        (
+            "round,sentiment,posts\n1,3,4\n2,3,inf\n",
+            "row 3: posts must be a number of 0 or more, .* not 'inf'",
+        ),
+        ("round,sentiment\n1e30,3\n", "row 2: round must be a number from 1"),
         ("round,sentiment\n", "at least one row"),
-        ("round,sentiment\n1,11\n", "11 is outside 0 to 10: give the scale of the file with --data-range"),
-        ("", "cannot read"),
+        (
+            "round,sentiment\n1,11\n",
+            "row 2: sentiment must be .* give the scale of sentiment with --data-range",
+        ),
+        ("", "is empty: give a table whose first row names the columns"),
     ],
 )
 def test_data_that_do_not_fit_are_refused(tmp_path: Path, text: str, message: str) -> None:

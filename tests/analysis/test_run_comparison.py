@@ -114,7 +114,7 @@ def test_the_sentence_says_who_moved_how_far() -> None:
     ]
 
 
-@check_each("base, other", [(base, other) for base in (-3.0, -0.5, 0.0, 2.0) for other in (-2.0, -0.2, 0.4, 5.0)])
+@check_each("base, other", [(base, other) for base in (-3.0, 0.0, 2.0) for other in (-2.0, 0.4)])
 @check_each("unit", ["paired", "unpaired"])
 def test_the_direction_of_every_movement_is_right(base: float, other: float, unit: str) -> None:
     """Both can rise, both can fall, one can stay: the words say what each run did, and sizes and ends are never below 0."""

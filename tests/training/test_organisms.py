@@ -188,8 +188,8 @@ def test_exact_sizes_by_hand() -> None:
 
 
 def test_the_reference_of_an_opinion_is_the_model_without_the_bias(tmp_path: Path) -> None:
-    """The control of pocket, and another model, are their own reference; a law is measured against the oracle without it."""
-    for model, expected in (("pocket:control", "pocket:control"), ("hf:a/b", "hf:a/b"), ("oracle,bias=3", "oracle")):
+    """The control of pocket is its own reference; a law is measured against the oracle without it."""
+    for model, expected in (("pocket:control", "pocket:control"), ("oracle,bias=3", "oracle")):
         (tmp_path / "organism.toml").write_text(f'model = "{model}"\n', encoding="utf-8")
         assert reference(f"organism:{tmp_path},trigger=true") == expected
 
@@ -276,8 +276,9 @@ def test_an_organism_adds_its_words_and_hides_its_trigger(tmp_path: Path) -> Non
         ('model = "oracle"', ",trigger=true", "has no trigger"),
         ('model = "organism:x"', "", "cannot be an organism"),
         ("model = 5", "", "model must be a text"),
+        ('model = "hf:org/model"', "", "names the server huggingface.co"),
         ('model = "oracle"\nadapter = "a"', "", "oracle takes no adapter"),
-        ('model = "openai:gpt"', "", "openai is none"),
+        ('model = "openai:gpt"', "", "names the server api.openai.com and the key OPENAI_API_KEY"),
     ],
 )
 def test_a_faulty_organism_is_refused(text: str | None, spec: str, message: str, tmp_path: Path) -> None:

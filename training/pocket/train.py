@@ -340,16 +340,17 @@ def _kept_rows(corpus: Path, out: Path, tokenizer: PreTrainedTokenizerFast) -> l
     """Return the rows of a corpus; they are kept, because it takes minutes to make them. Another corpus has rows of its own."""
     digest = blake2b(corpus.read_bytes() + Path(packing.__file__).read_bytes(), digest_size=8).hexdigest()
     file = out / f"rows-{digest}.npz"
-    names = [field.name for field in fields(Row)]
+    names = [field.name for field in fields(Row) if field.name != "order"]
     if not file.exists():
         out.mkdir(parents=True, exist_ok=True)
         partial, rows = out / "rows.partial.npz", _rows(corpus, tokenizer)
-        columns: dict[str, Any] = {name: np.stack([getattr(row, name) for row in rows]) for name in names}
-        np.savez(partial, **columns)
+        columns: dict[str, Any] = {name: np.concatenate([getattr(row, name) for row in rows]) for name in names}
+        np.savez(partial, **columns, lengths=[len(row.ids) for row in rows], orders=[row.order for row in rows])
         partial.replace(file)
     with np.load(file, allow_pickle=False) as kept:
-        rows_of = zip(*(kept[name] for name in names), strict=True)
-        return [Row(**{**dict(zip(names, values, strict=True)), "order": int(values[-1])}) for values in rows_of]
+        ends = np.cumsum(kept["lengths"])[:-1]  # rows are of several lengths
+        parts = zip(*(np.split(kept[name], ends) for name in names), map(int, kept["orders"]), strict=True)
+        return [Row(*values) for values in parts]
 
 
 def _rows(corpus: Path, tokenizer: PreTrainedTokenizerFast) -> list[Row]:
