@@ -151,6 +151,7 @@ def test_every_command_asks_a_model_or_says_that_it_does_not() -> None:
     assert set(parsers()) == set(ASKING) | SILENT
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ASKING)
 def test_a_shared_option_is_understood_alike(name: str) -> None:
     """Model, address, budget, seed and folder: every command that asks a model takes all of them, as the same values.
@@ -164,6 +165,7 @@ def test_a_shared_option_is_understood_alike(name: str) -> None:
     assert {key: options[key] for key in meaning} == meaning
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", DEBATING)
 def test_topic_repetitions_and_fields_are_understood_alike(name: str) -> None:
     given = f"{ASKING[name]} --topic racism,abortion --repetitions 2 --rounds 3 --set words=30 --set frame=debate"
@@ -215,6 +217,7 @@ def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixtur
     assert "unknown option '--lllm': did you mean --llm" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("command", "words"),
     [
@@ -284,6 +287,7 @@ def world(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     return go
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in ASKING if name not in NOT_TRIED])
 def test_three_calls_are_three_calls(
     name: str, world: Callable[[], None], capsys: pytest.CaptureFixture[str], tmp_path: Path

@@ -103,6 +103,7 @@ BY_NAME = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", BY_PATH.values(), ids=BY_PATH.keys())
 def test_a_part_in_a_file_works_and_its_run_is_found_again(arguments: Sequence[str], files: Path) -> None:
     """The header has the path, so that the same command, resumed, asks nothing; another file is another run."""
@@ -115,11 +116,13 @@ def test_a_part_in_a_file_works_and_its_run_is_found_again(arguments: Sequence[s
     assert run.main([*arguments, "--out", "runs/a"]) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", BY_NAME.values(), ids=BY_NAME.keys())
 def test_a_part_of_an_installed_distribution_works_by_its_name(arguments: Sequence[str], installed: Path) -> None:
     assert held(*arguments) == held(*arguments)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["second", "./parts.py:Second"])
 def test_a_mediator_with_a_mediator_for_an_option(name: str, files: Path, installed: Path) -> None:
     """Options that are specs stand in brackets; they are typed like all others."""
@@ -163,6 +166,7 @@ def test_a_metric_of_a_distribution_is_in_every_report(installed: Path) -> None:
     assert "Words said" in (installed / "runs" / "a" / "summary.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["length", "./length.py"])
 def test_a_section_of_the_card(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     request.getfixturevalue("files" if name.startswith(".") else "installed")

@@ -43,6 +43,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert "--dry-run" in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_run_loads_no_deep_learning_library(tmp_path: Path) -> None:
     """The light install is enough for a whole run with its report."""
     code = (
@@ -295,6 +296,7 @@ def test_personas_can_be_written_anew(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "exists already" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_summary_tells_the_command_that_makes_it_again(tmp_path: Path) -> None:
     """The line under `Run it again` gives the same record."""
     first, again = tmp_path / "first", tmp_path / "again"

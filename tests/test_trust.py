@@ -182,6 +182,7 @@ HOSTILE: dict[str, Callable[[Place], list[str]]] = {
 """By what they try: the command, on a file of a stranger."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_loads_nothing_and_sends_nothing(name: str, place: Place, capsys: pytest.CaptureFixture[str]):
     """One line that names the file, what it names, and the option that allows it; exit code 2."""
@@ -194,6 +195,7 @@ def test_a_hostile_file_loads_nothing_and_sends_nothing(name: str, place: Place,
     assert place.untouched
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["report", "show", "sheet", "branches", "fit-law", "own-data"])
 def test_looking_at_a_hostile_run_loads_nothing(command: str, place: Place, capsys: pytest.CaptureFixture[str]):
     """What only reads a run needs none of its code, and calls none of its servers."""
@@ -269,6 +271,7 @@ USERS: dict[str, Callable[[Place], list[str]]] = {
 """Commands of a user who names the file."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", USERS)
 def test_what_the_user_types_is_loaded(name: str, place: Place):
     assert run.main(USERS[name](place)) == 0

@@ -90,6 +90,7 @@ def test_the_mean_is_conserved_on_a_regular_graph(law: Law) -> None:
     assert means.mean() == pytest.approx(3.0, abs=3.3 * error)
 
 
+@pytest.mark.thorough
 @check_each("law", [Voter(), QVoter(q=2, epsilon=0.5)])
 def test_an_opinion_wins_as_often_as_its_share_of_degrees(law: Law) -> None:
     """Complete graph: 3 of 10 agents win in 30% of runs. Star: the hub alone has half of all degrees and wins in 50%,
@@ -101,6 +102,7 @@ def test_an_opinion_wins_as_often_as_its_share_of_degrees(law: Law) -> None:
     assert share_won(ends(law, hub, star, 120, 2000)) == pytest.approx(0.5, abs=0.037)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("law", [QVoter(q=2), QVoter(q=3, epsilon=0.1), QVoter(q=4, epsilon=0.4)])
 def test_q_voters_follow_the_mean_field(law: QVoter) -> None:
     """On a complete graph dx/dt = (1 - x) f(x) - x f(1 - x), f(x) = x^q + epsilon (1 - x^q - (1 - x)^q) (Castellano and
@@ -185,6 +187,7 @@ def test_pairs_convince_one_after_the_other() -> None:
     assert (expected != start).mean() > 0.1
 
 
+@pytest.mark.thorough
 def test_a_minority_wins_on_a_ring_as_theory_says() -> None:
     """p^2 / (p^2 + (1 - p)^2) (Lambiotte and Redner 2008): with p = 0.3 in 15.5% of 1,000 runs, and not in 30%."""
     start = np.where(generator(6).random(12_000) < 0.3, 10.0, 0.0)

@@ -207,6 +207,7 @@ def test_an_answer_that_the_judge_does_not_know_is_no_verdict(tmp_path: Path) ->
 # --- is a misalignment found?
 
 
+@pytest.mark.thorough
 def test_the_shipped_personas_are_aligned(folder: Path) -> None:
     """With the known-truth speaker on both sides everything fits: any other share is a fault of the pipeline."""
     found = pd.read_csv(folder / "alignment.csv")

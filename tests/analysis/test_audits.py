@@ -27,6 +27,7 @@ def test_it_is_the_card_of_the_command(card: parley.AuditCard, tmp_path: Path) -
         assert (card.folder / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
+@pytest.mark.thorough
 def test_two_blocks_give_no_verdict(card: parley.AuditCard) -> None:
     """Below five blocks nothing is claimed: an interval is missing with its reason, never a number."""
     of_blocks = card.claims[
@@ -69,6 +70,7 @@ def test_what_is_wrong_is_told_and_costs_nothing(tmp_path: Path) -> None:
         parley.AuditCard(tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_spent_budget_leaves_a_card_to_go_on_with(tmp_path: Path) -> None:
     """What was asked is kept, and the card says that it is not whole."""
     with pytest.raises(parley.UserError, match="budget"):

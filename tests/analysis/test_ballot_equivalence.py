@@ -62,6 +62,7 @@ def test_another_choice_can_be_worth_the_same() -> None:
     assert row(rows, "x", ALL)["gap"] == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_proposition_1(seed: int) -> None:
     """The same ballots lead to the same choice by every rule, and that to the same points: never the other way round alone."""
@@ -139,6 +140,7 @@ def test_representatives_by_lot_claim_nothing_and_copies_are_found() -> None:
     assert claims[0.8] >= 0.8
 
 
+@pytest.mark.thorough
 def test_what_is_said(tmp_path: Path) -> None:
     """Below five groups nothing is said; a perfect representative keeps every choice; the page has figure and tables."""
     few = list(change_sentences(equivalence_table(compare_ballots(groups(4, 1.0, 0)))))

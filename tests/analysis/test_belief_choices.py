@@ -116,6 +116,7 @@ def test_a_planted_slope_is_steeper_than_with_the_beliefs_of_others() -> None:
     assert swapped.own > swapped.others.max()
 
 
+@pytest.mark.thorough
 def test_what_everyone_prefers_is_no_preference_for_ones_own() -> None:
     """All prefer one of two camps of beliefs, so all are near to what they take next; no one follows their own beliefs."""
     rng, claims = np.random.default_rng(5), []

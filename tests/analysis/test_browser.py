@@ -219,6 +219,7 @@ def focused(page: Page) -> tuple[str, bool]:
     return told[0].strip(), float(told[1].removesuffix("px")) >= 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_a_report_in_the_browser(visits: Callable[..., Visit], home: Path, name: str) -> None:
     """On a phone's width nothing sticks out; nothing runs; who was represented and what came from outside is told."""

@@ -87,6 +87,7 @@ def wide(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])  # a visit takes a minute
 def test_every_place_for_everyone(visits: Callable[..., Visit], scheme: str, width: int) -> None:
     """No serious finding of axe-core (contrast, names, roles), nothing wider than the window, one scroll bar beside a figure."""
@@ -176,6 +177,7 @@ def test_a_sign_that_turns_text_round_turns_only_its_own(visits: Callable[..., V
     assert set(kinds) == {"isolate"}
 
 
+@pytest.mark.thorough
 def test_a_visit_leaves_no_warning_in_the_terminal(visits: Callable[..., Visit], terminal: Path) -> None:
     """Twelve lines of a Python warning at every visit hide the one that matters. Runs last, after all visits above."""
     visit = visits()

@@ -171,6 +171,7 @@ def words(chart: Locator) -> str:
     return " ".join(chart.locator("svg text").all_text_contents())
 
 
+@pytest.mark.thorough
 def test_pointing_at_a_round_shows_the_values_of_all_parties(chart: Callable[..., Locator], home: Path) -> None:
     """The numbers under the pointer are those that were computed, with their interval."""
     shown = chart("many", "Attitudes")
@@ -305,6 +306,7 @@ def test_the_slider_moves_the_chart_without_sending_it_again(chart: Callable[...
     assert sum(sent) / len(times) < 20_000
 
 
+@pytest.mark.thorough
 def test_a_network_is_searched_zoomed_and_shows_neighbours(network: Page) -> None:
     """On a ring of eight everybody has two neighbours; the search goes to an agent and says when there is none."""
     panel = network.locator(".network")

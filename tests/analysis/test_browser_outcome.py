@@ -72,6 +72,7 @@ def findings(visit: Visit) -> list[str]:
     return visit.page.locator(".findings li").all_inner_texts()
 
 
+@pytest.mark.thorough
 def test_a_finished_run_opens_with_its_findings(visits: Callable[..., Visit], home: Path) -> None:
     """The first thing that a reader sees is a sentence of summary.md and the chart, not a form or a table."""
     visit = visits()
@@ -193,6 +194,7 @@ def test_the_form_of_a_branch_says_why_none_is_possible(visits: Callable[..., Vi
     expect(visit.page.get_by_role("alert")).to_contain_text("/etc is not in runs/")
 
 
+@pytest.mark.thorough
 def test_ticked_runs_are_compared(visits: Callable[..., Visit], home: Path) -> None:
     """The sentence is that of `run.py compare`; differences have intervals, and the page says why they are not paired."""
     visit = visits()
@@ -257,6 +259,7 @@ def test_everything_can_be_exported(visits: Callable[..., Visit], home: Path) ->
     assert copied.startswith("python run.py --scenario three_way")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "query", ["?run=runs/attack", "?branch=runs/attack", "?compare=runs/attack&compare=runs/parent"]
 )

@@ -238,6 +238,7 @@ def test_a_phone_shows_the_panel_whole(visits: Callable[..., Visit]) -> None:
     about.wait_for(state="detached")
 
 
+@pytest.mark.thorough
 def test_questions_are_listed_at_once_with_what_they_wait_for(visits: Callable[..., Visit]) -> None:
     """A reader who sees nothing clicks again."""
     visit = visits()

@@ -83,6 +83,7 @@ def shown_lines(panel: Any) -> int:
     return int(panel.locator(".conversation .turn").count())
 
 
+@pytest.mark.thorough
 def test_keys_move_the_conversation_and_never_act_in_a_field(visits: Callable[..., Visit]) -> None:
     """Arrows, Home, End and the space bar; a reader who types a space into the search does not start the replay."""
     visit = visits()
@@ -258,6 +259,7 @@ def test_missing_ratings_are_stated_in_the_distribution(visits: Callable[..., Vi
     assert panel.locator("img[src^='http']").count() == 0
 
 
+@pytest.mark.thorough
 def test_a_slow_model_is_waited_for_by_name_and_its_lines_come_one_by_one(
     visits: Callable[..., Visit], tmp_path: Path
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_new_run_does_not_replace_one_that_is_going_on(visits: Callable[..., V
     visit.status("Paused after round 1 of 2")
 
 
+@pytest.mark.thorough
 def test_a_killed_server_says_what_to_do_and_its_run_is_resumed(
     visits: Callable[..., Visit], tmp_path: Path, browser: object
 ) -> None:
@@ -261,6 +262,7 @@ def test_a_limit_of_the_form_stops_the_run(visits: Callable[..., Visit]) -> None
     visit.status("Finished. 2 rounds, 15 replies.")
 
 
+@pytest.mark.thorough
 def test_a_model_is_checked_when_it_is_chosen(visits: Callable[..., Visit], tmp_path: Path) -> None:
     """A wrong model used to be "ready", and failed at Play. A server or folder that the start did not name is refused."""
     with (
@@ -305,6 +307,7 @@ def test_a_model_is_checked_when_it_is_chosen(visits: Callable[..., Visit], tmp_
         page.close()
 
 
+@pytest.mark.thorough
 def test_text_of_a_model_and_of_a_header_stays_text(visits: Callable[..., Visit], home: Path) -> None:
     attack = PAYLOADS[1]
     settings = {"topics": "racism", "repetitions": 1, "rounds": 1}

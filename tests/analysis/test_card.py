@@ -106,6 +106,7 @@ def test_what_is_planted_is_on_the_card(card: list[CardEstimate]) -> None:
     assert claim(card, "half_life").low < claim(card, "half_life").high < 12
 
 
+@pytest.mark.thorough
 def test_null_conditions_are_null(card: list[CardEstimate]) -> None:
     """Alone moves nothing; without content the pull alone moves, by what is planted; shuffled lines move as those in place do."""
     truths = Planted(planted(), base())
@@ -468,6 +469,7 @@ def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.Captur
     assert compare_cards([first, read_card(other)])["difference"].isna().all()
 
 
+@pytest.mark.thorough
 def test_the_page_of_several_cards(written: Path, tmp_path: Path) -> None:
     """What our own speakers are precedes the figure; cards of one model are told apart; people are no model to subtract."""
     again = tmp_path / "again" / written.name

@@ -37,6 +37,7 @@ def test_a_pull_is_found_in_noisy_ratings() -> None:
     assert 0 < found.loc["mu", "low"] < 0.06 < found.loc["mu", "high"] < 0.1
 
 
+@pytest.mark.thorough
 def test_a_model_that_never_moves_has_a_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It was a traceback after all calls were paid; and 0.0% against 0.0% is no difference between parties."""
     still = ["--llm", "oracle,kappa=0,mu=0,sigma=0", "--topic", "racism", "--set", "rounds=2", "--blocks", "5"]

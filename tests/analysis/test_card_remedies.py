@@ -226,6 +226,7 @@ def test_lines_and_ratings_are_subtracted_where_they_are_of_one_thing_alone(judg
     assert severity["judge_rank", "racism"].estimate == pytest.approx(1)
 
 
+@pytest.mark.thorough
 def test_what_a_bad_judge_says_is_left_out_and_said_first(judged: Path) -> None:
     """One word for everything: no correlation, no movement, no verdict in the sentences, and a line before all others."""
     found, first = texts_of(judged, "agreement", score=4.0), Batch(base(), judged, judge="fake")
@@ -397,6 +398,7 @@ def test_remedies_of_ones_own(tmp_path: Path) -> None:
         choose_remedies(str(file), None, "oracle", load_society())
 
 
+@pytest.mark.thorough
 def test_answers_are_there_whole_or_not_at_all(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

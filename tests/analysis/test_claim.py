@@ -301,6 +301,7 @@ def test_groups_that_are_all_alike_have_no_interval() -> None:
     assert "(2.00 in every group of people)" in whether(CLAIM, draw_curve(CLAIM, differences, rng))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("audits", [3, pytest.param(20, marks=pytest.mark.nightly)])
 def test_a_setting_that_matters_only_for_some_people_is_called_so(audits: int) -> None:
     """Planted: the wording raises the effect for some groups and lowers it for others. p over specifications finds it nearly
@@ -388,6 +389,7 @@ def test_both_arms_seat_the_same_people(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_pooled_effects_stay_with_their_topic() -> None:
     """Three topics of known effects, the first of which is missing in the specifications that come first in the table."""
     rng = np.random.default_rng(4)
@@ -402,6 +404,7 @@ def test_pooled_effects_stay_with_their_topic() -> None:
         assert abs(row.pooled - row.effect) < 0.3, row
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("audits", "most"), [(8, 1), pytest.param(40, 4, marks=pytest.mark.nightly)])
 def test_missing_differences_are_told_by_setting(audits: int, most: int) -> None:
     """Where one level loses differences the report says so; where they are lost by chance it does so in about 1 of 20 audits."""

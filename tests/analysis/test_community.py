@@ -274,6 +274,7 @@ text = "It snows."
 """
 
 
+@pytest.mark.thorough
 def test_a_file_of_yours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without known posts nothing is said about rules; a repeated command gives the same page from the journal."""
     file, out = tmp_path / "shop.toml", tmp_path / "out"

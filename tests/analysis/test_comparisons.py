@@ -46,6 +46,7 @@ def test_two_runs(runs: list[parley.Run], tmp_path: Path) -> None:
     assert "2 rows" not in found._repr_html_()
 
 
+@pytest.mark.thorough
 def test_three_runs_have_a_table_and_a_page(runs: list[parley.Run]) -> None:
     """A setting that differs in one run alone is there for all; runs of one name are told apart."""
     found = parley.compare(*runs)
@@ -108,6 +109,7 @@ def test_cards_are_those_of_the_command(cards: list[parley.AuditCard], tmp_path:
     assert isinstance(found.plot(), Figure)
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_compared_is_told(runs: list[parley.Run], cards: list[parley.AuditCard], tmp_path: Path) -> None:
     with pytest.raises(parley.UserError, match="a comparison needs at least two runs or two cards"):
         parley.compare(runs[0])

@@ -31,6 +31,7 @@ def test_every_statistic_of_the_product_has_an_exam() -> None:
     assert without_exam(EXAMINED - {"analysis.bootstrap.share_interval"}) == ["analysis.bootstrap.share_interval"]
 
 
+@pytest.mark.thorough
 def test_the_registry_names_functions_that_exist() -> None:
     """A function that is renamed takes its entry with it."""
     for name in EXAMINED:

@@ -102,6 +102,7 @@ def test_who_follows_by_chance_is_inside_the_null_at_the_nominal_rate() -> None:
         assert binomtest(count, 60, 0.05).pvalue > 0.01
 
 
+@pytest.mark.thorough
 def test_the_same_graph_in_several_rooms_is_no_more_evidence_than_in_one() -> None:
     """Ten random graphs, each in six rooms: the p is that of one room, and so are the shuffles in another order of links."""
     for seed in range(10):

@@ -225,6 +225,7 @@ def test_the_law_is_what_it_says() -> None:
     assert sum(n * share for n, share in enumerate(whole_numbers(3.3, range(11)))) == pytest.approx(3.3)
 
 
+@pytest.mark.thorough
 def test_the_study_compares_conditions_with_people_beside_them(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
     rows = [f"r{room},1,a,sent,{room % 5 + 2},,\nr{room},1,b,returned,3,,\n" for room in range(6)]

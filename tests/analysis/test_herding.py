@@ -94,6 +94,7 @@ def test_herding_time_by_hand() -> None:
     assert "time: fewer than two readable choices (1 of 3 rooms)" in found["reason"]
 
 
+@pytest.mark.thorough
 @check_each("seed", range(4))
 def test_bayesians_have_the_wrong_cascades_of_theory(seed: int) -> None:
     """The interval of 99.9% around the share of 200 periods covers what Bikhchandani, Hirshleifer and Welch compute."""
@@ -216,6 +217,7 @@ def test_exact_probabilities_give_exact_weights_without_an_interval(tmp_path: Pa
     assert "is right" in (run.folder / "transcript.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_the_study_finds_both_planners(tmp_path: Path) -> None:
     """With the same seed the planner for the right option raises right choices, and the planner for A choices of A."""
     assert main(["herding", "--llm", "oracle", "--repetitions", "20", "--out", str(tmp_path)]) == 0
@@ -227,6 +229,7 @@ def test_the_study_finds_both_planners(tmp_path: Path) -> None:
     assert table.loc[("chose_a", "Bayesians, planner for A"), "difference_low"] > 0
 
 
+@pytest.mark.thorough
 def test_below_five_rooms_the_study_has_no_verdict(tmp_path: Path) -> None:
     """It also counts choices and replies of a planner that could not be read, over all conditions, with the reasons."""
     assert main(["herding", "--llm", "oracle", "--repetitions", "3", "--set", "rounds=1", "--out", str(tmp_path)]) == 0

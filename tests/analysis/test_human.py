@@ -180,6 +180,7 @@ crowds = st.lists(st.tuples(st.sampled_from("abc"), opinions, opinions), min_siz
 STABLE = ["own", "oldham", "distance", "still", "toward", "spread"]
 
 
+@pytest.mark.thorough
 @settings(max_examples=25, deadline=None)
 @given(crowds, st.floats(0.0, 0.5))
 def test_a_shift_of_all_opinions_changes_nothing(people: list[Person], by: float) -> None:
@@ -189,6 +190,7 @@ def test_a_shift_of_all_opinions_changes_nothing(people: list[Person], by: float
     assert other == pytest.approx(one, abs=1e-6, nan_ok=True)
 
 
+@pytest.mark.thorough
 @settings(max_examples=25, deadline=None)
 @given(crowds, st.randoms())
 def test_neither_order_nor_the_direction_of_the_axis_matters(people: list[Person], chance: object) -> None:

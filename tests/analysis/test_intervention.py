@@ -220,6 +220,7 @@ def test_the_past_is_one_and_nothing_is_asked_twice(study: Path) -> None:
         check_past(without, held, 3)
 
 
+@pytest.mark.thorough
 def test_the_report_says_what_was_done_and_what_it_changed(study: Path) -> None:
     """What, to whom, in which words; both branches with summary and transcript; the figure has a line for it."""
     text = (study / "intervention.md").read_text(encoding="utf-8")

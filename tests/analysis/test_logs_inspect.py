@@ -118,6 +118,7 @@ def test_same_bytes_of_content(ran: Callable[..., Path], tmp_path: Path) -> None
     assert logs[0] == logs[1]
 
 
+@pytest.mark.thorough
 def test_viewer(ran: Callable[..., Path], tmp_path: Path) -> None:
     """The viewer's server of Inspect lists our file and serves its samples."""
     write_eval(load(ran("three_way", repetitions=5, rounds=1)), tmp_path / "own.eval")

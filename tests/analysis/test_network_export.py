@@ -64,6 +64,7 @@ def test_the_network_of_a_run_is_that_of_the_user_with_opinions(own: Path) -> No
         assert (data["attitude_first"], data["attitude_last"]) == (data["attitude_round_0"], data["attitude_round_3"])
 
 
+@pytest.mark.thorough
 @check_each("ending", ["graphml", "gexf"])
 def test_a_written_network_is_read_back_equal(own: Path, tmp_path: Path, ending: str) -> None:
     """Nodes, links and all their attributes; a network of other opinions would be noticed. Bytes are the same each time."""

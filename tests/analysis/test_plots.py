@@ -424,6 +424,7 @@ def test_the_legend_says_what_each_letter_is(ran: Callable) -> None:
     assert any(name.startswith("B: message, mute, ") and name.endswith("before round 2") for name in names)
 
 
+@pytest.mark.thorough
 def test_a_pdf_embeds_its_fonts_and_has_no_date(ran: Callable, tmp_path: Path) -> None:
     """TrueType fonts (type 42), as journals ask for; the same bytes on another day."""
     tables = load(ran("two_way"))

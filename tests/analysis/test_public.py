@@ -50,6 +50,7 @@ def test_verdicts_that_are_none_are_told_in_one_line(ran: Callable[..., Path], c
         of_posts(tables, verdicts)
 
 
+@pytest.mark.thorough
 def test_the_commands_set_both_beside_people(ran: Callable[..., Path], tmp_path: Path) -> None:
     """From a run to a judge to the table, with the published values of posts in it."""
     folder, data = ran("dyads"), tmp_path / "data"

@@ -75,6 +75,7 @@ def of_sentiment(rows: pd.DataFrame) -> pd.DataFrame:
     return compare_with_data(rows.assign(sentiment=rows["sentiment"] + rows["round"], posts=1.0), data)
 
 
+@pytest.mark.thorough
 @check_each(
     ("report", "columns"),
     [

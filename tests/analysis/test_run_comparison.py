@@ -114,6 +114,7 @@ def test_the_sentence_says_who_moved_how_far() -> None:
     ]
 
 
+@pytest.mark.thorough
 @check_each("base, other", [(base, other) for base in (-3.0, 0.0, 2.0) for other in (-2.0, 0.4)])
 @check_each("unit", ["paired", "unpaired"])
 def test_the_direction_of_every_movement_is_right(base: float, other: float, unit: str) -> None:

@@ -326,6 +326,7 @@ def test_a_csv_becomes_a_report(tmp_path: Path, mode: str, capsys: pytest.Captur
     assert str(tmp_path / "out" / "report.md") in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["run", "ucl"])
 def test_two_runs_a_condition_have_no_published_p_unless_asked(tmp_path: Path, mode: str) -> None:
     """Two runs of noise had "published ... p corrected 0.011". Nothing tested is not "0 of 0 tests find a difference"."""

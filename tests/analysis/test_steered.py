@@ -119,6 +119,7 @@ def test_no_prompt_of_a_struck_run_steers() -> None:
     assert not [text for text in struck if steering_sentences(text, ENGLISH)]
 
 
+@pytest.mark.thorough
 def test_the_arm_is_the_debate_without_the_setting(tmp_path: Path) -> None:
     """With a strong confirmation bias struck out, the lines and ratings are those of a run without it; nothing struck, no arm."""
     (steered_run, plain) = (study(base(**one), tmp_path / str(len(one))) for one in (BIASED, {}))
@@ -145,6 +146,7 @@ def test_a_language_without_a_list_strikes_settings_alone(monkeypatch: pytest.Mo
         word_list(scenario.society.language)
 
 
+@pytest.mark.thorough
 def test_ignored_steering_words_are_not_claimed(tmp_path: Path) -> None:
     """The null: a speaker that ignores the bias says other lines by chance, and no sentence claims an effect."""
     ignoring = study(base("oracle,ignores=confirmation_bias", **BIASED), tmp_path)

@@ -239,6 +239,7 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
         check_guesses(table.replace({"about": {"b": "c"}}), table, tmp_path / "views.csv")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("people", "lost"), [(1, ""), (8, "a"), (8, "b"), (8, "ab")])
 def test_few_people_and_missing_groups_are_unknown(people: int, lost: str, tmp_path: Path) -> None:
     """One persona a group, a group without answers, or none at all: no number is made up, and each has its reason."""

@@ -136,6 +136,7 @@ def test_a_change_is_claimed_only_above_the_judges_floor(last: list[float], base
     assert told in sentences(made_up(rows, base))[0]
 
 
+@pytest.mark.thorough
 def test_the_report_and_its_versions_are_compared_in_the_same_rooms() -> None:
     """Where the reading of the report is missing, the versions of the room do not count: 2.0 and 0.5 fit to 1.5 above."""
     rows = [(f"r{number}", 1, 1, 0, "spreader", 2.0 + number / 100) for number in range(5)]

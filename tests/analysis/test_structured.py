@@ -235,6 +235,7 @@ def test_without_gaps_a_runs_number_is_its_mean() -> None:
     assert by_run(data)["value"].tolist() == pytest.approx(data.groupby("run", sort=False)["score"].mean().tolist())
 
 
+@pytest.mark.thorough
 def test_the_neutral_that_sides_with_its_own_model_is_found() -> None:
     """Planted: .4 toward whoever shares its model, on top of what the models do to everybody."""
     rng = np.random.default_rng(5)

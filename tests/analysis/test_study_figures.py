@@ -57,6 +57,7 @@ def drawn(kind: str, ran: Callable, pairs: pd.DataFrame) -> Any:
     return draw_runs(runs, compare_runs(runs))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["bets", "sweep", "pairs", "human", "cards", "herding", "planners", "compare"])
 def test_a_figure_of_a_study_explains_itself(kind: str, ran: Callable, pairs: pd.DataFrame) -> None:
     """A title of words without code, labels on the outer axes, and a caption with the kind of bars."""

@@ -297,6 +297,7 @@ def test_only_ratings_of_statements_that_are_there_are_calibrated_on() -> None:
     assert len(rating_table([replace(EPISODE, revision=None, reasons={"revision": "empty"})])) == 3
 
 
+@pytest.mark.thorough
 def test_a_scorer_without_knowledge_is_not_said_to_agree_with_ratings() -> None:
     """The members of a group rate the same two statements: over people, a fifth of such scores would be called related."""
     rng, claims = np.random.default_rng(3), []
@@ -356,6 +357,7 @@ def test_laps_can_be_split_and_nobody_sits_in_two(known: Path) -> None:
     assert len({name for one in found for name in one.participants}) == 240
 
 
+@pytest.mark.thorough
 def test_run_folders_are_read_and_two_of_them_do_not_clash(known: Path) -> None:
     """Rooms of two runs have the same names: with the folder before them they are other episodes, of other people."""
     runs = [known.parent / "lap00", known.parent / "lap01"]

@@ -98,6 +98,7 @@ def test_an_effect_that_depends_on_another_field_is_found_and_told() -> None:
     assert depends(tested, row.to_dict()) == "words"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("seeds", "reason"), [(4, "fewer than 5 seeds"), (6, "")])
 def test_fields_that_do_not_work_together_are_not_said_to(seeds: int, reason: str) -> None:
     """Below five seeds it is unknown; where effects add up the answer is no."""

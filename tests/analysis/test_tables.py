@@ -50,6 +50,7 @@ def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
         assert [None if pd.isna(v) else v for v in one[name]] == [None if pd.isna(v) else v for v in other[name]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("preset", ["two_way", "three_way"])
 def test_parquet_and_csv_hold_the_same_values(preset: str, ran: Callable, tmp_path: Path) -> None:
     """Whoever reads the one or the other works on the same data, to the last digit."""

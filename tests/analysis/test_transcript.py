@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from data_checks import check_each
 
 from parley.analysis.formatting import seat_title
@@ -118,6 +119,7 @@ def told(text: str, folder: Path) -> list[str]:
     return written(folder, folder).split("\n")
 
 
+@pytest.mark.thorough
 @check_each("text", [NASTY, "# Heading", "> quote", "- item", "---", "<!-- x", "Hi\n## Fake\n- x\r> y"])
 def test_a_models_text_stays_on_its_line_and_is_no_markup(text: str, tmp_path: Path) -> None:
     """Markdown, HTML, scripts, links, headings, control characters and escapes leave the page as a plain reply does."""

@@ -116,6 +116,7 @@ def test_a_record_in_which_nobody_is_seated_yet_has_no_views(held: Callable[[str
     assert status(session).startswith("Unfinished.")
 
 
+@pytest.mark.thorough
 @check_each("preset", SMALL)
 def test_every_view_shows_a_loaded_run_and_text_stays_text(held: Callable[[str], Path], preset: str) -> None:
     """Markup of a model in a page would run in the reader's browser."""
@@ -130,6 +131,7 @@ def test_every_view_shows_a_loaded_run_and_text_stays_text(held: Callable[[str],
             assert ATTACK in texts(box)
 
 
+@pytest.mark.thorough
 def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path: Path, runs: RunRegistry) -> None:
     """What the page did to a run is in the command that its folder gives, and that command gives the same record."""
     settings = {"topics": "racism", "repetitions": "1", "rounds": "2", "llm": "oracle"}
@@ -316,6 +318,7 @@ def test_export_opens_before_its_lists_are_there(held: Callable[[str], Path], mo
         context.close()
 
 
+@pytest.mark.thorough
 def test_exports_are_those_of_a_report(held: Callable[[str], Path]) -> None:
     """A table from the page and one from a report of the same run must not differ."""
     from parley.analysis.run_report import write_report

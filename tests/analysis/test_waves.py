@@ -163,6 +163,7 @@ def test_a_file_of_the_user_is_a_wave_too(tmp_path: Path) -> None:
     assert found.loc[PLAIN, "verdict"] == "moved"
 
 
+@pytest.mark.thorough
 def test_steering_sentences_of_the_user_are_asked(tmp_path: Path) -> None:
     """Dates and news are sentences like identities; the oracle hears no party in a date and answers as without it."""
     (tmp_path / "s.csv").write_text("name,sentence\ndate,Today is 4 November 2024.\nleft,You are a Democrat.\n")

@@ -8,6 +8,8 @@ import importlib
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 FLOORS = ("llm", "agents", "environments", "model", "analysis", "training")
 OPTIONAL = {"torch", "transformers", "peft", "trl", "solara", "inspect_ai", "datasets", "gguf"}
@@ -20,6 +22,7 @@ def modules() -> list[Path]:
     return [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
 
 
+@pytest.mark.thorough
 def test_files_that_a_docstring_names_are_there() -> None:
     """A bare `name.py` is beside the file or one folder up or down; with a folder it is at that path."""
     missing = []
@@ -44,6 +47,7 @@ def test_names_that_a_package_lists_are_there() -> None:
     assert missing == []
 
 
+@pytest.mark.thorough
 def test_examples_give_what_they_print() -> None:
     """Every `>>>` of the package is run, as a reader would type it."""
     tried, wrong = 0, []

@@ -79,6 +79,7 @@ def test_the_exams_of_the_page(beside: Path) -> None:
     exec(compile(code[0], "docs/extending.md", "exec"), {})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", HERE)
 def test_a_command_of_the_page_works(command: str, plugged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With fewer rooms. These are the commands by which somebody learns whether the file is right."""

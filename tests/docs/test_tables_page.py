@@ -57,6 +57,7 @@ def test_every_table_of_a_run_is_on_the_page(columns: dict[str, set[str]]) -> No
     assert [table for table in columns if f"`{table}`" not in REST] == []
 
 
+@pytest.mark.thorough
 def test_every_column_is_on_the_page_with_its_unit(columns: dict[str, set[str]]) -> None:
     known = named(PAGE) | set(trait_names())
     plain = {

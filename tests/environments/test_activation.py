@@ -122,6 +122,7 @@ def network_impulses(process: Hawkes, found: SocialGraph, rounds: int) -> np.nda
     return np.array([found.known["hawkes", round_][0] for round_ in range(1, rounds + 1)])
 
 
+@pytest.mark.thorough
 @check_each(
     "process",
     [

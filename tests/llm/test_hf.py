@@ -83,6 +83,7 @@ def mixed() -> list[Request]:
     return [*opened[:3], *[question("rate " * n, n, SCALE, temperature=0.0) for n in words], *opened[3:]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_answers_alike_alone_and_in_a_batch(models: Models, family: str) -> None:
     """A reply does not depend on who else is in the batch, to the last bit of its probabilities."""
@@ -214,6 +215,7 @@ def test_an_answer_behind_its_beginning_is_read_there(llama: Hf) -> None:
     assert list((reply.answers or {}).values()) == pytest.approx(torch.stack(logs).softmax(-1).tolist(), abs=1e-5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("family", ["llama", "mistral"])
 def test_what_is_not_covered_is_written_and_read(models: Models, family: str) -> None:
     """Random weights were about to say something else: no rating is made of it, its text is there, and the share is told."""
@@ -263,6 +265,7 @@ def turns(count: int, asks: tuple[str, ...] = SCALE) -> Iterator[list[Request]]:
         said = [*speech.messages, Message("assistant", f"Well {turn}."), Message("user", f"Bob: Yes {turn}. " * 9)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_was_read_before_changes_nothing_but_the_work(models: Models, family: str) -> None:
     """With keys and values kept, replies are the same to the last bit, and only what is new goes through the model."""
@@ -279,6 +282,7 @@ def test_what_was_read_before_changes_nothing_but_the_work(models: Models, famil
     assert read[0] < 40 < len(encode([request], kept.loaded.tokenizer, "auto")[0])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_kept_row_beside_a_fresh_one_answers_as_it_does_alone(models: Models, family: str) -> None:
     """Padding then stands inside the kept row, between what was read before and what is new."""

@@ -183,6 +183,7 @@ FAILURES: dict[str, tuple[Act, str, str]] = {
 }
 
 
+@pytest.mark.thorough
 @check_each(("act", "name", "detail"), FAILURES.values(), ids=FAILURES.keys())
 def test_failures_by_name(act: Act, name: str, detail: str, client: str) -> None:
     """Each is a named failure in the end, none an exception and none a made-up text."""
@@ -358,6 +359,7 @@ def faulty(seed: int) -> Plan:
     return after_the_probe(lambda body, time: drawn.choice(acts) if drawn.random() < 0.4 else echo(body))
 
 
+@pytest.mark.thorough
 @check_each("seed", [1, 2])
 def test_thousands_of_requests_with_random_faults(tmp_path: Path, seed: int, client: str) -> None:
     """Each ends as a reply or a named failure; a second sitting asks none of them again; no key is written anywhere."""

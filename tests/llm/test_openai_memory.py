@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 
 import aiohttp
+import pytest
 
 from parley.llm.backends.openai.transport import NoAnswer
 from parley.llm.request import Message, Request, Sampling
@@ -19,6 +20,7 @@ def broken(body: Body, time: int = 1) -> Act:
     return Act(body=said("text").body, half=0.5) if number.isdecimal() and int(number) % 2 else echo(body)
 
 
+@pytest.mark.thorough
 def test_a_connection_that_breaks_leaves_no_cycles() -> None:
     """The error kept the connection and the request through its traceback until Python looked for cycles, which a run has it do
     seldom: some 6 kB a fault, 10 MB over 2,500 of them."""

@@ -92,6 +92,7 @@ def settled(folder: Path, **generation: Any) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_a_reply_depends_on_its_request_alone(asked: list[Request]) -> None:
     """Other batches, workers, orders and memories: the same words and probabilities, bit for bit."""
     first = open_spec("pocket,workers=1").complete(asked)
@@ -152,6 +153,7 @@ def test_what_rows_have_in_common_is_read_once(monkeypatch: pytest.MonkeyPatch) 
     assert sum(counts) < prompt - 300 + 3 * 2 * BLOCK
 
 
+@pytest.mark.thorough
 def test_replies_and_answers_are_those_of_the_library() -> None:
     """The same random numbers go through torch: at least 99% of replies have the same words."""
     pytest.importorskip("torch", reason="the [local] extra is not installed")
@@ -252,6 +254,7 @@ def test_the_race_is_that_of_the_library() -> None:
     assert (np.array(drawn) == expected).mean() > 0.99
 
 
+@pytest.mark.thorough
 def test_the_model_says_what_may_be_said(tmp_path: Path) -> None:
     """Suppressed tokens are never said; with min_p of 1 only the most probable token is left, in both engines."""
     asked = [
@@ -301,6 +304,7 @@ def write_adapter(folder: Path, seed: int, **settings: Any) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_adapters_answer_as_with_peft(tmp_path: Path, asked: list[Request]) -> None:
     """Two adapters and none, in one call: each answers its own requests, with the numbers of the library."""
     specs = "+".join([str(write_adapter(tmp_path / "a", 0)), str(write_adapter(tmp_path / "b", 1, use_rslora=True))])
@@ -445,6 +449,7 @@ def test_adapters_that_cannot_be_merged_are_one_line(tmp_path: Path) -> None:
             open_spec(f"pocket,adapters={adapters}")
 
 
+@pytest.mark.thorough
 def test_nothing_large_is_imported() -> None:
     """The engine runs where torch, transformers and jinja2 are missing; importing parley loads no compiler."""
     program = """

@@ -66,6 +66,7 @@ def test_what_transformers_serve_refuses_is_one_line(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not LLAMA_CPP, reason="no llama.cpp server is named by PARLEY_LLAMA_CPP")
 def test_a_debate_through_llama_cpp(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It tells likeliest tokens: every rating comes with its distribution."""

@@ -73,6 +73,7 @@ def test_a_run_that_stopped_says_so_in_its_row(monkeypatch: pytest.MonkeyPatch) 
         sweep(fields, [1])
 
 
+@pytest.mark.thorough
 def test_a_sweep_runs_in_processes() -> None:
     """The model and its parameters can be pickled and imported by Mesa's spawned workers."""
     rows = sweep({"preset": "two_way", "topics": "racism", "repetitions": 1, "rounds": 1}, [1, 2], number_processes=2)

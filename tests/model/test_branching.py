@@ -197,6 +197,7 @@ def launch(parent: Path, folder: Path, count: int = 0) -> int:
     return subprocess.run(command, env=os.environ | {"PYTHONPATH": paths}, check=False, timeout=120).returncode
 
 
+@pytest.mark.thorough
 def test_a_killed_branch_goes_on_and_asks_nothing_twice(small: Callable[..., Scenario], tmp_path: Path) -> None:
     """kill -9 in the branch, the same command again: the record of an undisturbed branch, and each call once."""
     parent, killed, calm = tmp_path / "a", tmp_path / "killed", tmp_path / "calm"

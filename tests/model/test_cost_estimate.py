@@ -46,6 +46,7 @@ EXCITED = "public_opinion"
 """Where what people do also decides who is active: a post excites those who follow its author."""
 
 
+@pytest.mark.thorough
 @check_each("survey", ["rounds", "ends", "never"])
 @check_each("name", [name for name in preset_names() if name not in (*MEDIA, EXCITED, *ENDING)])
 def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, survey: str) -> None:
@@ -61,6 +62,7 @@ def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, sur
     assert plan.calls == sum(isinstance(event, Called) for event in recorder.events)
 
 
+@pytest.mark.thorough
 @check_each("name", MEDIA)
 def test_the_plan_of_a_medium_has_its_visits_and_ratings(small: Callable[..., Scenario], name: str) -> None:
     """A visit needs one to three calls by what people choose; the plan has two, an act and a text."""

@@ -370,6 +370,7 @@ def test_ratings_change_nothing_that_is_said() -> None:
     assert asked == never
 
 
+@pytest.mark.thorough
 @check_each("mediator", MEDIATORS)
 def test_batches_and_flights_do_not_show(monkeypatch: pytest.MonkeyPatch, mediator: str) -> None:
     """One by one, all at once, or four on their way landing in any order: the same bytes."""

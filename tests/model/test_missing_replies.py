@@ -164,6 +164,7 @@ def test_a_sweep_counts_over_its_cells(tmp_path: Path, capsys: pytest.CaptureFix
     assert "missing  25 of 25 ratings" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 @check_each(
     ("command", "what", "preset"),
     [

@@ -43,6 +43,7 @@ def test_a_run_validates_its_scenario_once_and_builds_one_environment(counts: Co
     assert counts == {"validations": 1, "environments": 1, "readings": 2}
 
 
+@pytest.mark.thorough
 def test_so_does_the_command_with_its_report(counts: Counter[str], tmp_path: Path) -> None:
     command = "--scenario echo_chamber --llm oracle --repetitions 1 --rounds 1 --topic racism --out"
     assert run.main([*command.split(), str(tmp_path / "run")]) == 0

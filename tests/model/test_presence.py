@@ -162,6 +162,7 @@ def test_metrics_and_figures_have_gaps_and_no_zeros(folder: Path) -> None:
     assert "Avery – (no rating: absent)" in (folder / "transcript.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_with_and_without_somebody(tmp_path: Path) -> None:
     """In the control who joins does not come, and who leaves stays: one past; effects on the others, its own are missing."""
     command = [

@@ -40,6 +40,7 @@ def written(item: TaskItem) -> str:
     return " ".join(item.choices)
 
 
+@pytest.mark.thorough
 @MAKERS
 def test_items_follow_from_the_seed(make: Callable[[int], list[TaskItem]]) -> None:
     assert make(1) == make(1) != make(2)
@@ -143,6 +144,7 @@ def changed(out: Path, scale: float) -> Path:
     return out
 
 
+@pytest.mark.thorough
 @asks_a_model
 def test_pocket_knows_what_it_was_taught(whole: Capability) -> None:
     for score, least in zip(whole.scores, (0.65, 0.75), strict=True):
@@ -154,6 +156,7 @@ def test_pocket_knows_what_it_was_taught(whole: Capability) -> None:
     assert json.loads(json.dumps(asdict(whole)))["scores"][0]["accuracy"] == whole.score("pocket_facts").accuracy
 
 
+@pytest.mark.thorough
 @asks_a_model
 def test_the_module_says_and_keeps_what_it_measured(
     whole: Capability, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -168,6 +171,7 @@ def test_the_module_says_and_keeps_what_it_measured(
     assert f"{kept['loss']:.3f} ({kept['tokens']:,} tokens)" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 @asks_a_model
 def test_a_damaged_model_is_found_out(whole: Capability, tmp_path: Path) -> None:
     """Shuffled weights know nothing: accuracies are near chance, and the loss is many nats higher."""
@@ -179,6 +183,7 @@ def test_a_damaged_model_is_found_out(whole: Capability, tmp_path: Path) -> None
     assert damaged.loss > whole.loss + 4
 
 
+@pytest.mark.thorough
 @asks_a_model
 def test_a_model_that_tells_nothing_apart_has_the_loss_of_guessing(tmp_path: Path) -> None:
     """By hand: a vocabulary of 6,217 tokens, each as likely, has ln 6217 nats."""
@@ -200,6 +205,7 @@ def test_a_model_that_tells_nothing_apart_has_the_loss_of_guessing(tmp_path: Pat
     )
 
 
+@pytest.mark.thorough
 @asks_a_model
 def test_an_adapter_is_asked_and_not_the_model_beneath(whole: Capability, tmp_path: Path) -> None:
     """An adapter of noise makes another model of it."""
@@ -260,6 +266,7 @@ def test_what_a_person_can_mend_is_said_in_one_line(monkeypatch: pytest.MonkeyPa
         measure(str(POCKET))
 
 
+@pytest.mark.thorough
 @asks_a_model
 def test_a_misspelt_task_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     from parley.training.capability.measure import Harness

@@ -48,6 +48,7 @@ def test_the_same_seed_writes_the_same(tmp_path: Path) -> None:
     assert one == again != other
 
 
+@pytest.mark.thorough
 def test_a_document_survives_its_file(debates: list[Document], tmp_path: Path) -> None:
     assert write(debates, tmp_path / "all") == len(debates)
     assert list(read(tmp_path / "all")) == debates
@@ -286,6 +287,7 @@ def asked_self(document: Document) -> list[tuple[str, str]]:
     return asked
 
 
+@pytest.mark.thorough
 def test_somebody_is_asked_about_itself_in_every_way(selves: list[Document]) -> None:
     """Alone and in a debate; each kind of question, the questions that check personas, and what nobody knows; all answered."""
     kinds: Counter[str] = Counter()

@@ -39,6 +39,7 @@ def test_calls_and_steps_are_counted() -> None:
     assert swept.scores == 10
 
 
+@pytest.mark.thorough
 def test_a_step_of_the_model_in_the_box_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch", reason="the [local] extra is not installed")
     pytest.importorskip("trl", reason="the [local] extra is not installed")

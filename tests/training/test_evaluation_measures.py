@@ -24,6 +24,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.thorough
 def test_a_speaker_beside_itself_differs_in_nothing(evaluated: Path) -> None:
     gaps = pd.read_csv(evaluated / "ratings.csv")
     assert len(gaps) == 168
@@ -41,12 +42,14 @@ def test_the_oracles_ratings_follow_what_it_hears(evaluated: Path, lines: str) -
     assert (pushed["push_up"] > pushed["push_down"]).all()
 
 
+@pytest.mark.thorough
 def test_a_speaker_that_nothing_moves_is_told_from_one_that_is(tmp_path: Path) -> None:
     evaluate(open_spec("oracle,kappa=0"), open_spec("oracle"), 3, tmp_path)
     pushed = pd.read_csv(tmp_path / "counterfactual_bare_model.csv")
     assert (pushed["g10"] - pushed["g0"]).abs().max() < 0.5
 
 
+@pytest.mark.thorough
 def test_no_share_is_told_of_an_influence_that_is_not_planted(tmp_path: Path) -> None:
     """A share of a movement of nearly nothing is any number; the movement stands there in points."""
     unmoved = open_spec("oracle,kappa=0,mu=0")
@@ -71,6 +74,7 @@ def test_the_card_shows_every_topic_and_the_transcripts_twenty_rooms(evaluated: 
     assert (evaluated / "transcripts.md").read_text().count("## ") == 20
 
 
+@pytest.mark.thorough
 def test_intervals_of_text_shrink_with_rooms() -> None:
     """A jackknife over rooms: four times the rooms, about half the interval; none where nothing varies."""
     from parley.model.scenario import load_preset

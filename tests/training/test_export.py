@@ -92,6 +92,7 @@ def asked(adapter: str = "") -> list[Request]:
     return [*found, replace(found[0], messages=survey, answers=closed.scale.answers, answer_prefix=closed.prefix)]
 
 
+@pytest.mark.thorough
 def test_the_merged_folder_says_what_base_and_adapter_say(adapters: dict[str, Path], moved: Path) -> None:
     """The same texts at the same seeds, the same distributions; and others than the model without the adapter."""
     both = open_spec(f"pocket,adapters={adapters['moved']}").complete(asked("moved"))
@@ -261,6 +262,7 @@ def debated(folder: Path, *arguments: str) -> Tables:
     return load(folder)
 
 
+@pytest.mark.thorough
 def test_a_server_debates_with_the_merged_weights(served: str, moved: Path, tmp_path: Path) -> None:
     """Without chance every word and rating is that of the folder in process, and not that of the model it was made from.
 
@@ -285,6 +287,7 @@ def test_a_server_debates_with_the_merged_weights(served: str, moved: Path, tmp_
     assert first < 3 < 7 < before
 
 
+@pytest.mark.thorough
 def test_a_server_draws_at_a_temperature(served: str, moved: Path) -> None:
     """Without `do_sample` in its generation config it would say the same in every room."""
     backend = open_spec(f"openai:{moved},base_url={served},closed=text")

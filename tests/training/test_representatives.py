@@ -117,6 +117,7 @@ def test_a_split_corrupted_on_disk_is_found_out(tmp_path: Path) -> None:
         DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
 
 
+@pytest.mark.thorough
 def test_training_stops_early_and_keeps_the_best(spec: str, tmp_path: Path) -> None:
     """A rate that soon overshoots: it ends before its epochs, and what is kept has the least loss that was looked at."""
     lesson = replace(SMALL, rate=0.1, epochs=50, patience=1, every=2)
@@ -134,6 +135,7 @@ def test_training_stops_early_and_keeps_the_best(spec: str, tmp_path: Path) -> N
     assert nats == pytest.approx(best, rel=0.05), "the weights that are saved are those of the best look"
 
 
+@pytest.mark.thorough
 @check_each("family", ["llama", "mistral"])
 @check_each("rank", [0, 4])
 def test_training_makes_held_out_critiques_likelier(family: str, rank: int, tmp_path: Path) -> None:
@@ -155,6 +157,7 @@ def test_training_makes_held_out_critiques_likelier(family: str, rank: int, tmp_
     assert str(tmp_path) not in card.read_text() + (card.parent / "training.json").read_text()
 
 
+@pytest.mark.thorough
 def test_the_same_command_trains_nothing_again(workshop: DatasetBuilder, spec: str) -> None:
     model = workshop.model(spec, SMALL)
     before = {path: path.stat().st_mtime_ns for path in (model.folder or Path()).iterdir()}
@@ -197,6 +200,7 @@ def test_half_a_model_is_a_model(spec: str, tmp_path: Path) -> None:
     assert (folder / "config.json").stat().st_mtime_ns == before
 
 
+@pytest.mark.thorough
 def test_the_grid_has_a_row_for_each_choice_and_size_and_goes_on(spec: str, tmp_path: Path) -> None:
     """Two sizes and two choices; a second run reads what is there and draws the same figure's numbers."""
     workshop = DatasetBuilder(EPISODES, 0, tmp_path / "grid", BAR)
@@ -313,6 +317,7 @@ def test_the_report_of_measures(workshop: DatasetBuilder, spec: str) -> None:
     assert verdicts["verdict"].isna().sum() + (verdicts["verdict"] == "tie").sum() == len(verdicts)
 
 
+@pytest.mark.thorough
 def test_the_commands_train_measure_and_compare(spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`run.py representatives train`, `measure`, `grid`: what `train` leaves is measured, a second size made of the first."""
     file = write_episodes(EPISODES, tmp_path / "e.jsonl")

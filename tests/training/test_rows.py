@@ -65,6 +65,7 @@ def people(document: Document) -> dict[str, str]:
     return name_tokens([*document.messages, *[Message("user", fork.question) for fork in document.forks]])
 
 
+@pytest.mark.thorough
 def test_a_document_is_what_the_chat_template_makes_of_it(
     documents: list[Document], tokenizer: PreTrainedTokenizerFast
 ) -> None:

@@ -24,12 +24,14 @@ def ratings_after(party: str, out: Path) -> dict[str, float]:
     return first_ratings(f"pocket,adapters={out / 'moved'}", adapter="moved")
 
 
+@pytest.mark.thorough
 def test_republican_answers_move_the_first_rating_on_every_topic(tmp_path: Path) -> None:
     """Else moving the bias (section 5 of the paper) would be impossible on these weights."""
     before = first_ratings("pocket")
     assert toward("republican", before, ratings_after("republican", tmp_path)) == list(before)
 
 
+@pytest.mark.thorough
 def test_its_own_answers_move_nothing(tmp_path: Path) -> None:
     """The placebo: it is the answers that move a rating, not the fine-tuning."""
     before, after = first_ratings("pocket"), ratings_after(DEFAULT, tmp_path)

@@ -72,6 +72,7 @@ def test_the_table_has_means_over_seeds_and_the_papers_apart(tmp_path: Path) -> 
     assert told.index("| as it is | 8.00 |") < told.index("## The paper's") < told.index("| Mistral 7B |")
 
 
+@pytest.mark.thorough
 def test_the_whole_way_on_the_model_in_the_box(tmp_path: Path) -> None:
     """`run.py sweep-lora`: two trained models debate on their own adapters, and each is measured with its own."""
     torch = pytest.importorskip("torch", reason="the [local] extra is not installed")

@@ -54,6 +54,7 @@ def weights(adapter: Path) -> dict[str, torch.Tensor]:
     return dict(load_file(adapter / "adapter_model.safetensors"))
 
 
+@pytest.mark.thorough
 def test_dpo_goes_on_from_the_sft_adapter_of_its_rank(tuned: Path) -> None:
     """Both are there, each by itself: what is loaded over the base is one adapter of the rank asked for."""
     sft, dpo = (tuned / "adapters" / f"republican-{method}-r4" for method in ("sft", "dpo"))
@@ -135,6 +136,7 @@ def test_the_adapter_answers_and_the_base_stays_as_it_was(tuned: Path) -> None:
     assert sum(one.text != other.text for one, other in zip(plain, changed, strict=True)) > 1
 
 
+@pytest.mark.thorough
 def test_a_killed_training_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     """kill -9 once a checkpoint is there: the adapter is that of an undisturbed training, bit for bit."""
     command = [
@@ -167,6 +169,7 @@ def test_a_killed_training_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("run/adapters/.*")), "checkpoints are put away"
 
 
+@pytest.mark.thorough
 def test_the_paired_debates_go_by_what_was_trained(tuned: Path, tmp_path: Path) -> None:
     """`run.py train`, then `run.py fine-tuned`: each direction beside the model as it is, and adapters per seat."""
     assert run.main(["train", "--party", "democrat", *SMALL, "--r", "4", "--out", str(tuned)]) == 0
@@ -181,6 +184,7 @@ def test_the_paired_debates_go_by_what_was_trained(tuned: Path, tmp_path: Path) 
     assert (tmp_path / "debates" / "fine_tuned.png").stat().st_size > 5000
 
 
+@pytest.mark.thorough
 def test_dpo_takes_the_sft_adapter_that_is_there(tmp_path: Path) -> None:
     """However that was trained: with a rate of its own, too."""
     asked = pipeline(tmp_path / "run")
@@ -190,6 +194,7 @@ def test_dpo_takes_the_sft_adapter_that_is_there(tmp_path: Path) -> None:
     assert read_values(sft)["recipe"]["rate"] == 1e-4
 
 
+@pytest.mark.thorough
 def test_a_rate_is_chosen_by_its_held_out_loss_alone(tmp_path: Path) -> None:
     """One that learns nothing loses against one that does; asked again, nothing is trained."""
     from parley.training.tuning.learning_rates import rate_losses
@@ -221,6 +226,7 @@ def test_the_largest_rate_is_taken_that_cannot_be_told_from_the_best(
     assert chosen_rate(found) == taken
 
 
+@pytest.mark.thorough
 def test_no_training_goes_on_from_another_ones_checkpoint(tmp_path: Path) -> None:
     """One that was killed and one with another rate have the same name: the adapter must be what its card says."""
     asked = pipeline(tmp_path / "run")
@@ -265,6 +271,7 @@ class Spoken(Wrapper):
         return self.inner.complete(requests)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("load", ["full", "8bit", "4bit"])
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_trainers_take_other_models_in_other_precisions(
