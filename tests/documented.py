@@ -134,6 +134,11 @@ RULES = (
         why="trains, or asks for a minute; tests/training/test_organisms.py does it",
         how="parse",
     ),
+    Rule(
+        r"rating_noise\.py:",
+        why="reads a file of benchmarks/; tests/analysis/test_card_noise.py has this model",
+        how="parse",
+    ),
     Rule(r"organism:(FOLDER|runs/)", why="needs an organism that was built", how="foreign"),
     Rule(r"^run\.py correct .*--train", why=TORCH, how="parse"),
     Rule(r"^run\.py correct posts\.toml", why=HERE, how="parse"),
