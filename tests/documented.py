@@ -136,7 +136,7 @@ RULES = (
     ),
     Rule(
         r"rating_noise\.py:",
-        why="reads a file of benchmarks/; tests/analysis/test_card_noise.py has this model",
+        why="a model of benchmarks/, audited for minutes",
         how="parse",
     ),
     Rule(r"organism:(FOLDER|runs/)", why="needs an organism that was built", how="foreign"),
