@@ -92,11 +92,13 @@ def auc_within(answers: Floats, predicted: Floats, people: np.ndarray, items: np
     counted = np.flatnonzero((asked >= FEWEST) & (ones >= EITHER) & (asked - ones >= EITHER))
     if not len(counted):
         return ClusteredAuc(math.nan, np.full(count, np.nan), np.zeros(count))
-    every = [clustered_auc(*(rows[items == item] for rows in (answers, predicted, people)), count) for item in counted]
+    every = [clustered_auc(answers[items == item], predicted[items == item], people[items == item], count)
+             for item in counted]  # fmt: skip
     # A question of few people says little, and its error is hardly known: with equal weights 24% of intervals miss
     weights = ones[counted] * (asked - ones)[counted] / asked[counted]
     weights /= weights.sum()
-    return ClusteredAuc(*(np.tensordot(weights, np.array(values), 1) for values in zip(*every, strict=True)))
+    value = float(weights @ [auc.value for auc in every])
+    return ClusteredAuc(value, weights @ [auc.parts for auc in every], weights @ [auc.sizes for auc in every])
 
 
 def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> dict[str, float]:
