@@ -198,6 +198,7 @@ def symmetry(waves: Sequence[Answers]) -> pd.DataFrame:
                 continue
             shared = [question for question in plain if all(question in side for side in sides)]
             row = dict(zip(("wave", "first", "second", "questions"), (wave.label, *names, len(shared)), strict=True))
+            row |= {"first_size": np.nan, "second_size": np.nan} | mean_row(np.array([]), "difference")
             if min((len(side[question]) for side in sides for question in shared), default=0) < FEWEST_ANSWERS:
                 rows.append(
                     row | {"verdict": "unknown", "reason": f"a question with fewer than {FEWEST_ANSWERS} answers"}
