@@ -128,10 +128,10 @@ def test_questions_that_the_same_people_answer_are_not_independent() -> None:
         row = measure(answers, bias + rng.normal(0, 0.3, (30, 8)), np.ones((30, 8), bool), np.ones(30))
         missed += not row["auc_within_low"] <= 0.5 <= row["auc_within_high"]
     assert missed <= 8
-    answers, guesses = np.array([1.0, 0, 0, 1.0]), np.array([0.9, 0.4, 0.3, 0.8])
-    asked = auc_within(answers, guesses, np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]), 2)
+    answers, guesses = np.array([1.0, 1, 0, 0, 0] * 2), np.array([0.9, 0.8, 0.3, 0.2, 0.1] * 2)
+    asked = auc_within(answers, guesses, np.tile(np.arange(5), 2), np.repeat([0, 1], 5), 5)
     assert asked.value == 1.0
-    assert asked.sizes.tolist() == [0.5, 0.5]
+    assert asked.sizes == pytest.approx([0.2] * 5)
 
 
 @pytest.mark.parametrize("name", ["people alone", "ppi++"])

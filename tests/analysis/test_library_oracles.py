@@ -35,7 +35,7 @@ def test_agreement_is_that_of_scikit_learn_and_krippendorff() -> None:
 
 
 def test_predictions_are_scored_as_by_scikit_learn() -> None:
-    """AUC with ties over all answers, its mean over questions, and the Brier score of people with equally many answers."""
+    """AUC with ties over all answers, its average over questions by ones times zeros, and the Brier score of people."""
     rng = np.random.default_rng(1)
     answers, there = rng.integers(0, 2, (12, 6)).astype(float), np.ones((12, 6), bool)
     guesses = np.round(rng.random((12, 6)), 1)
@@ -44,7 +44,9 @@ def test_predictions_are_scored_as_by_scikit_learn() -> None:
     assert row["brier"] == pytest.approx(brier_score_loss(answers.ravel(), guesses.ravel()))
     each = [roc_auc_score(answers[:, item], guesses[:, item]) for item in range(6)]
     people, items = np.nonzero(there)
-    assert auc_within(answers.ravel(), guesses.ravel(), people, items, 12).value == pytest.approx(np.mean(each))
+    assert auc_within(answers.ravel(), guesses.ravel(), people, items, 12).value == pytest.approx(
+        np.average(each, weights=answers.sum(axis=0) * (1 - answers).sum(axis=0))
+    )
 
 
 def test_scores_of_messages_are_those_of_choix() -> None:

@@ -91,7 +91,7 @@ def test_harder_null_data_are_what_they_say() -> None:
     for kind, share in zip(UNEVEN, (0.5, 0.36), strict=True):
         people = np.isfinite(ratings(rng, 10, kind)[:, :, 0]).sum(axis=1)
         assert people[0] / people.sum() == pytest.approx(share, abs=0.02)
-    assert (drawn["ceiling"] == drawn["ceiling"].max()).mean() == pytest.approx(0.4, abs=0.02)
+    assert (drawn["ceiling"] == drawn["ceiling"].max()).mean() == pytest.approx(0.4, abs=0.03)
     assert np.ptp(drawn["constant"]) == 0
     gone = np.isnan(drawn["leaving"])
     assert (gone[:, :, 1:] >= gone[:, :, :-1]).all()
