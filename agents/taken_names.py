@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import mesa
+
 from parley.agents.memory import Memory
 from parley.agents.persona import Persona
 from parley.agents.reasoning import Note
@@ -24,7 +26,8 @@ TAKEN: Mapping[str, type | tuple[type, ...]] = {
 def check_class(kind: type, base: type) -> None:
     """Check the names that a user's class defines. base: Parley's class. Errors: UserError on one that is taken."""
     for name in vars(kind):
-        own = name.startswith("_") and not name.startswith("__") and hasattr(base, name)
+        ours = name.startswith("_") and not name.startswith("__") and hasattr(base, name)
+        own = ours and not hasattr(mesa.Agent, name)  # Mesa 3.5 gives each class a `_datasets`
         if name in TAKEN or own:
             raise _taken(name, kind)
 
