@@ -47,7 +47,7 @@ def _means_elsewhere(levels: Floats, cell: Codes, cluster: Codes) -> Floats:
     """Return the mean rating of each agent's cell at each survey (n, t), without the agent's own cluster."""
     ratings = np.stack([np.isfinite(levels), np.nan_to_num(levels)], axis=1)  # how many, and their sum
     inner = np.unique(np.column_stack([cell, cluster]), axis=0, return_inverse=True)[1].ravel()
-    total, own = (np.zeros((int(codes.max(initial=0)) + 1, 2, levels.shape[1])) for codes in (cell, inner))
+    total, own = (np.zeros((int(np.max(codes, initial=0)) + 1, 2, levels.shape[1])) for codes in (cell, inner))
     for sums, codes in ((total, cell), (own, inner)):
         np.add.at(sums, codes, ratings)
     count, rest = np.moveaxis(total[cell] - own[inner], 1, 0)

@@ -121,7 +121,7 @@ def score_lines(
     found = clustered_mean(pd.Series(means), pd.Series(units))
     plain = format_estimate(found.value, found.low, found.high)
     one, many = fit.ends[-2:]
-    few = "" if clusters is None else why_few(int(units.max()) + 1, "cluster", np.bincount(units).astype(float))
+    few = "" if clusters is None else why_few(int(np.max(units)) + 1, "cluster", np.bincount(units).astype(float))
     return [
         *([f"There are no intervals: {few}."] if few else []),
         f"The mean of the items is {format_estimate(fit.mean, *fit.ends[0])} by the average rater; uncorrected, it is {plain}.",

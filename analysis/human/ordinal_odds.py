@@ -82,7 +82,7 @@ def _fit(known: pd.DataFrame, names: Sequence[str]) -> tuple[dict[str, tuple[flo
         return {}, "the conditions do not overlap, so no finite odds exist"
     units = np.array([effective_clusters(_shares(known, name, names)) for name in names])
     if is_few(units).any():
-        return {}, why_few(int(clusters.max()) + 1, "debate", _shares(known, names[int(units.argmin())], names))
+        return {}, why_few(int(clusters.max()) + 1, "debate", _shares(known, names[int(np.argmin(units))], names))
     reaches = stdtrit(units - 1, (1 + LEVEL) / 2) * errors
     ends = np.exp(np.column_stack([estimates, estimates - reaches, estimates + reaches]))
     return {name: (float(row[0]), float(row[1]), float(row[2])) for name, row in zip(names, ends, strict=True)}, ""

@@ -158,7 +158,7 @@ def _over_clusters(sample: Sample, value: float, terms: list[_Term], weights: tu
     """Return the estimate with the error from leaving out one cluster of people at a time."""
     sizes = sample.cluster_sizes
     assert sizes is not None
-    count = 1 + max(int(term.clusters.max(initial=0)) for term in terms if term.clusters is not None)
+    count = 1 + max(int(np.max(term.clusters, initial=0)) for term in terms if term.clusters is not None)
     steps, worth = np.zeros(count), effective_clusters(sizes)
     for values, clusters in terms:
         assert clusters is not None

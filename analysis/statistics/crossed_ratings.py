@@ -53,7 +53,7 @@ def fit_ratings(scores: Floats, clusters: Codes | None = None) -> CrossedRatings
     scores = scores - middle  # sums of squares of scores near 1e9 would lose all digits
     state, values = _climb(scores, np.ones((1, items)), _start(scores))
     place = np.arange(items) if clusters is None else clusters
-    place, groups = place % GROUPS, min(int(place.max()) + 1, GROUPS)
+    place, groups = place % GROUPS, min(int(np.max(place)) + 1, GROUPS)
     without = (place != np.arange(groups)[:, None]).astype(float)
     left, _ = _climb(scores, without, [np.repeat(one, groups, axis=0) for one in state])
     whole, parts, sizes = _summary(state)[0], _summary(left), items - without.sum(axis=1)
