@@ -135,7 +135,7 @@ RULES = (
         how="parse",
     ),
     Rule(r"lab\.toml", why="refused on purpose; tests/test_trust.py has such files", how="foreign"),
-    Rule(r"path=trust\.csv", why=HERE, how="foreign"),
+    Rule(r"path=trust\.csv", why=HERE, how="parse"),
     Rule(
         r"rating_noise\.py:",
         why="a model of benchmarks/, audited for minutes",
