@@ -58,6 +58,9 @@ class Request:
     archetype : str
         The kind of agent that may share answers to a closed question (llm/answer_sharing.py); empty for no sharing. A model does
         not see it.
+    begin : str
+        How the reply to an open question begins, such as the speaker's name and a colon. A backend that can continue a message
+        makes the model go on from there, and notes it (BEGUN); the reply is what follows. Other backends leave it out.
     names : frozenset of str, optional
         All names of which the messages may hold lines, `NAME: text`; None if unknown. So no pattern has to guess at names.
     facts : Facts
@@ -78,6 +81,7 @@ class Request:
     adapter: str = ""
     voice: str = ""
     archetype: str = ""
+    begin: str = ""
     names: frozenset[str] | None = None
     facts: Facts = field(default_factory=Facts)
     _key: tuple[tuple[str, bool], bytes] | None = field(default=None, init=False, repr=False)
@@ -85,18 +89,19 @@ class Request:
     def key(self, identity: str, seedless: bool = False) -> bytes:
         """Return the 16-byte digest of this question to the model called `identity`.
 
-        Two questions are the same if model identity, adapter, messages, sampling, allowed answers and seed are the same.
-        Repetition, room and round are part of the seed. Purpose, ids and time-outs are not part of the key, and neither is the
-        seed where the reply does not depend on it (`Backend.seedless`). The facts are not part of it because the messages state
-        them: two requests with the same messages have the same facts.
+        Two questions are the same if model identity, adapter, messages, sampling, allowed answers, beginning and seed are the
+        same. Repetition, room and round are part of the seed. Purpose, ids and time-outs are not part of the key, and neither is
+        the seed where the reply does not depend on it (`Backend.seedless`). The facts are not part of it because the messages
+        state them: two requests with the same messages have the same facts.
         """
         if self._key is None or self._key[0] != (identity, seedless):
             seed = None if seedless else self.seed
             parts: list[object] = [identity, self.messages, self.sampling, seed, self.answers]
             if self.answer_prefix or self.adapter:
                 parts += [self.answer_prefix, self.adapter]
-            if self.voice:
-                parts.append(("voice", self.voice))
+            for name, value in (("voice", self.voice), ("begin", self.begin)):
+                if value:
+                    parts.append((name, value))
             self._key = (identity, seedless), digest(*parts)
         return self._key[1]
 
@@ -136,6 +141,8 @@ DECLINED = "declined"
 """The note of a reply that says only that it does not know or does not say: no opinion, and no answer to learn from."""
 SHORTENED = "shortened"
 """The note of a reply with more text than its tokens can have: the number of characters that were cut off."""
+BEGUN = "begun"
+"""The note of a reply whose model went on from `Request.begin`, which is no part of its text."""
 SERVED = "served:"
 """How a note begins whose rest is the model that replied, where it is not the one with which the run began."""
 

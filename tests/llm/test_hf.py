@@ -118,6 +118,18 @@ def test_greedy_is_the_librarys_greedy(llama: Hf) -> None:
     assert llama.complete([request])[0].text == llama.loaded.tokenizer.decode(out, skip_special_tokens=True)
 
 
+def test_a_reply_that_is_begun_goes_on_from_there(llama: Hf) -> None:
+    """The reply is what follows the beginning, and notes that it was begun."""
+    request = replace(question("What do you think?", temperature=0.0), begin="Ann:")
+    tokenizer = llama.loaded.tokenizer
+    ids = torch.tensor(
+        [encode([request], tokenizer, "auto")[0] + tokenizer("Ann:", add_special_tokens=False)["input_ids"]]
+    )
+    out = llama.loaded.model.generate(ids, do_sample=False, max_new_tokens=12)[0, ids.shape[1] :]
+    (reply,) = llama.complete([request])
+    assert (reply.text, reply.notes) == (tokenizer.decode(out, skip_special_tokens=True), {"begun": 1})
+
+
 def test_draws_follow_the_models_probabilities(llama: Hf) -> None:
     """At temperature 1 the first token is drawn as often as the model says, within 4 standard errors."""
     request = question("And then?")

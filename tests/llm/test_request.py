@@ -32,6 +32,7 @@ OTHERS = {
     "no closed answers": replace(ASKED, answers=()),
     "answers in another order": replace(ASKED, answers=("no", "yes")),
     "answers that begin otherwise": replace(ASKED, answer_prefix="I say "),
+    "a reply that is begun": replace(ASKED, begin="Ann:"),
     "another adapter": replace(ASKED, adapter="left"),
 }
 
@@ -56,7 +57,7 @@ def test_key_leaves_the_purpose_out() -> None:
 @given(requests(), requests())
 def test_key_is_unambiguous(one: Request, other: Request) -> None:
     def same(request: Request) -> str:
-        special = (request.answer_prefix, request.adapter)
+        special = (request.answer_prefix, request.adapter, request.begin)
         return json.dumps((request.messages, request.sampling, request.seed, request.answers, special))
 
     assert (one.key("model") == other.key("model")) == (same(one) == same(other))

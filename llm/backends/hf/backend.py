@@ -29,7 +29,7 @@ from parley.llm.backends.hf.prefill import (
 )
 from parley.llm.backends.hf.prompts import encode, encode_text, is_plain
 from parley.llm.purposes import EMBEDDING
-from parley.llm.request import Reply, Request, stop_strings
+from parley.llm.request import BEGUN, Reply, Request, stop_strings
 
 SIMILAR = 32
 """Rows whose lengths differ by fewer tokens count as equally long."""
@@ -95,6 +95,8 @@ class Hf:
         prompts = encode(requests, self.loaded.tokenizer, self.style)
         plain = is_plain(self.loaded.tokenizer, self.style)
         for place, (request, ids) in enumerate(zip(requests, prompts, strict=True)):
+            if request.begin:
+                ids = ids + encode_text(self.loaded.tokenizer, f" {request.begin}" if plain else request.begin)
             row = PromptRow(place, request, ids, stop=stop_strings(request) if plain else request.sampling.stop)
             if problem := self._problem(row):
                 replies[place] = problem
@@ -102,6 +104,9 @@ class Hf:
                 groups[(request.answers, request.answer_prefix) if self.exact else ((), "")].append(row)
         for (answers, _), rows in sorted(groups.items()):
             replies |= self._closed(rows, len(answers)) if answers else self._open(rows)
+        for place, request in enumerate(requests):
+            if request.begin:
+                replies[place].notes = {**replies[place].notes, BEGUN: 1}
         return [replies[place] for place in range(len(requests))]
 
     def _open(self, rows: list[PromptRow]) -> dict[int, Reply]:
