@@ -1,58 +1,104 @@
-r"""Undresses the answer to a closed question: `{"rating": 7, "reason": "3 cases"}`, `\boxed{7}` and `7 points` are 7."""
+r"""Undresses the answer to a closed question: `{"rating": 7, "reason": "3 cases"}` and `\boxed{7}` are 7."""
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from typing import Any
 
-ANSWER_KEYS = ("rating", "answer", "score", "response", "value", "number", "choice")
+LONGEST = 20_000
+"""Characters of an answer to a closed question. A longer reply (of a model that loops) is no answer: `too_long`."""
+ANSWER_KEYS = frozenset({
+    "rating", "answer", "final_answer", "score", "response", "value", "number", "choice", "option", "decision", "selection",
+    "vote", "pick", "act", "action", "post", "ranking", "order", "antwort", "bewertung", "wahl", "respuesta", "réponse", "note",
+})  # fmt: skip
 """The names under which a JSON object with several values has its answer: one of them, or nothing is guessed."""
-_FENCE = re.compile(r"```(?:json)?\s*+(.*?)\s*+```", re.S)
-_BOXED = re.compile(r"\$?\\boxed\{(?:\\text\{)?([^{}$\\]{1,200})\}{1,2}\$?")
+ORDERED_KEYS = ("ranking", "order")
+CALL_KEYS = ("arguments", "parameters", "input")
+"""The names under which a call of a tool, written as JSON, has its arguments."""
+MARK = "Final answer:"
+"""What is written for any mark of a final answer, on a line of its own."""
+_FENCE = re.compile(r"^[ \t]*```[ \t]*\w*[ \t]*$", re.M)
+_BOXED = re.compile(r"\$*\\boxed\{(?:\\(?:text|textbf|mathbf|mathrm)\{)?([^{}$\\\n]{1,200})\}{1,2}\$*")
 _MATHS = re.compile(r"\\[()\[\]]")
-_POINTS = re.compile(
-    r"(?<=\d) (?:points?|punkte?n?|puntos?)(?=[.!]{0,3}(?:\n|$)|/| (?:out of|on (?:a|the|this) scale|because|sur|von|de)\b)"
-)
+_TAGGED = re.compile(
+    r"<(answer|final_answer|final|response|rating|choice|option|vote)>([^<>]{1,2000})</(?:answer|final_answer|final|response"
+    r"|rating|choice|option|vote)>", re.I,
+)  # fmt: skip
+_TAG = re.compile(r"</?[a-zA-Z_]{1,20}>")
+_RAISED = str.maketrans(dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "^"))  # or NFKC would read 7² as 72
+_SAME = str.maketrans({"’": "'", "‐": "-", "−": "-", "`": " ", "。": ".", "、": ","})
+_MARKDOWN = re.compile(r"\*+|\b_+|_+\b|\.{2,}")
+_HAN = "零一二三四五六七八九十"
+_HAN_NUMBER = re.compile(rf"(?:^|(?<=[:是为為选選打给給])) ?(?:([{_HAN}]|十[一二])|(\d{{1,3}})) ?分?(?=$|[.,!])", re.M)
+"""A numeral in Chinese, or a number with the word for points, where an answer stands."""
 
 
 def undressed(text: str) -> str:
-    r"""Return a reply with its answer alone where it is a JSON object, and without the dress of formulas.
+    r"""Return a reply with its answer alone where it is a JSON object, and with one mark for all marks of a final answer.
 
-    >>> undressed('{"rating": 7, "reason": "I saw 3 cases"}'), undressed(r"So it is $\boxed{7}$.")
-    ('7', 'So it is 7.')
+    >>> undressed('{"rating": 7, "reason": "I saw 3 cases"}'), undressed(r"I saw 3. So $\boxed{7}$").split("\n")
+    ('7', ['I saw 3. So ', 'Final answer: 7', ''])
     """
-    if "{" not in text:
-        return text
-    return _MATHS.sub("", _BOXED.sub(r"\1", text)) if "\\boxed" in text else _answer_of(text)
+    text = _FENCE.sub("", text) if "```" in text else text
+    if "{" in text:
+        text = _MATHS.sub("", _BOXED.sub(rf"\n{MARK} \1\n", text)) if "\\boxed" in text else _answer_of(text)
+    return _TAG.sub(" ", _TAGGED.sub(rf"\n{MARK} \2\n", text)) if "<" in text else text
 
 
-def without_points(plain: str) -> str:
-    """Return a plain lower-case text without the word points after a number that ends a clause: `7 points` is `7`.
+def tidy(text: str) -> str:
+    """Return a text with plain spaces, digits, hyphens and apostrophes, without empty lines and emphasis.
 
-    >>> without_points("7 points"), without_points("3 points: first")
-    ('7', '3 points: first')
+    >>> tidy("**８**\\n\\n– ٧"), tidy("我打七分"), tidy("_Well_ ... no")
+    ('8\\n– 7', '我打 7', 'Well no')
     """
-    return _POINTS.sub("", plain)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_SAME)
+        text = re.sub(r"\d", lambda digit: str(unicodedata.decimal(digit[0])), text)
+    lines = [" ".join(line.split()) for line in _MARKDOWN.sub(" ", text.replace("`", " ")).splitlines()]
+    plain = "\n".join(filter(None, lines))
+    return plain if plain.isascii() else _HAN_NUMBER.sub(_from_han, plain)
+
+
+def _from_han(found: re.Match[str]) -> str:
+    """Write a Chinese numeral from 0 to 12 in digits."""
+    han = found[1] or ""
+    number = found[2] or (10 + _HAN.index(han[1]) if len(han) > 1 else _HAN.index(han))
+    return f" {number}" if found.start() else str(number)
 
 
 def _answer_of(text: str) -> str:
-    """Return the answer of a reply that is one JSON object and nothing else, or the reply."""
-    fenced = _FENCE.fullmatch(text.strip("* \t\r\n"))
+    """Return the answer of a reply that is one JSON object, or the reply with the marks of its answers in place of its object."""
+    start, end = text.find("{"), text.rfind("}") + 1
     try:
-        values = json.loads(fenced[1] if fenced else text.strip("* \t\r\n`"), object_pairs_hook=_once)
+        answers = _answers_in(json.loads(text[start:end], object_pairs_hook=_Pairs))
     except (ValueError, RecursionError):
         return text
-    if not isinstance(values, dict):
-        return text
-    named = [values[key] for key in values if len(values) == 1 or key.lower() in ANSWER_KEYS]
-    if len(named) != 1 or not isinstance(named[0], str | int | float | None):
-        return text
-    return "" if named[0] is None else str(named[0])
+    before, after = text[:start].strip("* \t\r\n"), text[end:].strip("* \t\r\n")
+    if len(answers) == 1 and not before and not after:
+        return answers[0]
+    return "\n".join([before, *(f"{MARK} {answer}" for answer in answers), after]) if answers else text
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Errors: ValueError for a key that an object has twice: which of its values is meant cannot be told."""
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key twice")
-    return dict(pairs)
+class _Pairs(list[tuple[str, Any]]):
+    """The keys and values of an object: of a key that it has twice both."""
+
+
+def _answers_in(pairs: object) -> list[str]:
+    """Return the answers in an object, "" for null; none where its values may be something else."""
+    if not isinstance(pairs, _Pairs):
+        return []
+    for call in [value for key, value in pairs if key in CALL_KEYS]:
+        inner = json.loads(call, object_pairs_hook=_Pairs) if isinstance(call, str) else call
+        if isinstance(inner, _Pairs):
+            return _answers_in(inner)
+    answers = list[str]()
+    for key, value in pairs:
+        if len(pairs) == 1 or key.lower() in ANSWER_KEYS:
+            values = value if type(value) is list else [value]
+            if not all(isinstance(one, str | int | float | None) for one in values):
+                return []
+            texts = ["" if one is None else str(one) for one in values]
+            answers += [" > ".join(texts)] if key.lower() in ORDERED_KEYS else texts
+    return answers

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
+from parley.agents.closed_answers import OPTIONS
 from parley.agents.competition import Case, Competition
 from parley.agents.corrector import one_line
 from parley.agents.datafiles import HERE, build_from_table, read_toml, shipped_or_own
-from parley.agents.decisions import OPTIONS
 from parley.agents.language import Language, load_language
 from parley.agents.persuasion import read_message
 from parley.llm.errors import UserError, unknown_name

@@ -13,8 +13,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from parley.agents.closed_answers import OPTIONS
 from parley.agents.datafiles import HERE, read_toml
-from parley.agents.decisions import OPTIONS
 from parley.agents.language import Language, load_language
 from parley.agents.persona import Persona
 from parley.llm.errors import UserError, unknown_name

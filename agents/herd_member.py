@@ -8,14 +8,12 @@ choice is remembered: every period begins anew. Lines from outside (intervention
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from parley.agents.agent import SURVEY_TOKENS, DebateAgent
-from parley.agents.decisions import OPTIONS, read_option
+from parley.agents.closed_answers import OPTIONS, read_choice, read_number
 from parley.agents.language import Language
 from parley.agents.persona import Persona
-from parley.agents.scales import NUMERIC, Scale, read_rating
 from parley.agents.speech import DebateStyle
 from parley.agents.topic import Topic
 from parley.llm.purposes import Facts
@@ -108,7 +106,7 @@ class HerdMember(DebateAgent):
         """Read a choice; nothing is remembered."""
         if reply.failure:
             return Decision(None, reply.failure.name, None)
-        option, reason = read_option(reply.text)
+        option, reason = read_choice(reply.text, OPTIONS)
         probability = reply.answers["A"] if reply.answers else None
         how = f"strict, {reply.way}" if reply.way else "strict"
         return Decision(option, reason, reply.text, probability, reply.covered, how)
@@ -150,11 +148,9 @@ class HerdPlanner(NamedTuple):
         """Return the precision that a reply names, or None and the reason."""
         if reply.failure:
             return None, reply.failure.name
-        value, reason = read_rating(_PERCENT.sub("", reply.text or ""), _percent_scale(self.levels))
-        if value is None:
-            return None, reason
-        chosen = [level for level in self.levels if abs(100 * level - value) < 1e-6]
-        return (chosen[0], None) if chosen else (None, "not_offered")
+        levels = {float(answer): level for answer, level in zip(self.answers, self.levels, strict=True)}
+        value, reason = read_number(_PERCENT.sub("", reply.text or ""), tuple(levels))
+        return (None, reason) if value is None else (levels[value], None)
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -164,11 +160,6 @@ class HerdPlanner(NamedTuple):
     def _price(self, level: float) -> str:
         price = self.cost * abs(level - self.base)
         return self.language.fill("price", level=f"{100 * level:.0f}", price=f"{price:.2f}")
-
-
-def _percent_scale(levels: Sequence[float]) -> Scale:
-    low, high = (round(100 * end) for end in (min(levels), max(levels)))
-    return Scale("precision", NUMERIC, low, max(high, low + 1), {low: "lowest", max(high, low + 1): "highest"})
 
 
 def in_words(precision: float, language: Language) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from parley.agents.agent import SURVEY_TOKENS
+from parley.agents.closed_answers import read_choice
 from parley.agents.language import Language
-from parley.agents.question import read_answer
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
@@ -70,5 +70,5 @@ def read_prediction(reply: Reply, item: SurveyItem) -> Prediction:
         return Prediction(None, reply.failure.name)
     if reply.answers:
         return Prediction(reply.answers[item.answers[0]], exact=True)
-    answer = read_answer(reply.text, item.answers)
-    return Prediction(None, answer.reason) if answer.text is None else Prediction(float(answer.text == item.answers[0]))
+    answer, reason = read_choice(reply.text, item.answers)
+    return Prediction(None, reason) if answer is None else Prediction(float(answer == item.answers[0]))

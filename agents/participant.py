@@ -7,10 +7,11 @@ from typing import Any
 
 from parley.agents.agent import SURVEY_TOKENS, DebateAgent
 from parley.agents.ballots import RANKING_TOKENS, lettered
+from parley.agents.closed_answers import Chosen
 from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.probe import Probe, scales
-from parley.agents.question import POSITION, QuestionnaireAnswer, QuestionnaireItem, questionnaire
+from parley.agents.question import POSITION, QuestionnaireItem, questionnaire
 from parley.agents.speech import Rating, Speech
 from parley.agents.topic import Topic
 from parley.llm.request import Message, Reply, Request, Sampling
@@ -105,12 +106,12 @@ class Participant(DebateAgent):
         messages = (self._system, Message("user", text))
         return Request(messages, sampling, seed, item.answers, "questionnaire", "", self.adapter, self.voice)
 
-    def absorb_item(self, reply: Reply, item: QuestionnaireItem) -> QuestionnaireAnswer:
+    def absorb_item(self, reply: Reply, item: QuestionnaireItem) -> Chosen:
         """Read and keep an answer. It is not remembered in the conversation."""
-        answer = item.read(reply.text) if reply.failure is None else QuestionnaireAnswer(None, reply.failure.name)
-        if answer.text is not None:
-            self.answers[item.name] = answer.text
-        return answer
+        chosen = item.read(reply.text) if reply.failure is None else Chosen(None, reply.failure.name)
+        if chosen.answer is not None:
+            self.answers[item.name] = chosen.answer
+        return chosen
 
 
 def agreement_probe(name: str, statement: str, language: Language) -> Probe:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from parley.agents.closed_answers import read_number
 from parley.agents.corrector import one_line
 from parley.agents.language import Language
 from parley.agents.persona import Persona
@@ -21,10 +22,9 @@ from parley.llm.request import Message, Reply, Request, Sampling
 
 PERSUASIVE, PARAPHRASE = "persuasive", "paraphrase"
 """How a message is written anew."""
-FIRST, SECOND = CHOICES = ("1", "2")
+CHOICES = ("1", "2")
 WHOM = ("you", "group")
 ANSWER_TOKENS = 8
-_CHOICE = re.compile(r"(?<![\w.,-])([12])(?![\w,-]|\.\d)")
 _NUMBER = re.compile(r"^\s*+(?:\d+[.):]|[-*•])\s*+")
 
 
@@ -118,17 +118,15 @@ def rating_scale(language: Language) -> Scale:
 def read_choice(reply: Reply) -> Reading:
     """Return the probability (0 to 1) that the first of two messages is chosen; None with the reason.
 
-    A model without probabilities of answers gives 1 or 0: the only 1 or 2 in its reply. A reply with both is not guessed.
+    A model without probabilities of answers gives 1 or 0, by the number that its reply names.
     """
     if reply.failure:
         return Reading(None, reply.failure.name)
     if reply.answers:
         weights = [reply.answers.get(choice, 0.0) for choice in CHOICES]
         return Reading(weights[0] / sum(weights)) if sum(weights) > 0 else Reading(None, "no_probability")
-    named = set(_CHOICE.findall(reply.text or ""))
-    if len(named) == 1:
-        return Reading(float(named == {FIRST}))
-    return Reading(None, "ambiguous" if named else "refusal" if is_refusal(reply.text or "") else "no_choice")
+    chosen, reason = read_number(reply.text, (1, 2))
+    return Reading(None, reason) if chosen is None else Reading(2 - chosen)
 
 
 def read_persuasiveness(reply: Reply, language: Language) -> Reading:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from parley.agents.act_names import WRITTEN, Act
-from parley.agents.acts import ShownPost, act_words, read_act, read_number, targets_of
+from parley.agents.acts import ShownPost, act_words, read_act, targets_of
 from parley.agents.agent import SURVEY_TOKENS
+from parley.agents.closed_answers import read_number
 from parley.agents.network_agent import NetworkDebater
 from parley.agents.reply_cleaning import clean_speech
 from parley.llm.purposes import Facts

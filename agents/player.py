@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from parley.agents.agent import SURVEY_TOKENS, DebateAgent
-from parley.agents.decisions import OPTIONS, read_option
+from parley.agents.closed_answers import OPTIONS, read_choice, read_number
 from parley.agents.game_rules import (
     ACCEPT,
     LEAVE,
@@ -25,7 +25,6 @@ from parley.agents.game_rules import (
 )
 from parley.agents.language import Language
 from parley.agents.persona import Persona
-from parley.agents.scales import NUMERIC, Scale, read_rating
 from parley.agents.speech import DebateStyle
 from parley.agents.topic import Topic
 from parley.llm.purposes import Facts
@@ -175,21 +174,14 @@ class Player(DebateAgent):
         if reply.failure:
             return Answer(None, reply.failure.name, None)
         if kind == "choice" and not expectation:
-            option, reason = read_option(reply.text)
+            option, reason = read_choice(reply.text, OPTIONS)
             value = None if option is None else 10.0 if option == "A" else 0.0
         else:
             allowed = tuple(range(11)) if expectation else answers(kind)
-            value, reason = read_rating(reply.text, number_scale(allowed[0], allowed[-1]))
-            if value is not None and value not in allowed:
-                value, reason = None, "not_offered"
+            value, reason = read_number(reply.text, allowed)
         shares = tuple(reply.answers.values()) if reply.answers else None
         how = f"strict, {reply.way}" if reply.way else "strict"
         return Answer(value, reason, reply.text, shares, reply.covered, how)
-
-
-def number_scale(low: int, high: int) -> Scale:
-    """Return a numeric scale from low to high."""
-    return Scale("points", NUMERIC, low, high, {low: "the least", high: "the most"})
 
 
 def _describe_rules(language: Language, setting: Setting, players: Sequence[str], seat: int) -> str:

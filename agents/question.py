@@ -7,18 +7,17 @@ read from the user's file. Each question has a statement to agree or disagree wi
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
+from parley.agents.closed_answers import Chosen, read_choice
 from parley.agents.datafiles import HERE, build_from_table, quoted, read_toml, require_section
 from parley.agents.language import Language
 from parley.agents.probe import Probe, scales
-from parley.agents.scales import LONGEST
 from parley.agents.society import US, Society, load_society, society_names
 from parley.agents.topic import Topic
 from parley.llm.errors import UserError, unknown_name
@@ -187,17 +186,6 @@ def _checked(questions: Sequence[Question], path: Path) -> tuple[Question, ...]:
 
 
 QUESTIONNAIRE = "questionnaire.toml"
-_LEAD = re.compile(
-    r"^(?:(?:(?:my|the) )?answer(?: is)?:?|i(?:'m| am|'d say| would say| say| live)|it(?:'s| is)|that(?:'s| is)|probably)\s+"
-    r"|^(?:an?|in the|in|the)\s+"
-)
-
-
-class QuestionnaireAnswer(NamedTuple):
-    """One of the answers of an item, or None and the reason why it is missing."""
-
-    text: str | None
-    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -212,8 +200,8 @@ class QuestionnaireItem:
     def ask(self, language: Language) -> str:
         return language.prompt("questionnaire").fill(question=self.question, answers="; ".join(self.answers))
 
-    def read(self, text: str | None) -> QuestionnaireAnswer:
-        return read_answer(text, self.answers)
+    def read(self, text: str | None) -> Chosen:
+        return read_choice(text, self.answers)
 
 
 @cache
@@ -239,25 +227,6 @@ def _item(name: str, entry: Any, declined: str, path: Path) -> QuestionnaireItem
     if len({*map(_plain, answers), _plain(declined)}) <= len(answers) or not answers:
         raise UserError(f"item {name} of {path}: two answers are the same")
     return QuestionnaireItem(name, title, question, (*answers, declined))
-
-
-def read_answer(text: str | None, answers: Sequence[str]) -> QuestionnaireAnswer:
-    """Read the one answer that a reply consists of, ignoring case, quotes, a full stop, and first words such as "I am
-    a".
-
-    Anything else is None: `empty`, `too_long`, or `no_answer` (an explanation, several answers, other words).
-
-    >>> read_answer("I'm a woman.", ["woman", "man"]).text, read_answer("Not a man.", ["woman", "man"]).reason
-    ('woman', 'no_answer')
-    """
-    reply, known = _plain(text or ""), {_plain(answer): answer for answer in answers}
-    if not reply:
-        return QuestionnaireAnswer(None, "empty")
-    if len(reply) > LONGEST:
-        return QuestionnaireAnswer(None, "too_long")
-    while reply not in known and (lead := _LEAD.match(reply)):
-        reply = reply[lead.end() :]
-    return QuestionnaireAnswer(known[reply]) if reply in known else QuestionnaireAnswer(None, "no_answer")
 
 
 def _plain(text: str) -> str:

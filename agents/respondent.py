@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import NamedTuple
 
+from parley.agents.closed_answers import Chosen, read_choice
 from parley.agents.language import Language
-from parley.agents.question import read_answer
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
@@ -28,13 +28,6 @@ class Group(NamedTuple):
     name: str
     text: str = ""
     country: bool = False
-
-
-class ChosenOption(NamedTuple):
-    """The place of an option, or None and the reason why it is missing."""
-
-    place: int | None
-    reason: str | None = None
 
 
 class Respondent(NamedTuple):
@@ -75,20 +68,13 @@ class Respondent(NamedTuple):
         return self.language.prompt(name).fill(group=group.name)
 
 
-def read_option(reply: Reply, options: Sequence[str]) -> ChosenOption:
-    """Read the option that a reply chooses: its letter, its words, or both ("B. Coffee"). Anything else is None with a reason.
+def read_option(reply: Reply, options: Sequence[str]) -> Chosen:
+    """Read the letter of the option that a reply chooses by letter, words, or both ("B. Coffee"); else None with a reason.
 
     >>> read_option(Reply("b."), ["Tea", "Coffee"]), read_option(Reply("Tea or coffee"), ["Tea", "Coffee"]).reason
-    (ChosenOption(place=1, reason=None), 'no_answer')
+    (Chosen(answer='B', reason=None), 'several_answers')
     """
     if reply.text is None:
-        return ChosenOption(None, reply.failure.name if reply.failure else "empty")
+        return Chosen(None, reply.failure.name if reply.failure else "empty")
     letters = LETTERS[: len(options)]
-    both = [
-        f"{letter}{sign} {option}" for letter, option in zip(letters, options, strict=True) for sign in (".", ")", ":")
-    ]
-    for answers, each in ((letters, 1), (options, 1), (both, 3)):
-        answer = read_answer(reply.text, answers)
-        if answer.text is not None:
-            return ChosenOption(list(answers).index(answer.text) // each)
-    return ChosenOption(None, answer.reason)
+    return read_choice(reply.text, letters, dict(zip(options, letters, strict=True)))

@@ -6,19 +6,17 @@ Missing is not zero: a reply that cannot be read without guessing is None with a
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from parley.agents.answer_forms import undressed, without_points
+from parley.agents.answer_forms import LONGEST, tidy, undressed
+from parley.agents.answer_words import answer_words
 from parley.agents.foreign_replies import ENGLISH, declines_elsewhere, in_english, replace_number_words
 from parley.llm.errors import UserError
 
 NUMERIC, LABELLED = "numeric", "labelled"
-LONGEST = 20_000
-"""Characters of an answer to a closed question. A longer reply (of a model that loops) is no answer: `too_long`."""
 
 
 @dataclass(frozen=True)
@@ -158,8 +156,8 @@ _CUE = (
     rf"|{_I} (?:rate|score|rank|put|place|give|consider|set|assign)(?: [\w'-]+){{0,12}}? (?:at|as|an?)"
     rf"|{_I} (?:rate|score|rank)(?: [\w'-]+){{1,2}}"
     r"|\b(?:rating|score|answer|response|number|level|severity|choice|opinion|view)"
-    r"(?:(?: [\w'-]+){0,12}? (?:is|would be|remains|stands at|stays at)| of|[\"']? ?[:=])"
-    r"|\b(?:it|this|that|mine|problem)(?:'s| is| would be)|(?:\bis|'s) an?|\bdirais|\bsage|是)"
+    r"(?:(?: [\w'-]+){0,24}? (?:is|would be|remains|stands at|stays at)| of|[\"']? ?[:=])"
+    r"|\b(?:it|this|that|mine|problem)(?:'s| is| would be)|(?:\bis|'s) an?|\bdirais|\bsage|[是打给給选選为為])"
 )
 _ANSWER = re.compile(
     rf"^{_HEDGE}{_POINT}{_NO_LIST}{_CLOSE}{_BREAK}"
@@ -169,6 +167,7 @@ _ANSWER = re.compile(
     rf"|\({_POINT}\)[.,;!]"
     rf"|{_CUE}\s?{_HEDGE}{_POINT}{_CLOSE}(?:{_BREAK}| in (?:the united|america|this country))"
 )
+_ALONE = re.compile(rf"{_POINT}(?: ?/ ?\d+)?{_CLOSE}[.!]?")
 _OUT_OF = re.compile(r"(?<=\d)(?: ?/ ?| out of (?:an? (?:possible|maximum of) )?)(\d+|ten|eleven|twelve)(?!\w|\.\d)")
 _REFUSAL = re.compile(
     r"\b(?:as an ai|language model"
@@ -196,9 +195,18 @@ _BRACKETED = re.compile(r"(?: [a-z]+){0,2} ?\((\d+)\)")
 _ANY_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _COMMA = re.compile(r"(?<![\w.,])(\d{1,2}),(\d{1,2})(?![\w.,%]| ?%)")
 _YEAR = re.compile(r"(?<![\w.,^#$€£/–-])(?:1[5-9]|20)\d\d(?![\w^+$€£%/–-]|[.,]\d| ?%)")
-_RAISED = str.maketrans(dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "^"))  # or NFKC would read 7² as 72
-_SAME = str.maketrans({"’": "'", "‐": "-", "−": "-"})
-_MARKDOWN = re.compile(r"\*+|\b_+|_+\b|\.{2,}")
+_MARKED = re.compile(
+    r"(?:^|[.!?:;,] )(?:so |thus |therefore )?(?:my |the |meine |die |ma |la |mi )?(?:(?:final|endgültige) (?:answer|rating"
+    r"|score|choice|antwort|bewertung)|réponse finale|respuesta final) ?(?:is|ist|est|es|=|:) ?([^.\n]{1,40}(?:\.\d+)?)"
+    r"|^[\[{\"' ]{0,3}(?:rating|answer|score|antwort|bewertung|réponse|note|respuesta)[\"']? ?[:=] ?[\"']?(\d+(?:\.\d+)?)"
+    r"(?=[\"',} .]|$)"
+)
+"""Marks of a final answer: in words anywhere, or the name of an answer and a colon where a line or a JSON object begins."""
+_WEIGHED = ("several_numbers", "unclear_number", "other_scale", "several_labels")
+"""Why a reply with further numbers could not be read, although it may have a marked answer."""
+_POINTS = re.compile(
+    r"(?<=\d) (?:points?|punkte?n?|puntos?)(?=[.!]{0,3}(?:\n|$)|/| (?:out of|on (?:a|the|this) scale|because|sur|von|de)\b)"
+)
 
 
 def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Reading:
@@ -211,7 +219,7 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
     these reasons:
 
     empty, refusal, too_long, no_number, several_numbers, out_of_range,
-    no_label, several_labels, denied_label
+    no_label, several_labels, denied_label, unclear_label (what others say)
     label_and_number_disagree  also on a numeric scale: the name of one end, and a number on the other half ("It is a very big
                     problem. 0.")
     other_scale     a denominator that is not the end of the scale
@@ -234,15 +242,30 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
         return Reading(float(min(max(float(first[0]), scale.low), scale.high))) if first else Reading(None, "no_number")
     if _REFUSAL.search(plain) or declines_elsewhere(plain):
         return Reading(None, "refusal")
-    return _read_labelled(plain, scale) if scale.kind == LABELLED else _read_numeric(plain, scale)
+    read = _read_labelled if scale.kind == LABELLED else _read_numeric
+    reading = read(plain, scale)
+    if reading.value is None and reading.reason in _WEIGHED:
+        return _read_final(plain, scale, read) or reading
+    return reading
+
+
+def _read_final(text: str, scale: Scale, read: Callable[[str, Scale], Reading]) -> Reading | None:
+    """Read a marked answer ("Final answer: 7"), or a line that is nothing but an answer, of a text with further numbers.
+
+    None where there is none, where two of them differ, or where another answer stands elsewhere.
+    """
+    lines = text.split("\n")
+    marked = {piece for line in lines for found in _MARKED.findall(line) for piece in found if piece}
+    alone = [line for line in lines if _ALONE.fullmatch(line)]
+    rest = "\n".join(line for line in lines if line not in alone)
+    pieces = marked or (set(alone) if not _ANSWER.search(rest) else set())
+    readings = {read(piece, scale) for piece in (*pieces, *alone)}
+    return readings.pop() if pieces and len(readings) == 1 else None
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case with plain spaces, digits, hyphens and apostrophes, without empty lines and emphasis."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_SAME)
-    lines = [" ".join(line.split()) for line in _MARKDOWN.sub(" ", text.lower()).splitlines()]
-    return "\n".join(filter(None, lines))
+    """Return a tidy text in lower case."""
+    return tidy(text).lower()
 
 
 def _read_labelled(text: str, scale: Scale) -> Reading:
@@ -256,6 +279,8 @@ def _read_labelled(text: str, scale: Scale) -> Reading:
         return Reading(None, "several_labels")
     if any(_DENIED.search(text, _clause_start(text, label.start()), label.start()) for label in labels):
         return Reading(None, "denied_label")
+    if any(answer_words().others.search(text, _clause_start(text, label.start()), label.start()) for label in labels):
+        return Reading(None, "unclear_label")
     agree = number.reason == "no_number" or number.value == point
     return Reading(float(point)) if agree else Reading(None, "label_and_number_disagree")
 
@@ -310,7 +335,7 @@ def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:
 
 
 def _read_english(text: str, scale: Scale, anywhere: bool) -> Reading:
-    text = _COMMA.sub(_decimal_point, without_points(text))
+    text = _COMMA.sub(_decimal_point, _POINTS.sub("", text))
     first = re.search(r"\d+", text)
     if first and scale.high < 1000:  # years after the first number are no ratings: "5. I lived through 1986"
         text = text[: first.end()] + _YEAR.sub("then", text[first.end() :])

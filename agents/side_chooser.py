@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from parley.agents.decisions import OPTIONS
+from parley.agents.closed_answers import OPTIONS
 from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.topic import Topic

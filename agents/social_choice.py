@@ -25,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parley.agents.scales import LONGEST
+from parley.agents.answer_forms import LONGEST, tidy, undressed
+from parley.agents.answer_words import answer_words
 
 Ballot = Sequence[int | tuple[int, ...]]
 Order = tuple[tuple[int, ...], ...]
@@ -284,7 +285,7 @@ def read_ranking(text: str | None, count: int) -> ParsedRanking:
         return ParsedRanking(None, "empty")
     if len(text) > LONGEST:
         return ParsedRanking(None, "too_long")
-    lines = [_uniform_signs(line) for line in text.splitlines()]
+    lines = [_uniform_signs(line) for line in tidy(undressed(text)).splitlines()]
     known = set(LETTERS[:count])
     chains: dict[tuple[tuple[str, ...], ...], str] = {}
     for line in lines:
@@ -297,7 +298,7 @@ def read_ranking(text: str | None, count: int) -> ParsedRanking:
     chained = {frozenset(letter for level in chain for letter in level) for chain in chains}
     if any(_has_unordered_pair(line, chained, known) for line in ranking_lines):
         return ParsedRanking(None, "unordered")
-    if any(_DENIED.search(line) for line in ranking_lines):
+    if any(_DENIED.search(line) or answer_words().others.search(line) for line in ranking_lines):
         return ParsedRanking(None, "denied")
     if len(chains) > 1:
         return ParsedRanking(None, "several_rankings")

@@ -9,7 +9,6 @@ gives 1, 0.5 or 0. A reply that cannot be read is missing, with its reason; it i
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple, cast
 
 import pandas as pd
 
+from parley.agents.closed_answers import read_number
 from parley.agents.datafiles import build_from_table, read_toml
 from parley.agents.probe import scale_of_table, scales
 from parley.agents.scales import LABELLED, Reading, Scale, read_rating
@@ -51,8 +51,8 @@ class Rubric:
     """What a judge is asked.
 
     name: is part of every seed. repeats: how often a model without answer probabilities is asked, each time with another seed
-    (0: once). both_orders: the item is two texts, compared in both orders. before: words that may precede the answer
-    ("Statement 1"). aspects: questions by name, each of which replaces {aspect} in the case.
+    (0: once). both_orders: the item is two texts, compared in both orders. aspects: questions by name, each of
+    which replaces {aspect} in the case.
     """
 
     name: str
@@ -64,7 +64,6 @@ class Rubric:
     max_tokens: int = 8
     repeats: int = 0
     both_orders: bool = False
-    before: Sequence[str] = ()
     examples: Sequence[Mapping[str, Any]] = ()
     aspects: Mapping[str, str] = field(default_factory=dict)
 
@@ -190,9 +189,9 @@ def read_reply(rubric: Rubric, reply: Reply) -> Reading:
         likely = [point for point, one in zip(scale.points, scale.answers, strict=True) if reply.answers[one] == best]
         return Reading(None, "tie") if best == second else Reading(float(likely[0]))
     text = reply.text or ""
-    if rubric.before:
-        text = re.sub(rf"^\W*(?:{'|'.join(map(re.escape, rubric.before))})\s+", "", text, flags=re.I)
-    found = read_rating(text, scale, "strict")
+    found = (
+        read_number(text, scale.points) if rubric.both_orders and scale.kind != LABELLED else read_rating(text, scale)
+    )
     if scale.kind == LABELLED and not any(word.lower() in text.lower() for word in scale.answers):
         return Reading(None, found.reason or "no_label")  # a bare number is not one of the words
     return found

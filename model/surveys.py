@@ -147,10 +147,10 @@ def run_questionnaire(room: RoomState) -> Conversation[list[Event]]:
     def absorb(key: tuple[int, str], request: Request, reply: Reply) -> bool:
         agent, name = key
         earlier = (*answers[key].earlier, answers[key].raw) if key in answers else ()
-        answer = members[agent].absorb_item(reply, items[name])
-        answers[key] = Answered(room.id, room.round, agent, name, *answer, reply.text, len(earlier) + 1, earlier)
+        chosen = members[agent].absorb_item(reply, items[name])
+        answers[key] = Answered(room.id, room.round, agent, name, *chosen, reply.text, len(earlier) + 1, earlier)
         record_call(calls, room, agent, request, reply)
-        return answer.text is not None or reply.failure is not None
+        return chosen.answer is not None or reply.failure is not None
 
     asked = {agent for agent, member in members.items() if member.why_absent != NO_CONSENT}
     for agent in members.keys() - asked:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from parley.agents.language import Language
-from parley.agents.respondent import Group, Respondent, read_option
+from parley.agents.respondent import LETTERS, Group, Respondent, read_option
 from parley.analysis.distributions.survey_table import SurveyTable
 from parley.analysis.journaled_calls import CallDesk
 from parley.llm.backends import identity_spec
@@ -100,8 +100,8 @@ def answer_question(
         return ModelAnswer(tuple(first.answers[letter] for letter in letters), EXACT, 0)
     others = (yield from ask_all([compose(number) for number in range(1, samples)])) if samples > 1 else ()
     read = [read_option(reply, options) for reply in (first, *others)]
-    counts = Counter(choice.place for choice in read if choice.place is not None)
-    lost = Counter(choice.reason or "empty" for choice in read if choice.place is None)
+    counts = Counter(LETTERS.index(choice.answer) for choice in read if choice.answer is not None)
+    lost = Counter(choice.reason or "empty" for choice in read if choice.answer is None)
     total = counts.total()
     shares = tuple(counts[place] / total for place in range(len(options))) if total else None
     return ModelAnswer(shares, SAMPLED, total, tuple(lost.most_common()))

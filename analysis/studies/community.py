@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from parley.agents.closed_answers import OPTIONS, read_choice
 from parley.agents.community import (
     Community,
     Member,
@@ -22,7 +23,6 @@ from parley.agents.community import (
     read_member,
 )
 from parley.agents.competition import Case
-from parley.agents.decisions import read_option
 from parley.agents.persuasion import read_message
 from parley.analysis.competition.judge import Question, judge_table, known_table
 from parley.analysis.competition.messages import known_messages
@@ -173,11 +173,11 @@ class CommunityStudy:
         for place, profile in enumerate(others, 1):
             member, where = self._member(profile, condition), (again, room, topic.name, place)
             chosen = yield from ask(member.compose_choice(topic, thread, derive(self.seed, "choice", *where)))
-            option = read_option(chosen.text)
+            option = read_choice(chosen.text, OPTIONS)
             at = (condition, room, topic.name, place, profile.name)
-            if option.option != "A":
+            if option.answer != "A":
                 reason = chosen.failure.name if chosen.failure else option.reason or ""
-                written.append(Written(*at, None, reason, None if option.option is None else 0))
+                written.append(Written(*at, None, reason, None if option.answer is None else 0))
                 continue
             said = read_message(
                 (yield from ask(member.compose_reply(topic, thread, derive(self.seed, "reply", *where))))

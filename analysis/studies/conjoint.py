@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from parley.agents.closed_answers import OPTIONS, read_choice
 from parley.agents.conjoint_design import ConjointDesign, Profile
-from parley.agents.decisions import OPTIONS, read_option
 from parley.agents.persona import Persona
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.respondents import draw_people
@@ -107,7 +107,7 @@ def read_share(reply: Reply) -> tuple[float | None, str | None]:
         return None, reply.failure.name
     if reply.answers:
         return float(reply.answers[OPTIONS[0]]), None
-    option, reason = read_option(reply.text)
+    option, reason = read_choice(reply.text, OPTIONS)
     return (None, reason) if option is None else (float(option == OPTIONS[0]), None)
 
 

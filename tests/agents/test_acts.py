@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.agents.act_names import ACTS
-from parley.agents.acts import ShownPost, act_words, offered_acts, read_act, read_number, targets_of
+from parley.agents.acts import ShownPost, act_words, offered_acts, read_act, targets_of
+from parley.agents.closed_answers import read_number
 from parley.agents.language import load_language
 
 GERMAN = load_language("de")
@@ -43,23 +44,23 @@ UNREAD = [
     ("   \n", "empty"),
     (None, "empty"),
     ("As an AI language model, I cannot role-play.", "refusal"),
-    ("3", "no_act"),
-    ("Post 3", "no_act"),
-    ("I agree with Ann.", "no_act"),
-    ("block", "no_act"),
-    ("post, reply, quote, share, like", "several_acts"),
-    ("like and share", "several_acts"),
-    ("like/dislike", "several_acts"),
-    ("Either like or nothing", "several_acts"),
-    ("I would not like it", "denied_act"),
-    ("I don't want to post", "denied_act"),
-    ("I like the way Ann thinks about this.", "unclear_act"),
-    ("People like you are the problem", "unclear_act"),
-    ("What would a quote bring?", "unclear_act"),
-    ("liked", "no_act"),
-    ("likelihood", "no_act"),
-    ("pre-post", "no_act"),
-    ("like 2 people here", "unclear_act"),
+    ("3", "no_answer"),
+    ("Post 3", "no_answer"),
+    ("I agree with Ann.", "no_answer"),
+    ("block", "no_answer"),
+    ("post, reply, quote, share, like", "several_answers"),
+    ("like and share", "several_answers"),
+    ("like/dislike", "several_answers"),
+    ("Either like or nothing", "several_answers"),
+    ("I would not like it", "denied_answer"),
+    ("I don't want to post", "denied_answer"),
+    ("I like the way Ann thinks about this.", "unclear_answer"),
+    ("People like you are the problem", "unclear_answer"),
+    ("What would a quote bring?", "unclear_answer"),
+    ("liked", "no_answer"),
+    ("likelihood", "no_answer"),
+    ("pre-post", "no_answer"),
+    ("like 2 people here", "unclear_answer"),
 ]
 
 

@@ -9,6 +9,7 @@ import mesa
 import pytest
 from data_checks import check_each
 
+from parley.agents.closed_answers import read_choice
 from parley.agents.language import ENGLISH
 from parley.agents.participant import Participant, agreement_probe
 from parley.agents.persona import Persona
@@ -17,7 +18,6 @@ from parley.agents.question import (
     QuestionnaireItem,
     load_questions,
     questionnaire,
-    read_answer,
     read_questionnaire,
 )
 from parley.agents.society import load_society
@@ -183,8 +183,8 @@ def test_every_answer_is_read_back(item: QuestionnaireItem) -> None:
 )
 def test_whatever_is_not_one_answer_is_refused(text: str | None, expected: str | None) -> None:
     """Nothing is guessed: a wrong answer would describe another person."""
-    found = read_answer(text, ANSWERS)
-    assert found.text == expected
+    found = read_choice(text, ANSWERS)
+    assert found.answer == expected
     assert (found.reason is None) == (expected is not None)
 
 

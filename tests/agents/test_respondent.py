@@ -35,14 +35,15 @@ def test_the_group_is_named_in_the_way_that_was_chosen() -> None:
 
 
 @check_each(
-    ("text", "place"),
+    ("text", "letter"),
     [
-        ("A", 0), ("b.", 1), ("(C)", None), ("The answer is B", 1), ("not much", 1), ("B. Not much", 1), ("C) Nothing.", 2),
-        ("A or B", None), ("", None), ("D", None), ("A great deal", 0), ("B. Nothing", None),
+        ("A", "A"), ("b.", "B"), ("(C)", "C"), ("The answer is B", "B"), ("not much", "B"), ("B. Not much", "B"),
+        ("C) Nothing.", "C"),
+        ("A or B", None), ("", None), ("D", None), ("A great deal", "A"), ("B. Nothing", None),
     ],
 )  # fmt: skip
-def test_a_reply_is_read_without_guessing(text: str, place: int | None) -> None:
+def test_a_reply_is_read_without_guessing(text: str, letter: str | None) -> None:
     """A letter, an option, or both if they belong together; anything else is missing with a reason."""
     choice = read_option(Reply(text), OPTIONS)
-    assert choice.place == place
-    assert (choice.reason is None) == (place is not None)
+    assert choice.answer == letter
+    assert (choice.reason is None) == (letter is not None)

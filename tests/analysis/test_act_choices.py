@@ -92,7 +92,7 @@ def test_what_is_left_out_is_counted() -> None:
     """An unread act, a search and a person without a rating are no choices; acts that no one chose have no number."""
     record = on_the_oracle("oracle,herd=1")
     acts = record.acts.copy()
-    acts.loc[acts.index[:3], ["act", "reason"]] = [None, "no_act"]
+    acts.loc[acts.index[:3], ["act", "reason"]] = [None, "no_answer"]
     acts.loc[acts.index[3:5], "act"] = "search"
     changed = Tables(**{**vars(record), "acts": acts})
     choices = collected(changed)

@@ -209,7 +209,7 @@ def test_missing_answers_are_counted_and_not_replaced(tmp_path: Path) -> None:
     """A model that never answers A or B gives no choice, each with a reason."""
     assert read_share(Reply.failed("timeout")) == (None, "timeout")
     assert read_share(Reply("B.")) == (0.0, None)
-    assert read_share(Reply("Both.")) == (None, "no_option")
+    assert read_share(Reply("Both.")) == (None, "no_answer")
     assert read_share(Reply("A", answers={"A": 0.7, "B": 0.3})) == (0.7, None)
     choices = generated(TWO, {}, 1, 6)
     choices.loc[choices["task"] == 0, "chosen"] = np.nan

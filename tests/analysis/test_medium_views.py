@@ -52,7 +52,7 @@ def medium() -> Tables:
         Acted(ROOM, 2, 3, 3, "repost", None, 1),
         Shown(ROOM, 3, 4, (1, 2), (4, 0), (3, 2), "feed"),
         Acted(ROOM, 3, 4, 4, "repost", None, 1),
-        Acted(ROOM, 3, 5, 1, None, "several_acts"),
+        Acted(ROOM, 3, 5, 1, None, "several_answers"),
         *wrote(6, 3, 3, "Alone."),
     )
 
@@ -72,7 +72,7 @@ def test_a_feed_is_what_one_person_was_shown_and_did(medium: Tables) -> None:
     assert told[-1] == "Dan shares post 1 by Ann"
     moments = [line["at"] for line in feed.feed_lines(medium, ROOM, 4, [first, second, third])]
     assert moments == sorted(moments), "a replay shows them in this order"
-    assert visits(medium, ROOM, 1)[2].acts == ("(act missing: several_acts)",)
+    assert visits(medium, ROOM, 1)[2].acts == ("(act missing: several_answers)",)
 
 
 def test_acts_are_counted_and_missing_ones_too(medium: Tables) -> None:

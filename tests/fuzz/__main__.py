@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 READERS = (
-    "agents.acts", "agents.answer_forms", "agents.decisions", "agents.evidence", "agents.foreign_replies", "agents.question",
+    "agents.acts", "agents.answer_forms", "agents.closed_answers", "agents.evidence", "agents.foreign_replies", "agents.question",
     "agents.reasoning", "agents.reply_cleaning", "agents.scales", "agents.social_choice", "environments.edge_columns",
     "environments.edge_table", "environments.gexf", "environments.graph_files", "llm.request", "llm.table_text", "llm.thinking",
     "llm.user_file", "llm.value_types", "model.recorder",

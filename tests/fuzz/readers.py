@@ -7,15 +7,15 @@ from functools import partial
 
 from parley.agents import acts, evidence, fact_checker, persuasion, reasoning, reply_cleaning, respondent
 from parley.agents.act_names import ACTS
+from parley.agents.closed_answers import OPTIONS, read_choice, read_number
 from parley.agents.corrector import read_correction
-from parley.agents.decisions import read_option
 from parley.agents.herd_member import HerdPlanner
 from parley.agents.language import ENGLISH, load_language
 from parley.agents.life_interview import answer_problem
 from parley.agents.memory import relevance
 from parley.agents.persona_generator import validation_error
 from parley.agents.probe import scales
-from parley.agents.question import Question, read_answer
+from parley.agents.question import Question
 from parley.agents.question_generator import parse_question, question_problem
 from parley.agents.scales import read_rating
 from parley.agents.social_choice import read_ranking
@@ -56,15 +56,15 @@ READERS: dict[str, Callable[[str], object]] = {
     "act": lambda text: acts.read_act(text, OFFERED),
     "act like": lambda text: acts.read_act(f"like {text}", OFFERED),
     "German act": lambda text: acts.read_act(text, OFFERED, GERMAN),
-    "number of a post": lambda text: acts.read_number(text, (1, 2, 3)),
-    "option": read_option,
-    "option A": lambda text: read_option(f"I choose A {text} B"),
+    "number of a post": lambda text: read_number(text, (1, 2, 3)),
+    "option": lambda text: read_choice(text, OPTIONS),
+    "option A": lambda text: read_choice(f"I choose A {text} B", OPTIONS),
     "choice": lambda text: persuasion.read_choice(Reply(text)),
     "message": lambda text: persuasion.read_message(Reply(text)),
     "advice": lambda text: persuasion.read_advice(Reply(text), 3),
     "ranking": lambda text: read_ranking(text, 4),
     "letter of a poll": lambda text: respondent.read_option(Reply(text), ["Tea", "Coffee"]),
-    "questionnaire": lambda text: read_answer(text, ("woman", "man", "no answer")),
+    "questionnaire": lambda text: read_choice(text, ("woman", "man", "no answer")),
     "note": reasoning.plain_note,
     "labelled note": lambda text: reasoning.labelled_parts(text, ("Belief", "Desire"), ("belief", "desire")),
     "insights": reasoning.read_insights,

@@ -76,7 +76,7 @@ def test_an_unreadable_choice_is_missing_and_no_one_sees_it() -> None:
     made = decided(record(herd(repetitions=1, rounds=1, size=3), Fake(answer)))
     assert [(event.act, event.reason, event.asked) for event in made] == [
         ("A", None, 1),
-        (None, "unclear_option", 2),
+        (None, "unclear_answer", 2),
         ("A", None, 1),
     ]
     assert made[1].earlier == ("A check is a check.",)

@@ -160,9 +160,9 @@ def test_a_search_finds_posts_of_strangers_and_leads_to_one_more_choice() -> Non
 @check_each(
     ("act", "target", "reason"),
     [
-        ("I like Ann's way", "1", "unclear_act"),
+        ("I like Ann's way", "1", "unclear_answer"),
         ("", "1", "empty"),
-        ("share and like", "1", "several_acts"),
+        ("share and like", "1", "several_answers"),
         ("like", "both", "target_no_number"),
     ],
 )
