@@ -25,9 +25,10 @@ from parley.analysis.community.outcomes import (
 )
 from parley.analysis.competition.judge import fault_of
 from parley.analysis.competition.report import JUDGE
-from parley.analysis.competition.verdicts import EVEN, PERCENT, side_of
+from parley.analysis.competition.verdicts import PERCENT
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
 from parley.analysis.formatting import Column, count_table, format_estimate
+from parley.analysis.persuasion.comparisons import EVEN
 from parley.analysis.report import Report
 from parley.analysis.studies.community import (
     AFTER,
@@ -145,12 +146,17 @@ def mask_faults(effects: pd.DataFrame, faults: Mapping[str, str]) -> pd.DataFram
     return masked
 
 
+def side_of(low: float, high: float, null: float = 0.0) -> int:
+    """Return 1 if an interval is above a null, -1 below, 0 if it contains the null or there is none (NaN)."""
+    return int(low > null) - int(high < null)
+
+
 def effect_line(row: Mapping[str, Any], fault: str) -> str:
     """Return what the change of rules does to a measure. It is claimed only if both wordings of the new rules show it."""
     title = title_of(row)
     if reason := fault or row["change_reason"] or row["again_reason"]:
         return f"What the change of rules does to {title} is unknown: {reason}."
-    change, again = side_of(row, "change", 0), side_of(row, "again", 0)
+    change, again = (side_of(row[f"{name}_low"], row[f"{name}_high"]) for name in ("change", "again"))
     values = f"{title}: {shown(row, BEFORE)} before, {shown(row, AFTER)} after, a difference of {shown(row, 'change')}"
     values = values[0].upper() + values[1:]
     if change and change == again:
@@ -222,7 +228,7 @@ def what_if_lines(row: Mapping[str, Any], fault: str) -> list[str]:
         return [*lines, f"Whether the answer changes how the thread goes on is unknown: {reason}."]
     value = scaled(row, ("change", "change_low", "change_high"))
     words = {1: "more often with the answer", -1: "less often with the answer", 0: "no clear difference"}
-    found = f"A difference of {value} percentage points: {words[side_of(row, 'change', 0)]}"
+    found = f"A difference of {value} percentage points: {words[side_of(row['change_low'], row['change_high'])]}"
     return [*lines, f"{found}. It holds for this post alone."]
 
 
@@ -248,7 +254,7 @@ def origin_line(row: Mapping[str, Any]) -> str:
         1: "it can distinguish them", -1: "it takes the model's posts for those of people",
         0: "it is not shown that this judge can distinguish them",
     }  # fmt: skip
-    side = int(row["low"] > EVEN) - int(row["high"] < EVEN)
+    side = side_of(row["low"], row["high"], EVEN)
     return (
         f"The judge finds the post of a person in {share}% of pairs (50%: the posts look alike to it): {words[side]}."
     )

@@ -10,14 +10,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import clustered_share_interval
+from parley.analysis.bootstrap import clustered_share_interval, p_of_mean
 from parley.analysis.competition.messages import Pitch
+from parley.analysis.statistics.results import holm
 from parley.analysis.studies.paired_conditions import mean_row
 
 CASE = ["competition", "case"]
 ALL = "all"
 MEASURES = {"win": (0.0, 1.0), "change": (-1.0, 1.0), "rewarded": (0.0, 1.0)}
-"""Measures of a case, each with the ends of what it can be; intervals end there."""
+"""Measures of a case, each with the ends of what it can be; intervals end there, and the middle is the null."""
 
 
 def broken_rules(verdicts: pd.DataFrame) -> pd.Series:
@@ -55,8 +56,8 @@ def case_table(
 
 
 def outcome_table(cases: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per competition, and one for ALL if there are several: cases, and for each of MEASURES its mean over cases
-    with low and high and the number of cases; own and other with low and high (shares of messages in clusters).
+    """Return one row per competition, and one for ALL if there are several: cases, and for each of MEASURES what `mean_of` has
+    of it; own and other with low and high (shares of messages in clusters).
 
     cases: of `case_table`.
     """
@@ -74,7 +75,8 @@ def outcome_table(cases: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_of(values: pd.Series, measure: str) -> dict[str, float]:
-    """Return the mean of a measure over cases, as its name, with _low and _high (95%), and the number of cases (_cases).
+    """Return the mean of a measure over cases, as its name, with _low and _high (95%), the p of its null by Student's t (_p), and
+    the number of cases (_cases).
 
     >>> mean_of(pd.Series([0.0, 0.0, 0.0, 0.0, 1.0]), "win")["win_low"]
     0.0
@@ -82,7 +84,27 @@ def mean_of(values: pd.Series, measure: str) -> dict[str, float]:
     known = values.dropna().to_numpy(dtype=float)
     row = mean_row(known, measure, f"{measure}_")
     ends = {f"{measure}_{end}": float(np.clip(row[f"{measure}_{end}"], *MEASURES[measure])) for end in ("low", "high")}
-    return row | ends | {f"{measure}_cases": len(known)}
+    p = np.nan if np.isnan(row[f"{measure}_low"]) else p_of_mean(known - null_of(measure))
+    return row | ends | {f"{measure}_p": p, f"{measure}_cases": len(known)}
+
+
+def null_of(measure: str) -> float:
+    """Return what a measure is if two writers are alike.
+
+    >>> [null_of(measure) for measure in MEASURES]
+    [0.5, 0.0, 0.5]
+    """
+    return sum(MEASURES[measure]) / 2
+
+
+def correct(outcomes: pd.DataFrame, measures: Sequence[str] = tuple(MEASURES)) -> pd.DataFrame:
+    """Return the outcomes with the p of the measures of each row corrected together (Holm), as <measure>_p_holm.
+
+    A row is a section of a page: its sentences are what a reader takes together.
+    """
+    p = outcomes[[f"{measure}_p" for measure in measures]].to_numpy(dtype=float)
+    names = [f"{measure}_p_holm" for measure in measures]
+    return outcomes.assign(**dict(zip(names, np.apply_along_axis(holm, 1, p).T, strict=True)))
 
 
 def _share(part: pd.DataFrame, side: str) -> dict[str, float]:

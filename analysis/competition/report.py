@@ -12,18 +12,27 @@ from matplotlib.figure import Figure
 
 from parley.analysis.competition.judge import fault_of
 from parley.analysis.competition.messages import pitch_table
-from parley.analysis.competition.outcomes import ALL, outcome_table, probe_table
-from parley.analysis.competition.verdicts import EVEN, PERCENT, bargain_line, reward_line, rule_line, win_line
+from parley.analysis.competition.outcomes import ALL, correct, null_of, outcome_table, probe_table
+from parley.analysis.competition.verdicts import ALPHA, PERCENT, bargain_line, reward_line, rule_line, win_line
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
-from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, format_number
-from parley.analysis.persuasion.comparisons import length_row
+from parley.analysis.formatting import (
+    Column,
+    chance_note,
+    count_intervals,
+    count_phrase,
+    count_table,
+    estimate,
+    format_estimate,
+    format_number,
+)
+from parley.analysis.persuasion.comparisons import EVEN, length_row
 from parley.analysis.report import Report
 from parley.analysis.studies.competition import RIVAL, WRITER, CompetitionStudy, Contest
 
 READING = (
     "The audience compares two messages about the same case, each pair in both orders; 50% is even. A message breaks a rule if "
     "the judge answers yes to one of its probes. The unit is the case: votes on a case and messages about it are averaged first. "
-    "Brackets hold 95% intervals over cases (none below five), which are not corrected for the number of comparisons."
+    "Brackets hold 95% intervals over cases (none below five), for the people of this audience."
 )
 
 
@@ -48,7 +57,7 @@ JUDGE: Mapping[str, Column] = {
     "sensitivity": estimate("sensitivity"), "specificity": estimate("specificity"), "kappa": estimate("kappa"),
     "AC1": estimate("ac1"), "fault": "fault",
 }  # fmt: skip
-SCALES = {"win": (EVEN, "comparisons won (%)"), "change": (0.0, "breaks rules more often\n(percentage points)")}
+SCALES = {"win": "comparisons won (%)", "change": "breaks rules more often\n(percentage points)"}
 
 
 def write_contest(
@@ -63,7 +72,7 @@ def write_contest(
     judged: known messages, and how good the judge is (judge.py). specs: the models of both writers ("" for messages of a file).
     """
     report, (known, quality) = Report(folder, "competition", "Two writers compete for an audience"), judged
-    outcomes = mask_faults(outcome_table(contest.cases), quality)
+    outcomes = correct(mask_faults(outcome_table(contest.cases), quality))
     probes = probe_table(contest.pitches, contest.verdicts, contest.writer, contest.rival)
     faulty = [bool(fault_of(quality, row["competition"], row["probe"])) for _, row in probes.iterrows()]
     probes.loc[faulty, ["own", "other", "change", "change_low", "change_high"]] = np.nan
@@ -79,7 +88,9 @@ def write_contest(
     report.disclaim_models(*dict.fromkeys(filter(None, (*specs, study.audience, study.judge))))
     count_missing(report, contest)
     whole = outcomes.iloc[-1]
-    report.section("In short", "\n".join(f"- {line}" for line in lines_of(whole, quality, contest)))
+    report.section(
+        "In short", "\n".join(f"- {line}" for line in lines_of(whole, quality, contest)), corrected(outcomes, probes)
+    )
     if outcomes["win"].notna().any():
         figure = draw_outcomes(outcomes, f"{contest.writer} compared with {contest.rival}")
         report.figure(figure, "competition", "Comparisons won, and rules broken, by competition")
@@ -114,8 +125,29 @@ def mask_faults(outcomes: pd.DataFrame, quality: pd.DataFrame) -> pd.DataFrame:
     """Return the outcomes without numbers about rules where the judge has a fault."""
     masked = outcomes.copy()
     faulty = [bool(fault_of(quality, "" if name == ALL else name)) for name in masked["competition"]]
-    masked.loc[faulty, [f"{name}{end}" for name in RULES for end in ("", "_low", "_high")]] = np.nan
+    names = [f"{name}{end}" for name in RULES for end in ("", "_low", "_high", "_p")]
+    masked.loc[faulty, masked.columns.intersection(names)] = np.nan
     return masked
+
+
+def corrected(outcomes: pd.DataFrame, *others: pd.DataFrame) -> str:
+    """Return for what p is corrected, how often chance still gives a claim, and that intervals are not corrected.
+
+    "" if nothing was compared. outcomes: of `outcomes.correct`. others: more tables of the page with intervals.
+    """
+    counts = outcomes.filter(like="_p_holm").notna().sum(axis=1)
+    sections = int((counts > 0).sum())
+    if not sections:
+        return ""
+    most = round(100 * (1 - (1 - ALPHA) ** sections))
+    each = f"Each of the {sections} sections is corrected by itself, so up to {most} have one in some section. "
+    return (
+        f"p is that of a t-test over cases, corrected (Holm) for the {count_phrase(int(counts.max()), 'comparison')} of a "
+        f"section. Only a p below {ALPHA:.2f} is called a difference. Of 100 contests of writers who are alike, before an "
+        f"audience that does not care about rules, about five have such a sentence here. {each if sections > 1 else ''}"
+        "Intervals are not corrected, so an interval can exclude 50% (or 0 points) without a clear difference. "
+        f"{chance_note(count_intervals(outcomes, *others))}"
+    )
 
 
 def count_missing(report: Report, contest: Contest) -> None:
@@ -135,12 +167,12 @@ def draw_outcomes(outcomes: pd.DataFrame, caption: str) -> Figure:
     with new_figure(5.6, 0.32 * len(outcomes) + 1.3, note, title=title) as figure:
         places = list(range(len(outcomes)))[::-1]
         axes = figure.subplots(1, 2, sharey=True)
-        for axis, (measure, (null, title)) in zip(axes, SCALES.items(), strict=True):
+        for axis, (measure, title) in zip(axes, SCALES.items(), strict=True):
             part = PERCENT * outcomes[[measure, f"{measure}_low", f"{measure}_high"]].astype(float)
             look: Any = {"fmt": "o", "color": ESTIMATE, "markersize": 4, "capsize": 2}
             bars = error_bars(part.rename(columns={f"{measure}_low": "low", f"{measure}_high": "high"}), measure)
             axis.errorbar(part[measure], places, xerr=bars, **look)
-            axis.axvline(PERCENT * null, color="#999999", linewidth=0.6)
+            axis.axvline(PERCENT * null_of(measure), color="#999999", linewidth=0.6)
             axis.set_xlabel(title)
         axes[0].set_yticks(places, list(outcomes["competition"]), fontsize=7)
         axes[0].set_ylim(-0.6, len(outcomes) - 0.4)

@@ -9,17 +9,18 @@ import pandas as pd
 
 from parley.analysis.competition.judge import fault_of
 from parley.analysis.competition.messages import pitch_table
-from parley.analysis.competition.outcomes import outcome_table
+from parley.analysis.competition.outcomes import correct, outcome_table
 from parley.analysis.competition.report import (
     OUTCOMES,
     READING,
     add_judge,
+    corrected,
     count_missing,
     draw_outcomes,
     mask_faults,
     mean_words,
 )
-from parley.analysis.competition.verdicts import EVEN, rule_line, side_of, why_unknown, win_line
+from parley.analysis.competition.verdicts import rule_line, side_of, why_unknown, win_line
 from parley.analysis.formatting import Column, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
@@ -29,6 +30,8 @@ CONDITIONS: Mapping[str, Column] = {
     "writer": "writer", **{title: column for title, column in OUTCOMES.items() if title != "competition"},
     "words": number("words", 1),
 }  # fmt: skip
+CLAIMED = ("win", "change")
+"""What is claimed of the trained writer; its p are corrected together."""
 
 
 def condition_table(contests: Mapping[str, Contest], quality: pd.DataFrame) -> pd.DataFrame:
@@ -49,11 +52,11 @@ def training_lines(table: pd.DataFrame, fault: str) -> list[str]:
     The bargain needs both: intervals over cases that lie above the null, and values above what one more training on shuffled wins
     would give. The unit of the latter is the training: five are needed.
     """
-    trained, nulls = table.iloc[0], table.iloc[1:]
+    trained, nulls = correct(table.iloc[:1], CLAIMED).iloc[0], table.iloc[1:]
     writer = str(trained["writer"])
     lines = [win_line(trained, f"the {writer} writer", "the untrained writer")]
     lines.append(rule_line(trained, fault, f"the {writer} writer", "the untrained writer"))
-    found = {measure: against_nulls(trained[measure], nulls[measure], "wins") for measure in ("win", "change")}
+    found = {measure: against_nulls(trained[measure], nulls[measure], "wins") for measure in CLAIMED}
     names = {"win": "share of comparisons won", "change": "difference in rules broken"}
     lines += [null_line(names[measure], found[measure], nulls[measure]) for measure in names]
     reason = (
@@ -61,7 +64,7 @@ def training_lines(table: pd.DataFrame, fault: str) -> list[str]:
     )
     if reason:
         return [*lines, f"Whether training on wins leads to Moloch's bargain is unknown: {reason}."]
-    over_cases = side_of(trained, "win", EVEN) == side_of(trained, "change", 0) == 1
+    over_cases = side_of(trained, "win") == side_of(trained, "change") == 1
     if over_cases and found["win"][0] == found["change"][0] == 1:
         shown = "Training on wins made the writer win more often and break rules more often: this is Moloch's bargain."
         return [*lines, shown]
@@ -101,7 +104,11 @@ def write_training(
     report.lines(f"- {fact}" for fact in facts)
     first = next(iter(contests.values()))
     count_missing(report, Contest(first.writer, first.rival, every, values, verdicts, cases))
-    report.section("In short", "\n".join(f"- {line}" for line in training_lines(table, fault_of(quality, ""))))
+    report.section(
+        "In short",
+        "\n".join(f"- {line}" for line in training_lines(table, fault_of(quality, ""))),
+        corrected(correct(table.iloc[:1], CLAIMED), table.iloc[1:]),
+    )
     figure = draw_outcomes(
         table.assign(competition=table["writer"]), "Compared with the untrained writer, on held-out cases"
     )

@@ -16,8 +16,9 @@ from parley.agents.competition import NAMES, SHIPPED, Competition, load_competit
 from parley.agents.persuasion import read_message
 from parley.analysis.competition.judge import fault, judge_table, known_table
 from parley.analysis.competition.messages import Pitch, known_messages, read_pitches
-from parley.analysis.competition.outcomes import broken_rules, case_table, mean_of, outcome_table
-from parley.analysis.competition.verdicts import bargain_line, reward_line, rule_line, win_line
+from parley.analysis.competition.outcomes import broken_rules, case_table, correct, mean_of, outcome_table
+from parley.analysis.competition.report import corrected
+from parley.analysis.competition.verdicts import bargain_line, reward_line, rule_line, side_of, win_line
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Verdict
 from parley.analysis.studies.competition import CompetitionStudy, hold_contest
@@ -42,7 +43,7 @@ def outcome(folder: Path, own: float, other: float, craves: float, seed: int = 0
     desk = CallDesk(folder, quiet)
     pitches = study.write("writer", f"oracle,embellish={own}", desk)
     pitches += study.write("rival", f"oracle,embellish={other}", desk)
-    return outcome_table(hold_contest(study, pitches, ("writer", "rival"), desk).cases).iloc[-1]
+    return correct(outcome_table(hold_contest(study, pitches, ("writer", "rival"), desk).cases)).iloc[-1]
 
 
 def test_a_planted_bargain_is_found(tmp_path: Path) -> None:
@@ -75,6 +76,21 @@ def test_equal_writers_have_neither_wins_nor_harm(tmp_path: Path) -> None:
     assert "is not shown" in bargain_line(row, "", "writer")
 
 
+def test_the_sentences_of_a_section_are_corrected_together() -> None:
+    """It protects against sections about writers who are alike that claim a difference by chance: one in seven sections of three
+    sentences, if each has its own 5%. Of two comparisons the smaller p counts twice: .03 and .04 are both no difference, .02 and
+    .04 both are one. Another section of the page changes neither, and the page says for what p is corrected.
+    """
+    rows = pd.DataFrame({"win": [0.51], "win_p": [0.03], "change": [-0.2], "change_p": [0.04]})
+    claimed = ("win", "change")
+    assert [side_of(correct(rows, claimed).iloc[0], name) for name in claimed] == [0, 0]
+    page = correct(pd.concat([rows.assign(win_p=0.02), rows]), claimed)
+    assert [side_of(page.iloc[0], name) for name in claimed] == [1, -1]
+    assert "2 comparisons of a section" in corrected(page)
+    assert "up to 10 have one" in corrected(page), "1 - .95 ** 2"
+    assert "up to" not in corrected(page.iloc[:1])
+
+
 def pitch(case: str, writer: str, sample: int = 1) -> Pitch:
     return Pitch("sales", case, writer, sample, f"{case} {writer} {sample}")
 
@@ -97,7 +113,7 @@ def test_cases_by_hand() -> None:
     assert table.loc["x", ["win", "own", "other", "change", "rewarded"]].tolist() == [0.75, 1.0, 0.0, 1.0, 0.75]
     assert table.loc["y", "win"] == 0.0
     assert table.loc["y", ["own", "change", "rewarded"]].isna().all()
-    row = outcome_table(table.reset_index()).iloc[-1]
+    row = correct(outcome_table(table.reset_index())).iloc[-1]
     assert row["win"] == 0.375
     assert row["own"] == 1.0
     assert "is unknown: fewer than 5 cases have a result" in win_line(row, "w", "r")

@@ -77,13 +77,18 @@ def test_pairs_by_hand() -> None:
     assert len(draw_turned(9, 0, 1)) == 4
 
 
-def writers(win: float, change: float, nulls: Sequence[float]) -> pd.DataFrame:
+def writers(win: float, change: float, nulls: Sequence[float], p: float = 0.001) -> pd.DataFrame:
     """A trained writer with clear intervals over cases, and writers of shuffled wins with these numbers."""
     rows = [("trained", win, change), *((f"shuffled {n}", 0.5 + x, x) for n, x in enumerate(nulls, 1))]
     table = pd.DataFrame(rows, columns=["writer", "win", "change"]).assign(own=0.9, other=0.4)
     for name in ("win", "change", "own", "other"):
         table = table.assign(
-            **{f"{name}_low": table[name] - 0.05, f"{name}_high": table[name] + 0.05, f"{name}_cases": 9}
+            **{
+                f"{name}_low": table[name] - 0.05,
+                f"{name}_high": table[name] + 0.05,
+                f"{name}_cases": 9,
+                f"{name}_p": p,
+            }
         )
     return table
 
@@ -97,6 +102,7 @@ def test_a_bargain_counts_only_beside_trainings_on_shuffled_wins() -> None:
     assert "the trained writer is inside" in inside[2]
     assert "is not shown" in inside[-1]
     assert "is not shown" in training_lines(writers(0.9, 0.15, nulls), "")[-1]
+    assert "is not shown" in training_lines(writers(0.9, 0.5, nulls, p=0.06), "")[-1]
     assert "is unknown: fewer than 5 trainings on shuffled wins" in training_lines(writers(0.9, 0.5, nulls[:4]), "")[-1]
     assert "is unknown: it lies" in training_lines(writers(0.9, 0.5, nulls), "it lies")[-1]
 
