@@ -247,6 +247,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "surrogate": ("analysis.commands.population", "fit an opinion-dynamics model to a recorded run"),
     },
     "Measure a model's bias": {
+        "qualify": ("analysis.commands.qualify", "check whether a model can play people, and how it has to be asked"),
         "audit": ("analysis.commands.card", "make the bias card of a model"),
         "compare": ("analysis.commands.compare", "compare runs, or bias cards"),
         "audit-probe": ("analysis.commands.audit_probe", "measure variance and order effects of a survey question"),

@@ -32,6 +32,7 @@ ASKING = {
     "archetypes": f"{SMALL} --size 2",
     "audit": "--topic racism --blocks 2 --sections bias --set rounds=1",
     "audit-probe": "--personas simple --repeats 2",
+    "qualify": "--short",
     "panel": "--topic racism --waves 2 --people 1",
     "wave": "--topic racism --repeats 2",
     "validate": "--judge oracle --personas simple",

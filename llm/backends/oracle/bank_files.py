@@ -108,6 +108,7 @@ class ParametersFile(BankFile):
 
     quirk: float
     levels: dict[str, float]
+    reworded_levels: dict[str, float] = {}
     topics: dict[str, TopicParameters]
 
 

@@ -187,7 +187,8 @@ def _grade(banks: Banks, slug: str, text: str) -> float | None:
 @lru_cache(maxsize=1 << 14)
 def stated_level(banks: Banks, persona: str, slug: str) -> float | None:
     """Return the level that a persona states for a topic, in a sentence that names the topic."""
-    levels = banks.data("parameters")["levels"]
+    known = banks.data("parameters")
+    levels = known["levels"] | known.get("reworded_levels", {})
     about = [sentence for sentence in sentences(persona) if banks.recognised(sentence) == slug]
     stated = (float(level) for sentence in about for phrase, level in levels.items() if phrase in sentence)
     return next(stated, None)

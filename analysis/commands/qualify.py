@@ -1,0 +1,52 @@
+"""The command `run.py qualify`: can this model play people?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, model_from_args, society_from_args
+from parley.model.cli import Parser, add_option
+from parley.model.progress import bar
+
+
+def qualify_parser() -> Parser:
+    """Return the options of `run.py qualify`."""
+    parser = Parser(
+        "qualify",
+        "Ask a model to play people whose position is known, and check whether its answers follow the position, in which way it "
+        "has to be asked, and whether it reads which end of a scale is which. It begins with the verdict (docs/qualify.md).",
+        "qualify --llm oracle",
+        cli.society(),
+        cli.topic("those of the society"),
+        *cli.asking("runs/qualify-<time>"),
+        cli.dry_run(),
+    )
+    add_option(parser, "--short", "two topics, and neither other orders nor other words", action="store_true")
+    return parser
+
+
+def qualify(words: Sequence[str]) -> int:
+    """Run `run.py qualify --llm SPEC`."""
+    options = qualify_parser().parse_args(words)
+    from parley.agents.topic import society_topics
+    from parley.analysis.qualify.questions import Battery, ask_planted, battery_topics, questions
+    from parley.analysis.qualify.report import write_qualification
+
+    society = society_from_args(options)
+    given = [society.qualified(name) for name in split_names(options.topic or "")]
+    known = [society.qualified(name) for name in society.topics] or society_topics(society)
+    battery = Battery(battery_topics(known, given, options.short), options.short, options.seed)
+    spec = model_from_args(options)
+    if options.dry_run:
+        print(f"{len(questions(battery))} questions on {', '.join(battery.topics)}; nothing was asked")
+        return 0
+    folder = results_folder(options, "qualify")
+    (budget,) = budgets_from_args(options, spec)
+    print_paths(folder=folder)
+    answers = ask_planted(battery, spec, folder, bar, budget)
+    path, verdict = write_qualification(answers, battery, spec, folder)
+    print(verdict.replace("**", ""))
+    print_paths(report=path)
+    return 0

@@ -1,0 +1,147 @@
+"""People of known position answer survey questions: the way of asking is what is compared.
+
+Each person is asked alone, outside of any debate. The persona states the position in one sentence (agents/planted_people.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from parley.agents.agent import SURVEY_TOKENS
+from parley.agents.planted_people import PlantedPerson, planted_people
+from parley.agents.probe import Probe, answer_order
+from parley.agents.topic import Topic, load_topic
+from parley.analysis.journaled_calls import check_manifest, run_journaled
+from parley.llm.backends import identity_spec
+from parley.llm.budget import NO_LIMIT, Budget
+from parley.llm.driver import Bar, Conversation, ask
+from parley.llm.errors import UserError
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.seeding import derive
+from parley.model.scenario_run import lock_folder
+
+NUMBERS, PHRASES = "numbers", "phrases"
+WAYS = {NUMBERS: "attitude", PHRASES: "attitude_labelled"}
+"""The ways of asking, each with its survey question on a topic."""
+ASKED, REVERSED, ORDER, REWORDED, UNSTATED = "asked", "reversed scale", "other order", "other words", "no position"
+MANIFEST = "qualify.json"
+COLUMNS = [
+    "way", "form", "topic", "wording", "level", "block", "attitude", "mean", "covered", "how", "reason", "text",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Battery:
+    """What is asked. topics: slugs. short: without other orders and other words, which a full battery has."""
+
+    topics: tuple[str, ...]
+    short: bool = False
+    seed: int = 0
+
+
+class PlantedQuestion(NamedTuple):
+    """One survey question to one person, in one way and one form."""
+
+    way: str
+    form: str
+    person: PlantedPerson
+    probe: Probe
+    listing: str = "given"
+
+    def request(self, seed: int) -> Request:
+        """Return the request; greedy, so that a model without probabilities gives its likeliest answer."""
+        drawn = derive(seed, "qualify", self.way, self.form, self.person.block, self.person.level)
+        question = self.probe.ask("debate", answer_order(self.probe, self.listing, drawn))
+        return Request(
+            (Message("system", self.person.backstory), Message("user", question)),
+            Sampling(0.0, SURVEY_TOKENS),
+            drawn,
+            self.probe.scale.answers,
+            "survey",
+            self.probe.prefix,
+            facts=self.probe.facts,
+        )
+
+
+def questions(battery: Battery) -> list[PlantedQuestion]:
+    """Return all questions of a battery. Errors: UserError for a topic without sentences for known positions."""
+    return [question for slug in battery.topics for question in _topic_questions(load_topic(slug), battery)]
+
+
+def _topic_questions(topic: Topic, battery: Battery) -> list[PlantedQuestion]:
+    people, unstated = planted_people(topic, battery.seed), planted_people(topic, battery.seed, stated=False)
+    asked = []
+    for way, name in WAYS.items():
+        probe = topic.probe(name)
+        asked += [PlantedQuestion(way, ASKED, person, probe) for person in people]
+        asked += [PlantedQuestion(way, UNSTATED, person, probe) for person in unstated]
+        if way == NUMBERS:
+            reversed_ = topic.probe(f"{name}_reversed")
+            asked += [PlantedQuestion(way, REVERSED, person, reversed_) for person in people]
+        if battery.short:
+            continue
+        asked += [PlantedQuestion(way, ORDER, person, probe, "reversed") for person in people]
+        for wording in topic.language.wordings[1:]:
+            reworded = topic.worded(wording).probe(name)
+            asked += [PlantedQuestion(way, REWORDED, person, reworded) for person in people]
+    return asked
+
+
+def ask_planted(battery: Battery, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
+    """Return one row per answer, with COLUMNS.
+
+    attitude: the answer read from the text, 0 to 10 on the topic's axis. mean: that of the distribution of answers (NaN where it
+    is not known). covered: the probability of all answers together.
+
+    The folder keeps a journal and answers.csv. Errors: UserError on a folder of another battery.
+    """
+    asked = questions(battery)
+    with lock_folder(folder):
+        check_manifest(folder / MANIFEST, {"llm": identity_spec(spec), **asdict(battery)}, "qualification")
+        conversations = [_answer(question, battery.seed) for question in asked]
+        budget = budget._replace(keep_going=True)  # that answers cannot be read is a result
+        replies = run_journaled(conversations, spec, folder, bar, "answers", budget)
+        rows = [_row(question, reply) for question, reply in zip(asked, replies, strict=True)]
+        table = pd.DataFrame(rows, columns=COLUMNS).astype({"attitude": float, "mean": float, "covered": float})
+        table.to_csv(folder / "answers.csv", index=False)
+    return table
+
+
+def _answer(question: PlantedQuestion, seed: int) -> Conversation[Reply]:
+    return (yield from ask(question.request(seed)))
+
+
+def _row(question: PlantedQuestion, reply: Reply) -> list[object]:
+    person, probe = question.person, question.probe
+    read = probe.read(reply.text) if reply.text is not None else None
+    reason = reply.failure.name if reply.failure else read.reason if read else "empty"
+    attitude = None if read is None or read.value is None else probe.attitude(read.value)
+    mean = None if reply.answers is None else probe.attitude(probe.scale.expected(reply.answers))
+    place = [person.topic, person.wording, person.level, person.block]
+    return [question.way, question.form, *place, attitude, mean, reply.covered, reply.way, reason, reply.text]
+
+
+def battery_topics(society_topics: Sequence[str], given: Sequence[str], short: bool) -> tuple[str, ...]:
+    """Return the topics of a battery: those that were given, else those of the society on which people can be planted.
+
+    A short battery has two. Errors: UserError where none is left.
+    """
+    if given:
+        return tuple(given)
+    known = []
+    for slug in society_topics:
+        try:
+            planted_people(load_topic(slug), 0)
+        except UserError:
+            continue
+        known.append(slug)
+    if not known:
+        raise UserError(
+            "this society has no topic on which a person can be given a known position: name one with --topic"
+        )
+    return tuple(known[:2] if short else known)
