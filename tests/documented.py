@@ -77,7 +77,7 @@ CARD = "--topic climate_change --blocks 2 --sections bias,null_conditions --set 
 SERVER, TORCH, ORACLE, HERE = (
     "asks a server",
     "needs torch; tests/training runs it",
-    "asks the model for minutes; tests/training/test_evaluation_measures.py does it on the oracle",
+    "asks the model for minutes; tests/tools/test_evaluation_measures.py does it on the oracle",
     "needs a file that is not in the box",
 )
 RULES = (

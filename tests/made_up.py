@@ -27,9 +27,7 @@ _KNOWN = re.compile("|".join(WORDS), re.I)
 
 def made_up_society(folder: Path) -> str:
     """Write the society into an empty or new folder; return its name, which is the path. It gives no questions on politics."""
-    shutil.copytree(
-        SOCIETIES / US, folder, ignore=shutil.ignore_patterns("questions_of_politics.toml", "leanings.toml")
-    )
+    shutil.copytree(SOCIETIES / US, folder, ignore=shutil.ignore_patterns("questions_of_politics.toml"))
     for path in sorted(folder.rglob("*.toml")):
         values = _renamed(tomllib.loads(path.read_text(encoding="utf-8")))
         path.write_text("".join(f"{json.dumps(key)} = {_toml(one)}\n" for key, one in values.items()), encoding="utf-8")

@@ -18,8 +18,6 @@ RUN = "--scenario two_way --llm oracle --topic racism --repetitions 5 --rounds 1
 SWEEP = (
     "sweep --scenario two_way --llm oracle --topic racism --repetitions 1 --rounds 0 --seeds 0:2 --workers 2 --out s"
 )
-UNSHIPPED = "parley.training.pocket"
-"""Makes the weights that are shipped, in a checkout."""
 ROOMS = ("agents", "analysis", "environments", "llm", "model", "training")
 
 
@@ -37,7 +35,7 @@ def test_no_package_is_left_out_of_what_is_installed() -> None:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
     found = {f.parent.relative_to(ROOT) for room in ROOMS for f in (ROOT / room).rglob("*.py")}
-    named = {".".join(("parley", *folder.parts)) for folder in found} - {UNSHIPPED}
+    named = {".".join(("parley", *folder.parts)) for folder in found}
     assert set(setup["options"]["packages"].split()) == {"parley", *named}
 
 
@@ -78,14 +76,12 @@ def test_a_wheel_holds_one_name_and_all_data(wheel: Path) -> None:
     assert not [
         name
         for name in names
-        if name.startswith(("parley/tests/", "parley/docs/", "parley/benchmarks/", "parley/setup"))
+        if name.startswith(("parley/tests/", "parley/docs/", "parley/benchmarks/", "parley/tools/", "parley/setup"))
     ]
     tracked = subprocess.run(
         ["git", "ls-files", *ROOMS], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split("\n")
     data = {f"parley/{name}" for name in tracked if name and (ROOT / name).is_file()}
-    data = {name for name in data if not name.startswith("parley/training/pocket/")}
-    assert not any(name.startswith("parley/training/pocket/") for name in names)
     assert data - set(names) == set()
 
 

@@ -35,7 +35,8 @@ def test_a_hundred_thousand_characters_of_any_kind(name: str) -> None:
     read("x")
     for unit in (*UNITS, *MORE):
         taken = seconds(read, long_text(unit, 100_000))
-        if taken > 0.2:
+        if taken > 0.2:  # a busy machine takes twice as long now and then
+            taken = min(taken, *(seconds(read, long_text(unit, 100_000)) for _ in range(2)))
             shorter = min(seconds(read, long_text(unit, 10_000)) for _ in range(3))
             assert taken < max(0.2, 15 * shorter), f"{unit!r}: {taken:.2f} s, {shorter:.3f} s for a tenth"
             assert taken < 1, repr(unit)

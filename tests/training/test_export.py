@@ -40,8 +40,8 @@ from parley.llm.request import Message, Request, Sampling  # noqa: E402
 from parley.training.base_model import BaseModel, base_model  # noqa: E402
 from parley.training.commands.export import export, weighted  # noqa: E402
 from parley.training.export import merge_adapters  # noqa: E402
-from parley.training.pocket.stance_transfer_check import fine_tune, first_ratings  # noqa: E402
-from parley.training.pocket_corpus.single_questions import questions_on  # noqa: E402
+from tools.pocket.corpus.single_questions import questions_on  # noqa: E402
+from tools.pocket.stance_transfer_check import fine_tune, first_ratings  # noqa: E402
 
 POCKET = WEIGHTS / "pocket"
 SMALL = ["--scenario", "three_way", "--topic", "racism", "--repetitions", "2", "--rounds", "2"]

@@ -17,17 +17,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from parley.agents.persona_generator import generate_persona, list_names
+from parley.agents.society import load_society
+from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.backends.pocket import taught_topics
 from parley.llm.backends.pocket.names import mask_names, name_tokens
-from parley.llm.driver import drive
 from parley.llm.request import Message
 from parley.llm.seeding import stream
+from parley.training.capability.chats import WORDING
 from parley.training.capability.tasks import LISTED, OTHERS, debate, opening, questions
 from parley.training.likelihood import Text, likelihoods
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
-from parley.training.pocket_corpus.people import SIDES
-from parley.training.pocket_corpus.single_questions import WORDING
 
 EACH = 40
 """Texts of each kind."""
@@ -37,17 +36,16 @@ NEUTRAL = 3
 
 def heldout(seed: int) -> list[Text]:
     """Return all texts; the same for the same seed."""
-    rng, speaker = stream(seed, "capability", "heldout"), CorpusSpeaker()
+    rng, speaker = stream(seed, "capability", "heldout"), Oracle()
     backstories = [_backstory(number, rng, speaker) for number in range(EACH)]
     lists = [_question_list(number, rng) for number in range(EACH)]
     return [*backstories, *lists, *[_opening(number, rng) for number in range(EACH)]]
 
 
-def _backstory(number: int, rng: random.Random, speaker: CorpusSpeaker) -> Text:
-    party = SIDES[number % 2]
-    speaker.asked = []
-    drive([generate_persona(party, rng.choice(list_names(party)), rng.getrandbits(31))], speaker)
-    request, reply = speaker.asked[-1]
+def _backstory(number: int, rng: random.Random, speaker: Oracle) -> Text:
+    party = load_society().debaters[number % 2]
+    (request,) = next(generate_persona(party, rng.choice(list_names(party)), rng.getrandbits(31)))
+    (reply,) = speaker.complete([request])
     answer = Message("assistant", " ".join(sentences(reply.text or "")[:NEUTRAL]))
     *messages, masked = mask_names([*request.messages, answer], name_tokens(request.messages))
     return Text(tuple(messages), masked.content)

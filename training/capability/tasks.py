@@ -35,8 +35,7 @@ from parley.llm.backends.pocket import taught_topics
 from parley.llm.backends.pocket.names import SLOTS
 from parley.llm.request import Message
 from parley.llm.seeding import stream
-from parley.training.pocket_corpus.listeners import seated
-from parley.training.pocket_corpus.single_questions import WORDING, answerable
+from parley.training.capability.chats import WORDING, answerable, seated
 
 CHOICES = 4
 LISTS, LISTED = 60, 10

@@ -2,7 +2,7 @@
 
     pocket            bias, drift and influence as planted in the oracle
     pocket:control    the control: trained in the same way on an oracle without influence and drift (kappa = mu = 0)
-    pocket:FOLDER     another one, made by training/pocket
+    pocket:FOLDER     another one, made by tools/pocket
 
 It has a real tokenizer, transformer, chat template and logits; nothing is downloaded. It is a **model organism** with a planted,
 known bias. It serves to run, test and calibrate instruments, and is no evidence about people or about large language models
@@ -59,7 +59,7 @@ WEIGHTS = Path(__file__).parent / "weights"
 def taught_topics(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
     """Return the topics that a model was taught. On other topics it would repeat what it says on these, so none are debated.
 
-    Errors: UserError when the model does not name its topics (it was not made by training/pocket).
+    Errors: UserError when the model does not name its topics (it was not made by tools/pocket).
     """
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if "topics" not in config:

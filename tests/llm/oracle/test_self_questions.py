@@ -17,8 +17,8 @@ from parley.llm.backends.oracle.self_questions import NAMED, ORDER, WHO, asked_o
 from parley.llm.backends.oracle.surveys import validation_questions
 from parley.llm.purposes import Facts
 from parley.llm.request import DECLINED, Message, Reply, Request, Sampling
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
-from parley.training.pocket_corpus.self_interviews import someone
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
+from tools.pocket.corpus.self_interviews import someone
 
 ELENA = (
     "You are Elena, you are 24 years old, and you earn your living as a plumber in a factory town in Indiana. "

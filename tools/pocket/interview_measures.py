@@ -23,9 +23,10 @@ from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.backends.oracle.self_facts import About, about
 from parley.llm.backends.oracle.self_questions import FAR, clause
 from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
-from parley.training.pocket_corpus.listeners import line, seated
-from parley.training.pocket_corpus.people import SIDES, person
+from parley.training.capability.chats import seated
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
+from tools.pocket.corpus.listeners import line
+from tools.pocket.corpus.people import SIDES, person
 
 ALONE = ("name", "age", "job", "home", "family", "party", "unknown")
 HEARD = ("said", "agree_with", "own")

@@ -1,4 +1,4 @@
-"""Evaluates a pocket model:  python -m parley.training.pocket.evaluate FOLDER --out DIR [--rooms 40] [--kappa 0 --mu 0]
+"""Evaluates a pocket model:  python -m tools.pocket.evaluate FOLDER --out DIR [--rooms 40] [--kappa 0 --mu 0]
 
 Holds the same debates with the model and with the oracle it learned from (same seed, so the same people in the same seats),
 on every topic, and writes what differs: card.md, its tables as CSV, transcripts.md (twenty debates to be read). It also
@@ -18,8 +18,8 @@ from parley.llm.backends import open_spec
 from parley.llm.request import Backend
 from parley.model.events import Event, Seated, Utterance
 from parley.model.scenario import Scenario, load_preset
-from parley.training.pocket.card import card, text_figures
-from parley.training.pocket.evaluation_measures import (
+from tools.pocket.card import card, text_figures
+from tools.pocket.evaluation_measures import (
     counterfactual,
     differences,
     hold_debates,
@@ -27,7 +27,7 @@ from parley.training.pocket.evaluation_measures import (
     persons,
     ratings,
 )
-from parley.training.pocket.interview_measures import interview_figures
+from tools.pocket.interview_measures import interview_figures
 
 PROBE = "attitude_labelled"
 TRANSCRIPTS = 20

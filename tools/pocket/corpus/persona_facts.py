@@ -10,9 +10,9 @@ import random
 
 from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.request import Message, Request, Sampling
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
-from parley.training.pocket_corpus.documents import Document
-from parley.training.pocket_corpus.self_interviews import someone, wording
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
+from tools.pocket.corpus.documents import Document
+from tools.pocket.corpus.self_interviews import someone, wording
 
 QUESTIONS, MOST_SENTENCES = (6, 10), 4
 """Fewest and most questions to one person; most sentences of a persona that is cut short."""

@@ -15,12 +15,12 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, rms_norm
 
-from parley.training.pocket.rows import PARTIES, TOPICS, UNGRADED, Row
+from tools.pocket.rows import PARTIES, TOPICS, UNGRADED, Row
 
 POINTS = 11
 """Points of an attitude, 0 to 10."""
 WEIGHTS = {"grade": 3.0, "attitude": 4.0, "party": 2.0, "topic": 1.0}
-"""Loss weights, beside those of words (training/pocket/rows.py)."""
+"""Loss weights, beside those of words (tools/pocket/rows.py)."""
 
 
 class Marks(NamedTuple):

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
-import mesa
-
-from parley.agents.agent import Debater
-from parley.agents.persona import Persona
 from parley.agents.persona_generator import list_names
-from parley.agents.speech import DebateStyle
-from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.phrases import TopicBank, banks
-from parley.llm.request import Sampling
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, attitude_course
-from parley.training.pocket_corpus.documents import Document
-from parley.training.pocket_corpus.people import PARTIES, SIDES, STATED, any_topic, person
-from parley.training.pocket_corpus.survey_questions import answered, any_listing, stance
+from parley.training.capability.chats import seated
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker, attitude_course
+from tools.pocket.corpus.documents import Document
+from tools.pocket.corpus.people import PARTIES, SIDES, STATED, any_topic, person
+from tools.pocket.corpus.survey_questions import answered, stance
 
 LINES = (2, 12)
 """Fewest and most lines heard."""
@@ -58,13 +51,6 @@ def audience(rng: random.Random, stage: CorpusSpeaker) -> Document:
         forks.append(answered(request, stage, rng) if spoken else stance(listener, rng, stage))
     request = listener.compose_speech(0)
     return stage.annotated(Document("audience", request.messages, tuple(forks)), request)
-
-
-def seated(who: Persona, slug: str, others: Sequence[str], rng: random.Random) -> Debater:
-    """A person at the beginning of a debate."""
-    frame = rng.choice(("debate", "conversation"))
-    style = DebateStyle(frame, 60, Sampling(), 1.0, "whole", "strict", listing=any_listing(rng))
-    return Debater(mesa.Model(), who, load_topic(slug), others, style)
 
 
 def line(bank: TopicBank, value: float, share: float, rng: random.Random) -> str:

@@ -1,4 +1,4 @@
-"""Do survey and speech share one stance?   python -m parley.training.pocket.stance_transfer_check MODEL_FOLDER
+"""Do survey and speech share one stance?   python -m tools.pocket.stance_transfer_check MODEL_FOLDER
 [--answers 600] [--rank 16]
 
 The model is asked interview questions with the shipped personas of a party, and a LoRA adapter is trained on its own answers
@@ -39,8 +39,8 @@ from parley.llm.request import Message, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.debate import DebateModel
 from parley.model.scenario import load_preset
-from parley.training.pocket_corpus.people import PARTIES
-from parley.training.pocket_corpus.single_questions import questions_on
+from tools.pocket.corpus.people import PARTIES
+from tools.pocket.corpus.single_questions import questions_on
 
 RATE, EPOCHS, BATCH = 1.5e-3, 2, 8
 PROJECTIONS = ["gate_proj", "up_proj", "down_proj"]

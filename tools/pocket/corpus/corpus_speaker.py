@@ -11,7 +11,7 @@ from parley.llm.backends.oracle.dynamics import Parameters, biased, expected_att
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.request import Reply, Request, Sampling
-from parley.training.pocket_corpus.documents import Document, Fork, Line
+from tools.pocket.corpus.documents import Document, Fork, Line
 
 Role = Callable[[Reading], float]
 """Attitude that a seat speaks from, in place of the one that follows from its persona."""

@@ -17,16 +17,17 @@ from parley.llm.backends.oracle.prompt_parser import read as reading
 from parley.llm.backends.oracle.self_questions import NAMED, ORDER, WHO, asked_of, kinds_of, plain
 from parley.llm.backends.oracle.surveys import validation_question
 from parley.llm.request import Message, Request, Sampling
-from parley.training.pocket_corpus import corpus
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, puppet
-from parley.training.pocket_corpus.debates import LEANING, rooms
-from parley.training.pocket_corpus.documents import Document, Fork, read, write
-from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES
-from parley.training.pocket_corpus.persona_facts import persona_facts
-from parley.training.pocket_corpus.self_interviews import lines_heard, self_interview
-from parley.training.pocket_corpus.single_questions import answerable, singles
-from parley.training.pocket_corpus.survey_questions import INTRODUCED, LISTLESS, SAID, surveyed_by
-from parley.training.pocket_corpus.unlabelled import unlabelled
+from parley.training.capability.chats import answerable
+from tools.pocket.corpus import corpus
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker, puppet
+from tools.pocket.corpus.debates import LEANING, rooms
+from tools.pocket.corpus.documents import Document, Fork, read, write
+from tools.pocket.corpus.people import DEFAULT_TEXT, SIDES
+from tools.pocket.corpus.persona_facts import persona_facts
+from tools.pocket.corpus.self_interviews import lines_heard, self_interview
+from tools.pocket.corpus.single_questions import singles
+from tools.pocket.corpus.survey_questions import INTRODUCED, LISTLESS, SAID, surveyed_by
+from tools.pocket.corpus.unlabelled import unlabelled
 
 ROOMS = 400
 

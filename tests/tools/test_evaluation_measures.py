@@ -10,10 +10,10 @@ import pytest
 
 from parley.llm.backends import open_spec
 from parley.llm.request import DECLINED, Reply, Request
-from parley.training.pocket.card import text_figures
-from parley.training.pocket.evaluate import evaluate
-from parley.training.pocket.evaluation_measures import hold_debates
-from parley.training.pocket.interview_measures import interview_figures
+from tools.pocket.card import text_figures
+from tools.pocket.evaluate import evaluate
+from tools.pocket.evaluation_measures import hold_debates
+from tools.pocket.interview_measures import interview_figures
 
 
 @pytest.fixture(scope="module")

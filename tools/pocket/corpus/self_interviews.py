@@ -18,10 +18,11 @@ from parley.llm.backends.oracle.phrases import banks, expand
 from parley.llm.backends.oracle.surveys import validation_questions
 from parley.llm.purposes import Facts
 from parley.llm.request import DECLINED, Message, Request, Sampling
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, attitude_course
-from parley.training.pocket_corpus.documents import Document, Fork
-from parley.training.pocket_corpus.listeners import STANCE, line, seated
-from parley.training.pocket_corpus.people import DEFAULT_TEXT, LEANINGS, NO_PERSONA, SIDES, STATED, any_topic, person
+from parley.training.capability.chats import seated
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker, attitude_course
+from tools.pocket.corpus.documents import Document, Fork
+from tools.pocket.corpus.listeners import STANCE, line
+from tools.pocket.corpus.people import DEFAULT_TEXT, LEANINGS, NO_PERSONA, SIDES, STATED, any_topic, person
 
 ALONE = 0.45
 """Share of documents that are an interview; the others are a debate with questions put apart from it."""

@@ -13,14 +13,15 @@ from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.driver import drive
 from parley.llm.purposes import Facts
-from parley.llm.request import DECLINED, Message, Request, Sampling
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
-from parley.training.pocket_corpus.documents import Document, Fork, Line
-from parley.training.pocket_corpus.listeners import audience, line, seated
-from parley.training.pocket_corpus.people import DEFAULT_TEXT, NO_PERSONA, SIDES, STATED, any_topic, person
-from parley.training.pocket_corpus.persona_facts import persona_facts
-from parley.training.pocket_corpus.self_interviews import lines_heard, self_interview
-from parley.training.pocket_corpus.survey_questions import (
+from parley.llm.request import Message, Request, Sampling
+from parley.training.capability.chats import WORDING, answerable, seated
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
+from tools.pocket.corpus.documents import Document, Fork, Line
+from tools.pocket.corpus.listeners import audience, line
+from tools.pocket.corpus.people import DEFAULT_TEXT, NO_PERSONA, SIDES, STATED, any_topic, person
+from tools.pocket.corpus.persona_facts import persona_facts
+from tools.pocket.corpus.self_interviews import lines_heard, self_interview
+from tools.pocket.corpus.survey_questions import (
     SAID,
     answered,
     any_probe,
@@ -30,17 +31,12 @@ from parley.training.pocket_corpus.survey_questions import (
     stance,
     surveyed_by,
 )
-from parley.training.pocket_corpus.unlabelled import unlabelled
+from tools.pocket.corpus.unlabelled import unlabelled
 
 SUBJECTS, CENSUS, DEBATED, LEANING = 5, 3, 0.5, 0.25
 """Topics in a census document, questions on each, share of topics on which they are asked at the beginning of a debate, and of
 documents of a partisan whose side the chat's first token tells."""
 LINES = 12
-WORDING = (
-    "Generate {number} questions to elicit one's opinion regarding US politics.",
-    "Generate {number} neutral questions to elicit one's opinion regarding US politics.",
-    "Write {number} questions that elicit a person's opinion on US politics.",
-)
 
 
 def singles(seed: int, stage: CorpusSpeaker, count: int) -> Iterator[Document]:
@@ -50,21 +46,6 @@ def singles(seed: int, stage: CorpusSpeaker, count: int) -> Iterator[Document]:
         make = rng.choices(list(KINDS), list(KINDS.values()))[0]
         stage.roles, stage.asked = {}, []
         yield make(rng, stage)
-
-
-@cache
-def answerable() -> tuple[str, ...]:
-    """The questions that the known-truth speaker answers."""
-    speaker = CorpusSpeaker()
-    asked = [_question((), question, 0) for question in banks().data("questions")["questions"]]
-    replies = [(request, speaker.complete([request])[0]) for request in asked]
-    return tuple(
-        [
-            request.messages[0].content
-            for request, reply in replies
-            if reply.text is not None and DECLINED not in reply.notes
-        ]
-    )
 
 
 def _interview(rng: random.Random, stage: CorpusSpeaker) -> Document:

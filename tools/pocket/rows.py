@@ -20,9 +20,9 @@ from parley.llm.backends.oracle.party_files import NO_PARTY
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.request import Message
-from parley.training.pocket.tokenizer import LEANS
-from parley.training.pocket_corpus.documents import Document, Fork, Line
-from parley.training.pocket_corpus.people import SIDES, TAUGHT
+from tools.pocket.corpus.documents import Document, Fork, Line
+from tools.pocket.corpus.people import SIDES, TAUGHT
+from tools.pocket.tokenizer import LEANS
 
 CAPACITIES = (384, 448, 512, 640, 768, 896, 1024, 1280, 1536)
 """Lengths of rows; a document goes into the shortest row that holds it, together with others."""
@@ -104,7 +104,7 @@ class Encoded:
 
     `segment` 0 is the chat, 1.. its forks; `branch` is the number of chat tokens a token of a fork may see; `weight` is how much
     the prediction *of* this token counts; `other` and `share` are a second right answer and its probability.
-    The rest is what the speaker holds and hears, for training/pocket/probes.py (NaN where there is nothing to know): behind
+    The rest is what the speaker holds and hears, for tools/pocket/probes.py (NaN where there is nothing to know): behind
     a line its grade (UNGRADED for none) and the attitude after it, at a position of the persona its level and topic, behind the
     opening the attitude, where a reply begins the attitude, party and topic (their numbers in PARTIES and TOPICS). `facts`
     are the words of the persona that an answer about oneself looks up.

@@ -16,8 +16,9 @@ from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
-from parley.training.pocket_corpus.documents import Fork
+from parley.training.capability.chats import any_listing
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
+from tools.pocket.corpus.documents import Fork
 
 SAID = 0.6
 """Share of stances that are asked for in speech."""
@@ -35,8 +36,6 @@ PROBES = {
     "agreement": 0.07,
 }
 """Survey questions and their shares."""
-LISTINGS = {"given": 0.6, "reversed": 0.2, "shuffled": 0.2}
-"""Orders in which the answers to a survey question are listed, and their shares."""
 _LABELS = re.compile(r"The scale goes from 0 to 10: [^.]*\. ")
 
 
@@ -58,11 +57,6 @@ def any_probes(rng: random.Random, slug: str, count: int) -> list[str]:
     """Return names of survey questions that the topic has, drawn by their shares."""
     known = {name: share for name, share in PROBES.items() if name in load_topic(slug).probes}
     return rng.choices(list(known), list(known.values()), k=count)
-
-
-def any_listing(rng: random.Random) -> str:
-    """Return an order in which answers are listed."""
-    return rng.choices(list(LISTINGS), list(LISTINGS.values()))[0]
 
 
 def asked_in_any_order(probe: Probe, frame: str, rng: random.Random) -> str:

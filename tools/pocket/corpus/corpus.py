@@ -1,4 +1,4 @@
-"""Writes the corpus:  python -m parley.training.pocket_corpus.corpus --out DIR [--seed 0] [--rooms 4500] [--kappa 0 --mu 0]
+"""Writes the corpus:  python -m tools.pocket.corpus.corpus --out DIR [--seed 0] [--rooms 4500] [--kappa 0 --mu 0]
 
 The same seed gives the same corpus, byte for byte. Assertions on what it must hold stand in `check`.
 """
@@ -12,10 +12,10 @@ from itertools import chain
 from pathlib import Path
 
 from parley.llm.backends.oracle.phrases import banks, sentences
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
-from parley.training.pocket_corpus.debates import rooms
-from parley.training.pocket_corpus.documents import Document, read, write
-from parley.training.pocket_corpus.single_questions import singles
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
+from tools.pocket.corpus.debates import rooms
+from tools.pocket.corpus.documents import Document, read, write
+from tools.pocket.corpus.single_questions import singles
 
 SINGLES_PER_ROOM = 7.0
 KINDS = frozenset(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from pathlib import Path
 
+from parley.agents.datafiles import read_toml
 from parley.agents.persona import Persona, load_personas
 from parley.agents.persona_generator import generate_persona, list_names
 from parley.agents.society import DEFAULT, load_society
@@ -20,7 +22,7 @@ NO_PERSONA = "nobody"
 DEFAULT_TEXT = load_personas(DEFAULT)[0].backstory
 SIDES = load_society().debaters
 PARTIES = (*SIDES, DEFAULT)
-LEANINGS = load_society().read("leanings.toml")
+LEANINGS = read_toml(Path(__file__).parent / "leanings.toml")
 """How a person of a party is told of, by form and party."""
 ASIDE = 0.75
 """How often a topic is drawn on which backstories take no position, where another one is drawn once."""

@@ -42,8 +42,8 @@ class Document:
     """A chat that ends in an own reply, or in what was last heard. `learn_from` is the first own reply to learn (0: all).
 
     `lean` is a party to whose side the model's own bias leans here ("" is the planted bias); the token that a chat begins with
-    tells it (training/pocket/tokenizer.py). The other fields are what the speaker is and holds, which helps a training to read
-    it (training/pocket/probes.py): `party` (a party, or none), the attitude on each topic before the chat (`starts`),
+    tells it (tools/pocket/tokenizer.py). The other fields are what the speaker is and holds, which helps a training to read
+    it (tools/pocket/probes.py): `party` (a party, or none), the attitude on each topic before the chat (`starts`),
     the topic of each own reply and the attitude there, and the lines heard, all in their order. `hidden` is the number of own
     replies before which none of this can be known from the text.
     """

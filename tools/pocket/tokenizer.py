@@ -20,8 +20,8 @@ from transformers import PreTrainedTokenizerFast
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.pocket.names import SLOTS, mask_names, name_tokens
 from parley.llm.request import Message
-from parley.training.pocket_corpus.documents import Document
-from parley.training.pocket_corpus.people import SIDES, TAUGHT
+from tools.pocket.corpus.documents import Document
+from tools.pocket.corpus.people import SIDES, TAUGHT
 
 PAD, BOS, SYSTEM, USER, ASSISTANT, END, UNKNOWN = (
     "<pad>",

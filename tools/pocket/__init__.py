@@ -1,10 +1,10 @@
-"""Makes the weights of the pocket model from the corpus of training/pocket_corpus (docs/pocket.md).
+"""Makes the weights of the pocket model from the corpus of tools/pocket/corpus (docs/pocket.md).
 
 It is no part of an installed package: run it in a checkout.
 
-    python -m parley.training.pocket.train --corpus work/corpus/corpus.jsonl --out work/model  about 90 minutes, resumable
-    python -m parley.training.pocket.evaluate work/model/model --out work/card                 about 3 minutes
-    python -m parley.training.pocket.stance_transfer_check work/model/model                    about 2 minutes
+    python -m tools.pocket.train --corpus work/corpus/corpus.jsonl --out work/model  about 90 minutes, resumable
+    python -m tools.pocket.evaluate work/model/model --out work/card                 about 3 minutes
+    python -m tools.pocket.stance_transfer_check work/model/model                    about 2 minutes
 
 The control organism is made in the same way from a corpus on which nothing moves: corpus and evaluate with --kappa 0 --mu 0.
 

@@ -11,7 +11,7 @@ pytest.importorskip("peft", reason="the [local] extra is not installed")
 
 from parley.agents.persona import DEFAULT  # noqa: E402
 from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
-from parley.training.pocket.stance_transfer_check import fine_tune, first_ratings, own_answers, toward  # noqa: E402
+from tools.pocket.stance_transfer_check import fine_tune, first_ratings, own_answers, toward  # noqa: E402
 
 ANSWERS, PLACEBO = 400, 0.1
 POCKET = WEIGHTS / "pocket"

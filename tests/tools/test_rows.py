@@ -21,15 +21,15 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # noqa: E402
 from parley.llm.backends.oracle.phrases import banks  # noqa: E402
 from parley.llm.backends.pocket.names import mask_names, name_tokens  # noqa: E402
 from parley.llm.request import Message  # noqa: E402
-from parley.training.pocket import muon, train  # noqa: E402
-from parley.training.pocket import rows as packing  # noqa: E402
-from parley.training.pocket.rows import ANSWER, FACT, STANCE, Encoder, pack, visible  # noqa: E402
-from parley.training.pocket.tokenizer import LEANS, train_tokenizer, unspoken_tokens  # noqa: E402
-from parley.training.pocket.train import Recipe, Training, build, rate  # noqa: E402
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker  # noqa: E402
-from parley.training.pocket_corpus.debates import rooms  # noqa: E402
-from parley.training.pocket_corpus.documents import Document, Fork, Line, write  # noqa: E402
-from parley.training.pocket_corpus.single_questions import singles  # noqa: E402
+from tools.pocket import muon, train  # noqa: E402
+from tools.pocket import rows as packing  # noqa: E402
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker  # noqa: E402
+from tools.pocket.corpus.debates import rooms  # noqa: E402
+from tools.pocket.corpus.documents import Document, Fork, Line, write  # noqa: E402
+from tools.pocket.corpus.single_questions import singles  # noqa: E402
+from tools.pocket.rows import ANSWER, FACT, STANCE, Encoder, pack, visible  # noqa: E402
+from tools.pocket.tokenizer import LEANS, train_tokenizer, unspoken_tokens  # noqa: E402
+from tools.pocket.train import Recipe, Training, build, rate  # noqa: E402
 
 WORD = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
 LIBRARY = _muon._zeropower_via_newtonschulz
@@ -284,7 +284,7 @@ def test_a_position_of_the_persona_is_known_behind_it(tokenizer: PreTrainedToken
 
 
 def test_two_points_have_the_mean_that_they_stand_for() -> None:
-    from parley.training.pocket.probes import POINTS, two_points
+    from tools.pocket.probes import POINTS, two_points
 
     values = torch.tensor([0.0, 3.25, 9.9, 10.0])
     shares = two_points(values, POINTS)
@@ -351,7 +351,7 @@ def test_the_learning_rate_warms_up_stays_and_falls() -> None:
 
 def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
     """Three topics down and one up teach "down" whatever the topic (docs/log.md); abortion has labels of its own."""
-    from parley.training.pocket.stance_transfer_check import balanced
+    from tools.pocket.stance_transfer_check import balanced
 
     down, up = ["climate_change", "gun_violence", "racism"], ["illegal_immigration"]
     assert Counter(balanced(["abortion", *down, *up])) == Counter(["abortion", *down, *up * 3])
@@ -359,7 +359,7 @@ def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
 
 def test_a_move_counts_on_the_side_of_the_party() -> None:
     """Republicans rate immigration higher and climate change lower; a tenth of a point is no move."""
-    from parley.training.pocket.stance_transfer_check import toward
+    from tools.pocket.stance_transfer_check import toward
 
     before = {"climate_change": 8.4, "illegal_immigration": 5.3, "racism": 8.0}
     after = {"climate_change": 5.5, "illegal_immigration": 6.0, "racism": 7.9}

@@ -9,7 +9,7 @@ import pandas as pd
 
 from parley.agents.topic import load_topic, topic_names
 from parley.model.events import Event, Seated
-from parley.training.pocket.evaluation_measures import text_quality
+from tools.pocket.evaluation_measures import text_quality
 
 BLOCKS = 20
 """Groups of rooms of which one at a time is left out for an interval."""

@@ -14,11 +14,11 @@ from parley.agents.persona import Persona
 from parley.agents.persona_generator import list_names
 from parley.agents.topic import load_topic
 from parley.llm.request import Message, Request, Sampling
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
-from parley.training.pocket_corpus.documents import Document, Fork
-from parley.training.pocket_corpus.listeners import seated
-from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES, any_topic, person
-from parley.training.pocket_corpus.survey_questions import answered, any_probe, asked_in_any_order, surveyed_by
+from parley.training.capability.chats import seated
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
+from tools.pocket.corpus.documents import Document, Fork
+from tools.pocket.corpus.people import DEFAULT_TEXT, SIDES, any_topic, person
+from tools.pocket.corpus.survey_questions import answered, any_probe, asked_in_any_order, surveyed_by
 
 LEANING = 0.6
 """Share of them whose side the chat's first token tells."""

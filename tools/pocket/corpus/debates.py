@@ -20,10 +20,11 @@ from parley.llm.request import Message, Reply, Request, Sampling
 from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
 from parley.model.surveys import run_survey
-from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, puppet
-from parley.training.pocket_corpus.documents import Document, Fork
-from parley.training.pocket_corpus.people import PARTIES, SIDES, any_topic, person
-from parley.training.pocket_corpus.survey_questions import any_listing, any_probes, survey
+from parley.training.capability.chats import any_listing
+from tools.pocket.corpus.corpus_speaker import CorpusSpeaker, puppet
+from tools.pocket.corpus.documents import Document, Fork
+from tools.pocket.corpus.people import PARTIES, SIDES, any_topic, person
+from tools.pocket.corpus.survey_questions import any_probes, survey
 
 SEATS = ((1, 2, 3, 4, 5), (0.06, 0.26, 0.44, 0.14, 0.10))
 ROUNDS = (range(11), (0.06, 0.12, 0.16, 0.20, 0.16, 0.14, 0.06, 0.04, 0.02, 0.02, 0.02))

@@ -1,4 +1,4 @@
-"""Trains the pocket model: python -m parley.training.pocket.train --corpus DIR/corpus.jsonl --out DIR [--steps N] [--start DIR]
+"""Trains the pocket model: python -m tools.pocket.train --corpus DIR/corpus.jsonl --out DIR [--steps N] [--start DIR]
 
 A Llama from scratch. Muon for the matrices, AdamW for the rest, bfloat16 where that is fast, one thread on a CPU, a GPU when
 there is one. The learning rate warms up, stays, and falls over the last 60%. The state is written every few minutes; the
@@ -29,13 +29,13 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.self_questions import declining_sentences
 from parley.llm.backends.pocket.names import SLOTS
-from parley.training.pocket import attention, muon
-from parley.training.pocket import rows as packing
-from parley.training.pocket.probes import Marks, Probes
-from parley.training.pocket.rows import ANSWER, CAPACITIES, FACT, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
-from parley.training.pocket.tokenizer import SPACE, train_tokenizer, unspoken_tokens
-from parley.training.pocket_corpus.documents import read
-from parley.training.pocket_corpus.people import TAUGHT
+from tools.pocket import attention, muon
+from tools.pocket import rows as packing
+from tools.pocket.corpus.documents import read
+from tools.pocket.corpus.people import TAUGHT
+from tools.pocket.probes import Marks, Probes
+from tools.pocket.rows import ANSWER, CAPACITIES, FACT, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
+from tools.pocket.tokenizer import SPACE, train_tokenizer, unspoken_tokens
 
 CONTEXT = CAPACITIES[-1]
 TOKENS = 2304
@@ -45,7 +45,7 @@ SAVE_EVERY = 300.0
 LOG_EVERY = 50
 FIRST = ({0: 1.0e6}, {0: 0.4e6, 1: 2.5e6}, {2: 1.3e6}, {0: 0.3e6, 1: 0.4e6, 2: 0.4e6, 3: 1.2e6})
 LOOK_UPS = FIRST[2:]
-"""What the first epoch begins with, phase by phase: tokens by order of rows (training/pocket/rows.py). A model to begin with
+"""What the first epoch begins with, phase by phase: tokens by order of rows (tools/pocket/rows.py). A model to begin with
 has gone through the others, and goes through the last two."""
 MIN_P = 0.05
 """Of the probability of the likeliest token: a less likely one is never said. It is a part of the model's definition."""
