@@ -21,12 +21,13 @@ from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option, port_number, program
-from parley.model.progress import Interrupted, Progress, stoppable, summary_line
+from parley.model.progress import Interrupted, Progress, bar, stoppable, summary_line
 
 if TYPE_CHECKING:
     from parley.llm.request import Backend
     from parley.model.debate import DebateModel
     from parley.model.scenario import Scenario
+    from parley.model.scenario_run import RunSpec
 
 EXAMPLES = """--list
 --scenario echo_chamber
@@ -85,6 +86,7 @@ def run_parser() -> Parser:
     add_option(
         parser, "--list", "list all scenarios with their sources, and all topics and models", action="store_true"
     )
+    add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
     page = parser.add_argument_group("page")
     about = "open the page in the browser; with --scenario, at the form of that scenario (docs/app.md)"
     add_option(page, "--ui", about, action="store_true")
@@ -149,21 +151,22 @@ def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Na
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     (limits,) = budgets_from_args(options, scenario)
     spec = RunSpec(scenario, folder, given, limits, options.retry_failures)
+    backend = None if options.no_qualify else qualified_model(spec)
     with ExitStack() as stack:
-        bar = stack.enter_context(Progress(scenario))
-        steps: list[Callable[[DebateModel], object]] = [bar.step]
+        progress = stack.enter_context(Progress(scenario))
+        steps: list[Callable[[DebateModel], object]] = [progress.step]
 
         def begin(backend: Backend) -> None:
             """Print the folder. It is made only after the model has opened. Open the page of people, if they answer there."""
-            bar.bar.write(f"folder   {folder}")
-            bar.found(backend)
+            progress.bar.write(f"folder   {folder}")
+            progress.found(backend)
             if people_in_page(scenario.llm_by_party):
                 from parley.analysis.seats.server import serve_people
 
-                own = scenario.rounds, options.host, options.port, bar.bar.write, options.public_name or ()
+                own = scenario.rounds, options.host, options.port, progress.bar.write, options.public_name or ()
                 steps.append(serve_people(stack, backend, folder, *own))
 
-        outcome = run_scenario(spec, bar.calls, lambda model: [step(model) for step in steps], on_open=begin)
+        outcome = run_scenario(spec, progress.calls, lambda model: [step(model) for step in steps], backend, begin)
     print(summary_line(scenario, folder, outcome))
 
     from parley.analysis.run_report import SUMMARY, main_figure, write_report
@@ -176,6 +179,20 @@ def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Na
     if outcome.stopped:
         raise UserError(outcome.stopped)
     return 0
+
+
+def qualified_model(spec: RunSpec) -> Backend | None:
+    """Return the opened model of a new run, after it was checked whether it plays people; None where nothing has to be checked."""
+    from parley.analysis.qualify.before_run import needs_qualification, qualify_before
+    from parley.model.run_folder import check_folder
+    from parley.model.scenario_run import RECORD, is_complete, open_models
+
+    if not needs_qualification(spec.scenario.models.llm) or is_complete(spec.folder / RECORD):
+        return None
+    check_folder(spec.folder, spec.scenario, spec.classes)
+    backend = open_models(spec)
+    qualify_before(spec.scenario, backend, spec.folder, bar, spec.budget)
+    return backend
 
 
 NOT_FOR_THE_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens", "max_cost", "price", "prices")

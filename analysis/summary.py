@@ -15,11 +15,12 @@ from parley.analysis import disclaimers, provenance
 from parley.analysis import formatting as words
 from parley.analysis.bootstrap import FEWEST, rooms_phrase
 from parley.analysis.branch_report import add_branch
-from parley.analysis.findings import Results, findings
+from parley.analysis.findings import Results, findings, missing_ratings
 from parley.analysis.formatting import REFERENCE
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
 from parley.analysis.model_calls import asked_of_model, mixed_models, model_names, outgrown, used_tokens
+from parley.analysis.qualify.in_reports import first_sentences, withholds
 from parley.analysis.rating_value import EXPECTED, rating_value, rating_value_note
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables
@@ -54,7 +55,7 @@ def write_summary(
     measured = metrics() if measured is None else measured
     rounds = int(tables.utterances["round"].max()) if len(tables.utterances) else 0
     report = open_summary(tables, path, f": {rounds} of {tables.header.scenario['rounds']} rounds are finished")
-    report.section("In short", findings(tables, results, measured))
+    report.section("In short", in_short(tables, results, measured, path.parent))
     report.picture(figure, "Attitudes by round")
     if (network := figure.with_name(f"{NETWORK}.png")).exists():
         report.picture(
@@ -70,6 +71,13 @@ def write_summary(
     run_on(report, tables, prices)
     again(report, tables)
     return report.write()
+
+
+def in_short(tables: Tables, results: Results, measured: Mapping[str, ModuleType], folder: Path) -> str:
+    """Return the list of "In short": whether the model plays people, then the findings, which are withheld where it does not."""
+    first = [f"- {line}" for line in first_sentences(tables.header, folder)]
+    found = f"- {missing_ratings(tables)}" if withholds(folder) else findings(tables, results, measured)
+    return "\n".join([*first, found])
 
 
 def open_summary(tables: Tables, path: Path, done: str = "") -> Report:

@@ -44,6 +44,10 @@ _TRUST = (
     "server (LAB_KEY@lab.example); repeatable (docs/trust.md)"
 )
 
+NO_QUALIFY = (
+    "do not check first whether a new model can play people (docs/qualify.md); the results say that it is not known"
+)
+
 
 def program() -> str:
     """Return `parley` if it was started as `parley` or `python -m parley`, else `run.py`."""

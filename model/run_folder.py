@@ -42,6 +42,9 @@ LABEL, LOCK = "experiment.json", ".lock"
 _WORDS = ("name", "title", "source")
 """Fields that describe a scenario and change nothing in a run."""
 
+QUALIFIED = ("qualify", "qualification.json")
+"""What a run folder may hold before its label: the answers and the result of a check of the model (analysis/qualify)."""
+
 
 def make_header(
     scenario: Scenario,
@@ -89,7 +92,7 @@ def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) 
         except FileNotFoundError:
             names = set()
     if LABEL not in names:
-        if names - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it was written
+        if names - {LOCK, f"{LABEL}{UNWRITTEN}", *QUALIFIED}:  # of a run that was killed before its label was written
             raise UserError(f"{folder} is not empty and is not a run folder: give another --out")
         return
     theirs, mine = _read(folder / LABEL), _contents(scenario, classes)

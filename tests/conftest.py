@@ -22,6 +22,12 @@ settings.register_profile("steady", deadline=None, max_examples=EXAMPLES)  # a b
 settings.load_profile("steady")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Nothing of a test comes from the cache of the user who runs it, or goes there."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture
 def fake() -> Fake:
     return Fake(opinionated)

@@ -27,6 +27,7 @@ from parley.analysis.card.verdicts import Verdict, verdicts
 from parley.analysis.figures import KINDS
 from parley.analysis.formatting import DASH, chance_note, count_phrase, format_number, join_phrases, markdown_table
 from parley.analysis.html_page import Chapter, document
+from parley.analysis.qualify.in_reports import NO_ANSWER, first_sentences, withholds
 from parley.analysis.report import Report
 from parley.llm.errors import UserError
 from parley.model.events import Header
@@ -79,18 +80,19 @@ class Card:
 
     @property
     def sentences(self) -> list[str]:
-        """The sentences of "The results in full sentences": at most five."""
-        return self._collect("sentences")
+        """The sentences of "The results in full sentences": at most five; none if ratings do not depend on who is played."""
+        return [] if withholds(self.first.folder) else self._collect("sentences")
 
     @property
     def verdicts(self) -> list[Verdict]:
         """The answers to three questions, in a sentence or two each."""
-        return verdicts(self.claims, self.first)
+        found = verdicts(self.claims, self.first)
+        return [one._replace(answer=NO_ANSWER) for one in found] if withholds(self.first.folder) else found
 
     @property
     def warnings(self) -> list[str]:
         """The warnings before "In short": why something on the page must not be used."""
-        return self._collect("warnings")
+        return [*first_sentences(self.header, self.first.folder), *self._collect("warnings")]
 
     def _collect(self, name: str) -> list[str]:
         functions = [getattr(section, name) for section in self.sections.values() if hasattr(section, name)]

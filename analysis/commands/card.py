@@ -80,6 +80,7 @@ def audit_parser() -> Parser:
     add_option(
         parser, "--spread X", "for --dry-run: assumed standard deviation between groups, in rating points", amount, 0.5
     )
+    add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
     add_option(parser, "--data FOLDER", "folder with human data to compare with (default: none; docs/human.md)", Path)
     return parser
 
@@ -101,11 +102,16 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
     """
     from parley.analysis.card.protocol import run_conditions
     from parley.analysis.human.report import read
+    from parley.analysis.qualify.before_run import needs_qualification, qualify_before
+    from parley.llm.backends import open_spec
 
     people = read(options.data)[0] if options.data else None
     first, sections, batches, remedies = _design(options)
     bench = open_bench(first, options, say)
     say(f"folder   {first.folder}")
+    if not options.no_qualify and needs_qualification(first.base.models.llm):
+        model = open_spec(first.base.models.llm)
+        qualify_before(first.base, model, first.folder, bar, bench.budgets[0], say)
     records, stopped = run_conditions(first, sections, batches, options.tight, bench)
     if not records.records:
         raise UserError(stopped)

@@ -21,7 +21,7 @@ from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask
 from parley.llm.errors import UserError
-from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.scenario_run import lock_folder
 
@@ -92,8 +92,10 @@ def _topic_questions(topic: Topic, battery: Battery) -> list[PlantedQuestion]:
     return asked
 
 
-def ask_planted(battery: Battery, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
-    """Return one row per answer, with COLUMNS.
+def ask_planted(
+    battery: Battery, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT, backend: Backend | None = None
+) -> pd.DataFrame:
+    """Return one row per answer, with COLUMNS. backend: the model of the spec, if it is open.
 
     attitude: the answer read from the text, 0 to 10 on the topic's axis. mean: that of the distribution of answers (NaN where it
     is not known). covered: the probability of all answers together.
@@ -105,7 +107,7 @@ def ask_planted(battery: Battery, spec: str, folder: Path, bar: Bar, budget: Bud
         check_manifest(folder / MANIFEST, {"llm": identity_spec(spec), **asdict(battery)}, "qualification")
         conversations = [_answer(question, battery.seed) for question in asked]
         budget = budget._replace(keep_going=True)  # that answers cannot be read is a result
-        replies = run_journaled(conversations, spec, folder, bar, "answers", budget)
+        replies = run_journaled(conversations, backend or spec, folder, bar, "answers", budget, name=spec)
         rows = [_row(question, reply) for question, reply in zip(asked, replies, strict=True)]
         table = pd.DataFrame(rows, columns=COLUMNS).astype({"attitude": float, "mean": float, "covered": float})
         table.to_csv(folder / "answers.csv", index=False)

@@ -15,9 +15,10 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST
 from parley.analysis.figures import ESTIMATE, new_figure
 from parley.analysis.formatting import Column, count_table, estimate, number, uncorrected
+from parley.analysis.qualify.kept import FILE, Qualification
 from parley.analysis.qualify.measures import planted_order, values
 from parley.analysis.qualify.questions import ASKED, UNSTATED, WAYS, Battery
-from parley.analysis.qualify.verdict import ends_sentence, headline, way_sentence
+from parley.analysis.qualify.verdict import ends_sentence, headline, way_sentence, way_verdicts
 from parley.analysis.report import Report
 from parley.llm.backends import identity_spec
 
@@ -32,10 +33,12 @@ ORDER: Mapping[str, Column] = {
 def write_qualification(answers: pd.DataFrame, battery: Battery, spec: str, folder: Path) -> tuple[Path, str]:
     """Write qualify.md, its table (order) and its figure; return the path of the page and the verdict in one sentence."""
     order, label = planted_order(answers, battery.seed), disclaimers.spec_label(identity_spec(spec))
-    verdict = headline(label, order)
+    verdicts = way_verdicts(order)
+    verdict = headline(label, verdicts)
     report = Report(folder, NAME, f"Can {label} play people?")
     report.data(order=order)
-    report.add(verdict, way_sentence(order), ends_sentence(order))
+    Qualification(tuple(verdicts), len(battery.topics), battery.short).write(folder / FILE)
+    report.add(verdict, way_sentence(verdicts), ends_sentence(verdicts))
     report.disclaim_models(spec)
     figure = answers_figure(answers, label)
     report.figure(figure, "positions", "Mean answer by the position that the persona states, for each way of asking")

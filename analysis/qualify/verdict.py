@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -19,34 +20,43 @@ RIGHT, APART = 0.8, 2.0
 """The share of pairs ranked right, and the points between the ends, from which on ratings follow the position."""
 
 
-class WayVerdict(NamedTuple):
-    """What one way of asking gives.
+@dataclass(frozen=True)
+class WayVerdict:
+    """What one way of asking gives, with the numbers of its row (measures.planted_order; NaN: unknown).
 
-    outcome: one of RANKS. reads_ends: whether the reversed scale is read as reversed; None: not asked, or too little was read.
+    outcome: one of RANKS. turned: share of pairs ranked right on the reversed scale; NaN: not asked, or too little was read.
     """
 
     way: str
     outcome: str
-    right: float
-    ends: float
-    reads_ends: bool | None
+    answers: int
+    missing: int
+    pairs: int
+    right: float = math.nan
+    right_low: float = math.nan
+    right_high: float = math.nan
+    p: float = math.nan
+    ends: float = math.nan
+    ends_low: float = math.nan
+    ends_high: float = math.nan
+    turned: float = math.nan
+
+    @property
+    def figures(self) -> str:
+        """The numbers behind the verdict, in words."""
+        right = format_estimate(100 * self.right, 100 * self.right_low, 100 * self.right_high, 0)
+        ends = format_estimate(self.ends, self.ends_low, self.ends_high, 1)
+        return (
+            f"{self.pairs} pairs of people with different known positions, asked in {self.way}: {right}% are ranked as planted, "
+            f"and the ends are {ends} of ten points apart; by chance 50% (P {format_p(self.p)})"
+        )
 
 
 def way_verdicts(order: pd.DataFrame) -> list[WayVerdict]:
-    """Return the verdict on each way that was asked, in the order of WAYS."""
+    """Return the verdict on each way that was asked, in the order of WAYS. order: of `planted_order`."""
     rows = main_rows(order)
-    turned = order[order["form"] == REVERSED].set_index("way")
-    return [
-        WayVerdict(
-            way,
-            _outcome(rows.loc[way]),
-            float(rows.loc[way, "right"]),
-            float(rows.loc[way, "ends"]),
-            _turned(turned, way),
-        )
-        for way in WAYS
-        if way in rows.index
-    ]
+    reversed_ = order[order["form"] == REVERSED].set_index("way")
+    return [_verdict(way, rows.loc[way], reversed_) for way in WAYS if way in rows.index]
 
 
 def best_way(verdicts: list[WayVerdict]) -> WayVerdict:
@@ -54,6 +64,15 @@ def best_way(verdicts: list[WayVerdict]) -> WayVerdict:
     return max(
         verdicts, key=lambda one: (RANKS.index(one.outcome), np.nan_to_num(one.right) + np.nan_to_num(one.ends) / 20)
     )
+
+
+def _verdict(way: str, row: pd.Series, reversed_: pd.DataFrame) -> WayVerdict:
+    turned = math.nan
+    if way in reversed_.index and reversed_.loc[way, "missing"] <= MOST_LOST * reversed_.loc[way, "answers"]:
+        turned = float(reversed_.loc[way, "right"])
+    answers, missing, pairs = (int(row[name]) for name in ("answers", "missing", "pairs"))
+    right, ends = ([float(row[name]) for name in (kind, f"{kind}_low", f"{kind}_high")] for kind in ("right", "ends"))
+    return WayVerdict(way, _outcome(row), answers, missing, pairs, *right, float(row["p"]), *ends, turned)
 
 
 def _outcome(row: pd.Series) -> str:
@@ -64,58 +83,46 @@ def _outcome(row: pd.Series) -> str:
     return FOLLOWS if row["right"] >= RIGHT and row["ends"] >= APART else WEAK
 
 
-def _turned(turned: pd.DataFrame, way: str) -> bool | None:
-    if way not in turned.index or turned.loc[way, "missing"] > MOST_LOST * turned.loc[way, "answers"]:
-        return None
-    return bool(turned.loc[way, "right"] >= RIGHT)
-
-
-def headline(model: str, order: pd.DataFrame) -> str:
-    """Return whether the model can play people, in words for a layperson."""
-    best = best_way(way_verdicts(order))
-    row = main_rows(order).loc[best.way]
-    figures = (
-        f"{row['pairs']:.0f} pairs of people with different known positions, asked in {best.way}: "
-        f"{format_estimate(100 * row['right'], 100 * row['right_low'], 100 * row['right_high'], 0)}% are ranked as planted, and "
-        f"the ends are {format_estimate(row['ends'], row['ends_low'], row['ends_high'], 1)} of ten points apart"
-    )
+def headline(model: str, verdicts: list[WayVerdict]) -> str:
+    """Return whether the model can play people, in words for a layperson. model: its name."""
+    best = best_way(verdicts)
     if best.outcome == UNREADABLE:
         return (
-            f"**Whether {model} can play people is unknown**: most of its ratings cannot be read ({row['missing']:.0f} of "
-            f"{row['answers']:.0f} are missing)."
+            f"**Whether {model} can play people is unknown**: most of its ratings cannot be read ({best.missing} of "
+            f"{best.answers} are missing)."
         )
-    chance = f"; by chance 50% (P {format_p(row['p'])})"
     if best.outcome == IGNORES:
         return (
-            f"**The ratings of {model} do not depend on who it plays** ({figures}{chance}). What its debates show is not opinion "
+            f"**The ratings of {model} do not depend on who it plays** ({best.figures}). What its debates show is not opinion "
             "change: use another model."
         )
     if best.outcome == WEAK:
         return (
-            f"**The ratings of {model} depend only weakly on who it plays** ({figures}{chance}). Differences between its agents "
+            f"**The ratings of {model} depend only weakly on who it plays** ({best.figures}). Differences between its agents "
             "say little."
         )
-    return f"The ratings of {model} follow who it plays ({figures}{chance})."
+    return f"The ratings of {model} follow who it plays ({best.figures})."
 
 
-def way_sentence(order: pd.DataFrame) -> str:
-    """Return which way of asking serves this model, and what the other ways gave."""
-    verdicts = way_verdicts(order)
-    best = best_way(verdicts)
+def way_sentence(verdicts: list[WayVerdict]) -> str:
+    """Return which way of asking serves this model, and what each way gave."""
     parts = [
-        f"{one.way}: {100 * one.right:.0f}% of pairs right, ends {one.ends:.1f} points apart"
+        f"{one.way}: most answers cannot be read"
+        if one.outcome == UNREADABLE
+        else f"{one.way}: {100 * one.right:.0f}% of pairs right, ends {one.ends:.1f} points apart"
         for one in verdicts
-        if one.outcome != UNREADABLE
-    ] + [f"{one.way}: most answers cannot be read" for one in verdicts if one.outcome == UNREADABLE]
-    return f"Ask it in {best.way} ({'; '.join(parts)})."
+    ]
+    return f"Ask it in {best_way(verdicts).way} ({'; '.join(parts)})."
 
 
-def ends_sentence(order: pd.DataFrame) -> str:
+def ends_sentence(verdicts: list[WayVerdict]) -> str:
     """Return whether the model reads which end of a scale is which; "" where that is unknown."""
-    numbers = next((one for one in way_verdicts(order) if one.reads_ends is not None), None)
-    if numbers is None or numbers.outcome == IGNORES:
+    turned = next(
+        (one for one in verdicts if not math.isnan(one.turned) and one.outcome not in (IGNORES, UNREADABLE)), None
+    )
+    if turned is None:
         return ""
-    if numbers.reads_ends:
+    if turned.turned >= RIGHT:
         return "It reads which end of a scale of numbers is which."
     return (
         "It does not read which end of a scale of numbers is which: on a reversed scale its answers do not turn round. Do not "

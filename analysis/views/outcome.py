@@ -18,9 +18,10 @@ from parley.analysis.branch_report import ParentComparison, compare_with_parent,
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.deliberation.position_change import measure_movement
 from parley.analysis.deliberation.run_episodes import episodes_of_events
-from parley.analysis.findings import findings
+from parley.analysis.findings import findings, missing_ratings
 from parley.analysis.formatting import count_phrase, count_table, format_estimate
 from parley.analysis.metrics import metrics
+from parley.analysis.qualify.in_reports import first_sentences, withholds
 from parley.analysis.studies.intervention import effects_table
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Drawn
@@ -152,7 +153,8 @@ def outcome_of(shown: Shown, folder: Path) -> Outcome:
         return Outcome([NO_SURVEY], known=False)
     if nothing := unreadable(tables):
         return Outcome([nothing], known=False)
-    sentences = [*caution(tables), *finding_sentences(tables)]
+    sentences = [*map(plain, first_sentences(tables.header, folder)), *caution(tables)]
+    sentences += [missing_ratings(tables)] if withholds(folder) else finding_sentences(tables)
     where = parent_folder(tables.header, folder)
     if where is None:
         return Outcome(sentences)

@@ -154,8 +154,8 @@ def test_a_reversed_scale_that_is_not_read_as_reversed_is_told() -> None:
     strong = np.tile([1.0, 3.0, 6.0, 9.0], (8, 1))
     same = planted_order(pd.concat([answered(strong), answered(10 - strong, form=REVERSED)], ignore_index=True))
     turned = planted_order(pd.concat([answered(strong), answered(strong, form=REVERSED)], ignore_index=True))
-    assert ends_sentence(same).startswith("It does not read which end")
-    assert ends_sentence(turned) == "It reads which end of a scale of numbers is which."
+    assert ends_sentence(way_verdicts(same)).startswith("It does not read which end")
+    assert ends_sentence(way_verdicts(turned)) == "It reads which end of a scale of numbers is which."
 
 
 def test_the_oracle_follows_and_the_deaf_oracle_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,7 +177,9 @@ def test_the_oracle_follows_and_the_deaf_oracle_does_not(tmp_path: Path, capsys:
 def test_what_cannot_be_read_is_unknown(tmp_path: Path) -> None:
     battery = Battery(("racism",), short=True)
     answers = ask_planted(battery, "fake", tmp_path, quiet)
-    assert headline("fake", planted_order(answers)).startswith("**Whether fake can play people is unknown**")
+    assert headline("fake", way_verdicts(planted_order(answers))).startswith(
+        "**Whether fake can play people is unknown**"
+    )
     assert set(answers[answers["form"] != UNSTATED]["reason"]) == {"unscripted"}
 
 

@@ -1,0 +1,71 @@
+"""The short qualification of a model before its first run. The result is kept, and is the first thing that reports say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from parley.agents.topic import society_topics
+from parley.analysis.qualify.kept import ASIDE, FILE, Qualification, kept_path, read_qualification
+from parley.analysis.qualify.measures import planted_order
+from parley.analysis.qualify.questions import Battery, ask_planted, battery_topics
+from parley.analysis.qualify.verdict import headline, way_verdicts
+from parley.llm.backends import is_scripted, split_spec
+from parley.llm.budget import Budget
+from parley.llm.driver import Bar
+from parley.llm.errors import UserError
+from parley.llm.request import Backend
+from parley.model.scenario import Scenario
+
+OWN_SPEAKERS = ("oracle", "pocket", "organism", "replay")
+"""Speakers of known bias, and recordings: nothing has to be found out about them."""
+
+
+def needs_qualification(spec: str) -> bool:
+    """Return whether a spec names a model of which it is not known whether it plays people.
+
+    >>> needs_qualification("oracle,kappa=0"), needs_qualification("fake"), needs_qualification("openai:llama3")
+    (False, False, True)
+    """
+    return not is_scripted(spec) and split_spec(spec).name not in OWN_SPEAKERS
+
+
+def qualify_before(
+    scenario: Scenario, backend: Backend, folder: Path, bar: Bar, budget: Budget, say: Callable[[str], object] = print
+) -> Qualification | None:
+    """Return the qualification of a run's model: that of its folder, else the kept one, else ask a short battery and keep it.
+
+    None where the society has no topic on which people can be planted. The result is written into the folder of the run.
+    """
+    own = folder / FILE
+    if known := read_qualification(own):
+        return known
+    kept = kept_path(backend, scenario.society.name, scenario.seed)
+    result = _read_kept(kept)
+    if result is None:
+        topics = [scenario.society.qualified(name) for name in scenario.society.topics] or society_topics(
+            scenario.society
+        )
+        try:
+            battery = Battery(battery_topics(topics, [], short=True), short=True, seed=scenario.seed)
+        except UserError:
+            return None
+        say(
+            f"qualify  no result for this model yet: {len(battery.topics)} topics, about a minute (--no-qualify leaves it out)"
+        )
+        answers = ask_planted(battery, scenario.models.llm, folder / ASIDE, bar, budget, backend)
+        result = Qualification(
+            tuple(way_verdicts(planted_order(answers, battery.seed))), len(battery.topics), short=True
+        )
+        result.write(kept)
+    result.write(own)
+    say(f"qualify  {headline('this model', list(result.verdicts)).replace('**', '')}")
+    return result
+
+
+def _read_kept(path: Path) -> Qualification | None:
+    """Return the kept result; None also for a damaged one, which is asked again."""
+    try:
+        return read_qualification(path)
+    except UserError:
+        return None

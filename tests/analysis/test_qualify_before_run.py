@@ -1,0 +1,110 @@
+"""A new model is checked before its first run: the result is kept, stands first, and withholds what it makes meaningless."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import run
+from parley.analysis.qualify.in_reports import UNCHECKED, first_sentences, withholds
+from parley.analysis.qualify.kept import FILE, Qualification, read_qualification
+from parley.analysis.qualify.verdict import FOLLOWS, WayVerdict
+from parley.analysis.tables import load
+from parley.llm.errors import UserError
+
+MODEL = """
+from parley.llm.backends.oracle import open_backend
+
+
+def open_model(deaf: int = 0):
+    oracle = open_backend("", **({"ignores": "party"} if deaf else {}))
+    return Named(oracle, deaf)
+
+
+class Named:
+    in_flight = 0
+    asked = 0
+
+    def __init__(self, inner, deaf):
+        self.inner, self.identity = inner, {"backend": "new", "deaf": deaf}
+
+    def seedless(self, request):
+        return self.inner.seedless(request)
+
+    def complete(self, requests):
+        Named.asked += len(requests)
+        return self.inner.complete(requests)
+"""
+
+
+@pytest.fixture
+def new_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A model of the user that Parley knows nothing about: the oracle behind another name."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "new.py").write_text(MODEL)
+    return f"{tmp_path / 'new.py'}:open_model"
+
+
+def debate(model: str, out: Path, *more: str) -> int:
+    common = ["--scenario", "two_way", "--topic", "racism", "--repetitions", "6", "--rounds", "1", "--llm", model]
+    return run.main([*common, "--out", str(out), *more])
+
+
+def test_the_verdict_stands_first_and_is_asked_once(
+    new_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second run of the same model asks nothing again, and both summaries begin with the verdict."""
+    assert debate(new_model, tmp_path / "a") == 0
+    assert "qualify  The ratings of this model follow who it plays" in capsys.readouterr().out
+    assert debate(new_model, tmp_path / "b", "--seed", "0") == 0
+    assert not (tmp_path / "b" / "qualify").exists()
+    for name in "ab":
+        short = (tmp_path / name / "summary.md").read_text().split("## In short\n\n")[1]
+        assert short.startswith("- The ratings of this model follow who it plays")
+        assert "went from" in short or "moved" in short or "did not move" in short
+
+
+def test_findings_of_a_model_that_ignores_its_personas_are_withheld(new_model: str, tmp_path: Path) -> None:
+    """The tables keep all numbers; no sentence says that anybody moved."""
+    assert debate(f"{new_model},deaf=1", tmp_path / "run") == 0
+    short = (tmp_path / "run" / "summary.md").read_text().split("## In short\n\n")[1].split("\n\n")[0]
+    assert short.startswith("- **The ratings of this model do not depend on who it plays**")
+    assert "moved 0" not in short
+    assert "Republicans" not in short
+    assert "0 of 30 ratings are missing" in short or "ratings are missing" in short
+    assert withholds(tmp_path / "run")
+
+
+def test_a_run_without_the_check_says_so(new_model: str, tmp_path: Path) -> None:
+    assert debate(new_model, tmp_path / "run", "--no-qualify") == 0
+    assert not (tmp_path / "run" / FILE).exists()
+    assert UNCHECKED in (tmp_path / "run" / "summary.md").read_text()
+    assert first_sentences(load(tmp_path / "run").header, tmp_path / "run") == [UNCHECKED]
+
+
+def test_speakers_of_known_bias_are_not_checked(tmp_path: Path) -> None:
+    assert debate("oracle", tmp_path / "run") == 0
+    assert not (tmp_path / "run" / FILE).exists()
+    assert first_sentences(load(tmp_path / "run").header, tmp_path / "run") == []
+
+
+def test_a_file_of_results_keeps_its_numbers_and_takes_no_text(tmp_path: Path) -> None:
+    """Unknown numbers are null; a way or an outcome of another name, a text for a number, and a long file are refused."""
+    verdict = WayVerdict("numbers", FOLLOWS, 32, 0, 48, 1.0, math.nan, math.nan, 0.0005, 8.2, 7.9, 8.6)
+    path = tmp_path / FILE
+    Qualification((verdict,), 4, short=False).write(path)
+    found = read_qualification(path)
+    assert found is not None
+    assert found.plays
+    assert str(found.verdicts[0]) == str(verdict)
+    values = json.loads(path.read_text())
+    for key, wrong in (("way", "<b>numbers</b>"), ("outcome", "**wins**"), ("right", "much"), ("other", 1)):
+        path.write_text(json.dumps(values | {"ways": [values["ways"][0] | {key: wrong}]}))
+        with pytest.raises(UserError, match="is not the result of a qualification"):
+            read_qualification(path)
+    path.write_text(" " * 30_000)
+    with pytest.raises(UserError, match="too long"):
+        read_qualification(path)
