@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,9 +71,10 @@ def _verdict(way: str, row: pd.Series, reversed_: pd.DataFrame) -> WayVerdict:
     turned = math.nan
     if way in reversed_.index and reversed_.loc[way, "missing"] <= MOST_LOST * reversed_.loc[way, "answers"]:
         turned = float(reversed_.loc[way, "right"])
-    answers, missing, pairs = (int(row[name]) for name in ("answers", "missing", "pairs"))
-    right, ends = ([float(row[name]) for name in (kind, f"{kind}_low", f"{kind}_high")] for kind in ("right", "ends"))
-    return WayVerdict(way, _outcome(row), answers, missing, pairs, *right, float(row["p"]), *ends, turned)
+    numbers: dict[str, Any] = {name: int(row[name]) for name in ("answers", "missing", "pairs")}
+    names = ("right", "right_low", "right_high", "p", "ends", "ends_low", "ends_high")
+    numbers |= {name: float(row[name]) for name in names}
+    return WayVerdict(way, _outcome(row), **numbers, turned=turned)
 
 
 def _outcome(row: pd.Series) -> str:
