@@ -29,6 +29,7 @@ from claims import CLAIM
 
 from parley.analysis.bootstrap import Floats, share_interval
 from parley.analysis.claims.curve import draw_curve
+from parley.analysis.claims.verdict import MOST_SKEWED, against
 from parley.analysis.metrics import signal_weights
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.metrics.polarisation import at_the_ends, headline, spreading, with_ends
@@ -182,7 +183,9 @@ def claim() -> Designs:
                 for topic in ("a", "b")
             ]
             table = pd.DataFrame(rows, columns=["specification", "topic", "people", "difference"])
-            return draw_curve(replace(CLAIM, expected=expected), table, rng).p < 0.05
+            expects = replace(CLAIM, expected=expected)
+            curve = draw_curve(expects, table, rng)
+            return curve.p < 0.05 and against(expects, curve, 1) <= MOST_SKEWED
 
         return shown
 

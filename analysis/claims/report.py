@@ -169,7 +169,7 @@ def _means_text(means: Mapping[str, float]) -> str:
 
 SYMMETRIC = (
     " Swapping arms supposes that effects of groups are as skewed to one side as to the other: if a few groups have far larger "
-    "effects, p of the direction away from them is too small."
+    "effects, p of the direction away from them is too small. Where the skewness shows it, no direction is named."
 )
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pandas as pd
+from scipy.stats import skew
 
 from parley.analysis.bootstrap import is_even, mean_interval
 from parley.analysis.claims.claim import Claim
@@ -17,6 +18,12 @@ EXPECTED = {"greater": "above 0", "less": "below 0", "equivalent": "near 0"}
 """Where the effect should be, by what a claim expects."""
 MOST = 0.5
 """A claim that is true of no more than this share of the specifications holds on average only: specifications may cancel out."""
+
+MOST_SKEWED, AGREED, FEWEST_TO_SEE = 0.75, 0.95, 12
+"""Swapped arms suppose that effects of groups are not skewed. If their long tail is opposite to a direction and their skewness is
+above the first, the direction needs this share of groups on its side. With fewer groups than the last, skewness is hardly seen.
+docs/claims.md has the rates.
+"""
 
 
 def verdict(claim: Claim, curve: Curve, table: pd.DataFrame, together: Share) -> str:
@@ -49,15 +56,32 @@ def whether(claim: Claim, curve: Curve) -> str:
     if claim.expected == "equivalent":
         return _whether_equivalent(claim, curve, count, size)
     numbers = f"{_median(curve)} {EXPECTED[claim.expected]} in {count} of {size} specifications"
+    limit = (
+        ""
+        if len(curve.units) >= FEWEST_TO_SEE
+        else ", if effects of groups are not skewed, which so few groups hardly show"
+    )
+    for p, side in ((curve.p, 1), (curve.p_other, -1)):
+        if p < ALPHA and (tail := against(claim, curve, side)) > MOST_SKEWED:
+            return (
+                f"Whether the claim holds is unknown: {numbers}, but a few groups of people have far larger effects to the other "
+                f"side (skewness {format_number(tail)}), and then swapped arms (p {format_p(p)}) find a direction too often."
+            )
     if curve.p < ALPHA:
-        return (
-            f"{_size(claim, curve)} {numbers[0].upper()}{numbers[1:]} (one-sided p {format_p(curve.p)}, swapped arms)."
-        )
+        return f"{_size(claim, curve)} {numbers[0].upper()}{numbers[1:]} (one-sided p {format_p(curve.p)}, swapped arms{limit})."
     if curve.p_other < ALPHA:
-        return (
-            f"The claim does not hold: {numbers} (the other direction has p {format_p(curve.p_other)}, swapped arms)."
-        )
+        return f"The claim does not hold: {numbers} (the other direction has p {format_p(curve.p_other)}, swapped arms{limit})."
     return f"Whether the claim holds is unknown: {numbers}, which swapped arms also give (p {format_p(curve.p)})."
+
+
+def against(claim: Claim, curve: Curve, side: int) -> float:
+    """Return the skewness of the effects of groups, positive if their long tail is opposite to a direction.
+
+    0 where the tail says nothing: all effects are alike, or nearly all groups are on the side of the direction. side: 1 for the
+    direction that the claim expects, -1 for the other.
+    """
+    effects = curve.units["effect"].to_numpy(dtype=float) * side * (-1 if claim.expected == "less" else 1)
+    return 0.0 if is_even(effects) or np.mean(effects > 0) >= AGREED else -float(skew(effects, bias=False))
 
 
 def _size(claim: Claim, curve: Curve) -> str:

@@ -4,13 +4,14 @@ Polis (Small et al. 2021): missing votes become the statement's mean, people are
 are stretched for people with few votes, and k-means takes the number of groups (2 to 5) with the best mean silhouette. Two
 components merge groups that differ in unrelated ways, so more are kept if there are more than in dealt votes (Horn 1965). k-means
 always finds groups. The same silhouette is therefore computed where there are none: for votes that are dealt anew within each
-statement, and for a spectrum without gaps: as many normal attitudes as components, cut into votes, with the shares of votes of
-each statement and, about, the correlations between statements (tetrachoric).
+statement, and for a spectrum without gaps: as many attitudes as components, cut into votes, with the shares of votes of each
+statement and, about, the correlations between statements (tetrachoric). The largest attitude is distributed as that of these
+people, smoothed to one peak: k-means splits flat and skewed attitudes better than normal ones. The others are normal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,11 @@ FEWEST_PEOPLE, FEWEST_STATEMENTS = 20, 5
 MOST_GROUPS, STARTS, STEPS = 5, 4, 12
 FEWEST_COMPONENTS = 2
 LEVEL = 0.05
+FEWEST_SMOOTHED = 10
+"""With fewer statements the largest attitude of a spectrum is normal: people are in lumps, which hide groups if smoothed."""
+GRID, HALVINGS = 256, 20
+MOST_COMPARED = 1000
+"""The silhouette is that of so many people, drawn at random if there are more: it needs the distances of all pairs."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +65,25 @@ def find_groups(
             f"{kept.shape[0]} and {kept.shape[1]}"
         )
     table = kept.to_numpy()
-    dealt_tables = [_deal(table, rng) for _ in range(draws)]
-    count = min(components or count_components(table, dealt_tables), *table.shape)
+    seeds = rng.integers(2**63, size=draws)  # votes are dealt twice, so that not all worlds are in memory
+    count = min(components or count_components(table, _dealt(table, seeds)), *table.shape)
     positions = project_people(table, count)
     if len(np.unique(positions.round(9), axis=0)) <= MOST_GROUPS:
         return _unknown(f"people have fewer than {MOST_GROUPS + 1} different positions")
     labels, score = best_split(positions, rng)
-    dealt = [best_split(project_people(world, count), rng)[1] for world in dealt_tables]
     loadings = _attitudes(table, count)
-    spectrum = [best_split(project_people(_cut(table, loadings, rng), count), rng)[1] for _ in range(draws)]
-    p_dealt, p_spectrum = ((1 + sum(value >= score for value in null)) / (1 + draws) for null in (dealt, spectrum))
+    largest = _centred(table) @ loadings[:, -1]
+    width = one_peak_width(largest) if table.shape[1] >= FEWEST_SMOOTHED else np.inf
+    spectrum = (_cut(table, loadings, _smoothed(largest, width, rng), rng) for _ in range(draws))
+    p_dealt, p_spectrum = (_p(score, worlds, count, rng) for worlds in (_dealt(table, seeds), spectrum))
     people = pd.DataFrame(positions[:, :2], kept.index, ["x", "y"]).assign(group=_by_size(labels))
     return Grouping(people, score, p_dealt, p_spectrum, _why_none(p_dealt, p_spectrum), count)
+
+
+def _p(score: float, worlds: Iterable[Floats], count: int, rng: np.random.Generator) -> float:
+    """Return the share of worlds with a silhouette at least as large as the score; the data count as one of them."""
+    larger = [best_split(project_people(world, count), rng)[1] >= score for world in worlds]
+    return (1 + sum(larger)) / (1 + len(larger))
 
 
 def _why_none(p_dealt: float, p_spectrum: float) -> str:
@@ -90,7 +103,7 @@ def project_people(table: Floats, components: int = FEWEST_COMPONENTS) -> Floats
     return np.asarray(left[:, :components] * sizes[:components] * stretch[:, None])
 
 
-def count_components(table: Floats, dealt: Sequence[Floats]) -> int:
+def count_components(table: Floats, dealt: Iterable[Floats]) -> int:
     """Return how many leading components are larger than in 95% of worlds with dealt votes (Horn 1965), at least two.
 
     Votes of g groups that differ in unrelated ways have g - 1 such components.
@@ -112,8 +125,11 @@ def best_split(points: Floats, rng: np.random.Generator) -> tuple[Labels, float]
 
     Numbers of groups that are tried: 2 to 5, or to one more than there are components.
     """
-    distances = cdist(points, points)
-    splits = [(mean_silhouette(distances, labels), labels) for labels in _splits(points, rng)]
+    compared = np.arange(len(points))
+    if len(points) > MOST_COMPARED:
+        compared = rng.choice(compared, MOST_COMPARED, replace=False)
+    distances = cdist(points[compared], points[compared])
+    splits = [(mean_silhouette(distances, labels[compared]), labels) for labels in _splits(points, rng)]
     score, labels = max(splits, key=lambda split: split[0], default=(np.nan, np.zeros(len(points), int)))
     return labels, float(score)
 
@@ -138,12 +154,17 @@ def mean_silhouette(distances: Floats, labels: Labels) -> float:
     sizes, rows = member.sum(axis=0), np.arange(len(labels))
     sums = distances @ member
     own = sums[rows, labels] / np.maximum(1, sizes[labels] - 1)
-    means = sums / np.maximum(1, sizes)
+    means = np.divide(sums, sizes, out=np.full(sums.shape, np.inf), where=sizes > 0)  # an empty group is not near
     means[rows, labels] = np.inf
     nearest = means.min(axis=1)
     wider = np.maximum(own, nearest)
     values = np.divide(nearest - own, wider, out=np.zeros_like(own), where=(wider > 0) & (sizes[labels] > 1))
     return float(values.mean())
+
+
+def _dealt(table: Floats, seeds: Iterable[int]) -> Iterator[Floats]:
+    """Yield worlds with dealt votes; the same seeds give the same worlds."""
+    yield from (_deal(table, np.random.default_rng(seed)) for seed in seeds)
 
 
 def _deal(table: Floats, rng: np.random.Generator) -> Floats:
@@ -166,10 +187,40 @@ def _attitudes(table: Floats, count: int) -> Floats:
     return np.asarray(loadings / np.maximum(1, np.linalg.norm(loadings, axis=1, keepdims=True)))
 
 
-def _cut(table: Floats, loadings: Floats, rng: np.random.Generator) -> Floats:
-    """Return votes of people with normal attitudes: each statement keeps its shares of votes, each person what is missing."""
+def one_peak_width(places: Floats) -> float:
+    """Return the smallest standard deviation of normal noise that leaves the density of places one peak (Silverman 1981).
+
+    >>> 0.9 < one_peak_width(np.array([-1.0, 1.0])) < 1.1
+    True
+    """
+    places = np.sort(places)[:: 1 + len(places) // MOST_COMPARED]
+    grid, low, high = np.linspace(places[0], places[-1], GRID), 0.0, float(np.ptp(places))
+    for _ in range(HALVINGS):
+        width = (low + high) / 2
+        density = np.exp(-0.5 * ((grid[:, None] - places) / width) ** 2).sum(axis=1)
+        rises = np.diff(density) > 0
+        has_one = not (rises[1:] & ~rises[:-1]).any()  # after a fall there is no rise
+        low, high = (low, width) if has_one else (width, high)
+    return high
+
+
+def _smoothed(places: Floats, width: float, rng: np.random.Generator) -> Floats:
+    """Return as many places, drawn from these and smoothed with normal noise, with mean 0 and variance 1; infinite: normal."""
+    noise = rng.normal(size=len(places))
+    if np.isinf(width):
+        return noise
+    drawn = rng.choice(places, len(places)) + width * noise
+    return np.asarray((drawn - places.mean()) / np.hypot(places.std(), width))
+
+
+def _cut(table: Floats, loadings: Floats, largest: Floats, rng: np.random.Generator) -> Floats:
+    """Return votes of people with these places on the largest attitude, and normal ones on the others.
+
+    Each statement keeps its shares of votes, each person what is missing.
+    """
     own = np.sqrt(np.maximum(0, 1 - (loadings**2).sum(axis=1)))
-    attitudes = rng.normal(size=(len(table), loadings.shape[1])) @ loadings.T + rng.normal(size=table.shape) * own
+    places = np.column_stack([rng.normal(size=(len(table), loadings.shape[1] - 1)), largest])
+    attitudes = places @ loadings.T + rng.normal(size=table.shape) * own
     votes = table.copy()
     for column, attitude in zip(votes.T, attitudes.T, strict=True):
         seen = ~np.isnan(column)

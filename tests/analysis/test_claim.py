@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 import run
 from benchmarks.claims import CLAIM, DIMENSIONS, NAMES, PLANTED, STRATA, draw_differences, true_share
@@ -24,7 +25,7 @@ from parley.analysis.claims.audit import audit_claim
 from parley.analysis.claims.bayes import interval_of, sample_posterior
 from parley.analysis.claims.claim import Claim, load_claim
 from parley.analysis.claims.context import about_bound, at_the_start, generality, unevenly_missing
-from parley.analysis.claims.curve import all_swaps, draw_curve, start_gap, whole_specifications
+from parley.analysis.claims.curve import Curve, all_swaps, draw_curve, start_gap, whole_specifications
 from parley.analysis.claims.dependence import dependence_table, distance
 from parley.analysis.claims.derivation import read_values
 from parley.analysis.claims.design import factorial_design, largest_correlation
@@ -244,6 +245,33 @@ def test_what_is_said_of_a_claim() -> None:
     assert "6 are needed" in said["few"]
     assert "The median effect is " in said["holds"]
     assert " above 0 in 64 of 64 specifications (one-sided p " in said["holds"]
+
+
+LESS = replace(CLAIM, expected="less")
+
+
+def curve_of(effects: np.ndarray, claim: Claim = LESS) -> Curve:
+    """The curve of an audit in which each group of people has one effect."""
+    rows = [("s", "topic", f"s p {group}", effect) for group, effect in enumerate(effects)]
+    table = pd.DataFrame(rows, columns=["specification", "topic", "people", "difference"])
+    return draw_curve(claim, table, np.random.default_rng(1))
+
+
+def test_a_long_tail_to_the_other_side_leaves_a_claim_unknown() -> None:
+    """It protects effects of groups with a mean of 0 and a long tail from being called a direction away from the tail (20% of
+    audits of lognormal effects), and a planted effect from being lost: nearly all groups are on its side.
+    """
+    lognormal = np.exp(norm.ppf((np.arange(20) + 0.5) / 20))
+    skewed = curve_of(lognormal - np.exp(0.5) - 0.6)
+    assert skewed.p < 0.05
+    assert "unknown" in whether(LESS, skewed)
+    assert "far larger effects to the other side (skewness 2." in whether(LESS, skewed)
+    opposite = whether(CLAIM, curve_of(skewed.units["effect"].to_numpy(), CLAIM))
+    assert "far larger effects to the other side" in opposite, "the p of the direction that is not expected"
+    assert "holds" in whether(LESS, curve_of(lognormal - 9))
+    assert "holds" in whether(LESS, curve_of(-lognormal))
+    assert "not skewed" not in whether(LESS, curve_of(-lognormal))
+    assert "not skewed, which so few groups hardly show" in whether(LESS, curve_of(-lognormal[::3]))
 
 
 def test_an_effect_below_the_smallest_of_interest_is_called_so() -> None:

@@ -10,10 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 
 from parley.__main__ import main
 from parley.analysis.metrics._cells import REFERENCE
-from parley.analysis.opinion_groups.clusters import count_components, find_groups, mean_silhouette, project_people
+from parley.analysis.opinion_groups import clusters
+from parley.analysis.opinion_groups.clusters import (
+    best_split,
+    count_components,
+    find_groups,
+    mean_silhouette,
+    one_peak_width,
+    project_people,
+)
 from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
 from parley.analysis.opinion_groups.planted import planted_votes, rand_index, spectrum_votes
 from parley.analysis.opinion_groups.run_votes import run_votes
@@ -69,6 +78,45 @@ def test_nothing_is_claimed_where_there_are_no_groups() -> None:
         assert "needs 20 people" in find_groups(few, np.random.default_rng(8)).reason
     same = pd.DataFrame(np.ones((30, 8)))
     assert "different positions" in find_groups(same, np.random.default_rng(9)).reason
+
+
+def test_one_flat_or_skewed_attitude_is_no_groups() -> None:
+    """It protects people who say yes more or less often from being called groups: k-means splits an exponential or a flat
+    attitude better than a normal one. With a normal one as the null, both sets gave groups.
+    """
+    for kind, seed in (("skewed", 3), ("flat", 6)):
+        rng = np.random.default_rng(seed)
+        place = rng.exponential(1, (60, 1)) - 1 if kind == "skewed" else rng.uniform(-1.7, 1.7, (60, 1))
+        chance = 1 / (1 + np.exp(-2 * place - rng.normal(size=20)))
+        votes = pd.DataFrame(np.where(rng.random(chance.shape) < chance, 1.0, -1.0))
+        assert "spectrum" in find_groups(votes, np.random.default_rng(2), draws=19).reason
+
+
+def test_width_that_leaves_one_peak_by_hand() -> None:
+    """Two normal densities of equal size have one peak if their means are no further apart than twice their standard deviation; a
+    third far away needs more, and one lump needs nothing. The width grows with the unit of places.
+    """
+    assert one_peak_width(np.array([-1.0, 1.0])) == pytest.approx(1, abs=0.02)
+    assert one_peak_width(np.array([-30.0, 30.0])) == pytest.approx(30, abs=0.6)
+    assert one_peak_width(np.array([-1.0, 1.0, 9.0])) > 3
+    assert one_peak_width(np.linspace(-1, 1, 400) ** 3) < 0.2
+
+
+def test_memory_of_many_people_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The silhouette compares people drawn at random: no table of all pairs, the same two groups, about the same value."""
+    rng = np.random.default_rng(1)
+    points = np.concatenate([rng.normal(0, 1, (3000, 2)), rng.normal(9, 1, (3000, 2))])
+    sizes: list[int] = []
+
+    def counted(rows: Any, columns: Any) -> Any:
+        sizes.append(len(rows))
+        return cdist(rows, columns)
+
+    monkeypatch.setattr(clusters, "cdist", counted)
+    labels, score = best_split(points, rng)
+    assert sizes == [clusters.MOST_COMPARED]
+    assert rand_index(labels.tolist(), [0] * 3000 + [1] * 3000) == 1.0
+    assert score == pytest.approx(best_split(points[::10], rng)[1], abs=0.02)
 
 
 def test_silhouette_and_rand_index_by_hand() -> None:
