@@ -20,9 +20,9 @@ from parley.agents.persona import Persona
 from parley.agents.probe import Probe, answer_order
 from parley.agents.reasoning import Note, open_ability
 from parley.agents.recollection import PLANS, InterviewQuestion
-from parley.agents.reply_cleaning import clean_speech, cut_echo, is_refusal, shortened, speaks_for
+from parley.agents.reply_cleaning import clean_speech, cut_echo, is_refusal, own_turn, shortened, speaks_for
 from parley.agents.society import DEFAULT
-from parley.agents.speech import DebateStyle, Rating, Speech
+from parley.agents.speech import RELABELLED, DebateStyle, Rating, Speech
 from parley.agents.steering import STRUCK, strike
 from parley.agents.taken_names import check_class, check_value
 from parley.agents.topic import Topic
@@ -190,25 +190,30 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         return self._request("speech", messages, self.style.sampling, seed, Facts(form=form))
 
     def absorb_speech(self, reply: Reply) -> Speech:
-        """Clean the reply and remember it.
+        """Read the line of a reply and remember it. A reply without a line of the agent leaves no trace."""
+        speech = self.read_speech(reply)
+        if speech.text is not None:
+            self.memory.spoke(self._instruction, speech.text)
+        return speech
 
-        A failed or empty reply, a refusal, a reply in another agent's name, and one that only repeats the prompt leave
-        no trace.
+    def read_speech(self, reply: Reply) -> Speech:
+        """Return the agent's line in a reply; None with a reason for a failed or empty reply, a refusal, a turn of another
+        agent, and a reply that only repeats the prompt.
+
+        A line with another agent's label in front is kept without the label, and noted as mended.
         """
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
         others = self._tempting() if ":" in reply.text else ()
         own = cut_echo(reply.text, self.topic, self.name)
-        text = clean_speech(own, self.name, speaks_for(others) if others else None)
+        text, relabelled = own_turn(own, self.name, speaks_for(others) if others else None)
         if not text and clean_speech(own, self.name, None):
             return Speech(None, "spoke_for_others")
         if not text:
             return Speech(None, "echo" if clean_speech(reply.text, self.name, None) else "empty")
         if is_refusal(text):
             return Speech(None, "refusal")
-        text = shortened(text, self.style.words, self.style.cut)
-        self.memory.spoke(self._instruction, text)
-        return Speech(text, None)
+        return Speech(shortened(text, self.style.words, self.style.cut), None, RELABELLED if relabelled else None)
 
     def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
         """Ask a survey question on a copy of the memory: neither question nor answer is ever remembered."""

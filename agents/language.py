@@ -6,6 +6,7 @@ sentences.toml                    short texts that code puts together, with the 
 scales.toml, probes.toml          rating scales, and survey questions that fit any topic
 questions.toml                    how new divisive questions are checked
 roles.toml, traits.toml           roles, and temperaments
+identity.toml                     how a speaker says who it is, and the commonest words (analysis/reply_faults.py)
 reader.toml                       how replies are understood (agents/foreign_replies.py); English needs none
 """
 

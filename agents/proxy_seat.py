@@ -90,9 +90,14 @@ class ProxySeat:
 
     def absorb_speech(self, reply: Reply) -> Speech:
         """Read the text, and keep it for the steps that follow."""
-        written = Representative.absorb_text(reply)
+        written = self.read_speech(reply)
         if written.text is not None:
             self.written[self._form] = written.text
+        return written
+
+    def read_speech(self, reply: Reply) -> Speech:
+        """Return the text of a reply, or None with a reason."""
+        written = Representative.absorb_text(reply)
         return Speech(written.text, written.reason or None)
 
     def compose_ballot(self, statements: Sequence[str], seed: int, again: bool = False) -> Request:

@@ -3,7 +3,7 @@
 `cut_echo` cuts what repeats the prompt: the next instruction, or a whole survey with its answer. Completion models
 write on after their turn, and some chat models repeat their instruction. Survey questions and answers are private, so
 anything that looks like one ends the reply, and a reply of nothing else is empty. `is_refusal` recognises a model that
-leaves its role, `clean_speech` removes labels and quotes, and `shortened` limits the length.
+leaves its role, `own_turn` removes labels and quotes, and `shortened` limits the length.
 """
 
 from __future__ import annotations
@@ -168,23 +168,39 @@ _PREAMBLE = re.compile(
 
 
 def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
-    r"""Return a reply as one line, without an announcement (`Here is my reply:`), own name label and wrapping quotes.
+    """Return a reply as one line, without labels (see `own_turn`).
 
-    It ends where the reply starts to speak for others, or to take the agent's next turn. It is one line because a line
-    break and a name would read as another speaker's line in the next prompt.
-
-    >>> clean_speech('Ann: I agree.\n**Bob:** No!', "Ann", speaks_for(("Bob",)))
+    >>> clean_speech("Ann: I agree.", "Ann", None)
     'I agree.'
     """
-    text = _unquoted(text.strip())
+    return own_turn(text, name, others)[0]
+
+
+def own_turn(text: str, name: str, others: re.Pattern[str] | None) -> tuple[str, bool]:
+    r"""Return a reply as one line, and whether it stood under another name.
+
+    The line is without an announcement (`Here is my reply:`), labels in front and wrapping quotes. It ends where the reply starts
+    to speak for others, or to take the agent's next turn. It is one line because a line break and a name would read as another
+    speaker's line in the next prompt. A label of another name in front is cut, and the text is kept as the agent's own: small
+    models often begin with the label that they read last. If a line under the agent's own name follows, that is its turn.
+
+    >>> own_turn('Ann: I agree.\n**Bob:** No!', "Ann", speaks_for(("Bob",)))
+    ('I agree.', False)
+    >>> own_turn("Bob: While I agree, taxes are too high.", "Ann", speaks_for(("Bob",)))
+    ('While I agree, taxes are too high.', True)
+    """
+    text, relabelled = _unquoted(text.strip()), False
     if ":" in text:
-        text = _unquoted(_PREAMBLE.sub("", text))
-        own = _own_label(name)
-        begun = text.lstrip(_LEAD)
-        text = begun[found.end() :].lstrip(_EMPHASIS) if (found := own.match(begun)) else text
-        cuts = [_label_start(text, label) for label in (own, others) if label]
+        text, own = _unquoted(_PREAMBLE.sub("", text)), _own_label(name)
+        while others and (label := others.match(begun := text.lstrip(_LEAD))):
+            relabelled, text = True, begun[label.end() :].lstrip(_EMPHASIS)
+        if relabelled and (label := own.search(text)):
+            text = text[label.start() :]
+        if label := own.match(begun := text.lstrip(_LEAD)):
+            text = begun[label.end() :].lstrip(_EMPHASIS)
+        cuts = [_label_start(text, pattern) for pattern in (own, others) if pattern]
         text = text[: min((cut for cut in cuts if cut is not None), default=None)]
-    return _unquoted(" ".join(text.split()))
+    return _unquoted(" ".join(text.split())), relabelled
 
 
 @lru_cache(maxsize=1024)

@@ -49,11 +49,18 @@ class DebateStyle(NamedTuple):
     steering: str = "given"
 
 
+RELABELLED = "relabelled"
+"""What was mended in a reply: a label of another agent in front was cut."""
+UNSAID = frozenset({"empty", "echo", "refusal", "spoke_for_others"})
+"""Reasons why a reply that the model gave holds no line of the agent: it is asked again."""
+
+
 class Speech(NamedTuple):
-    """What an agent said, or None and the reason why it said nothing."""
+    """What an agent said, or None and the reason why it said nothing. mended: what was mended in the reply (RELABELLED)."""
 
     text: str | None
     reason: str | None
+    mended: str | None = None
 
 
 class Rating(NamedTuple):

@@ -102,6 +102,11 @@ def rating_frame(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def utterance_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    frame["earlier"] = text_column(json.dumps(list(values)) if values else None for values in frame["earlier"])
+    return frame
+
+
 def intervention_frame(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
     rooms = agents[ROOM].drop_duplicates("room")
     frame["agents"] = text_column(json.dumps(list(numbers)) for numbers in frame["agents"])

@@ -224,6 +224,7 @@ def missing(report: Report, tables: Tables) -> None:
         ("acts that could not be read or done", len(tables.acts), undone["reason"], undone["party"]),
         ("calls that failed", len(calls), calls["failure"].dropna(), ()),
         ("ratings asked more than once", len(ratings), ratings.loc[ratings["asked"] > 1, "asked"], ()),
+        *_mended_replies(tables.utterances),
         ("calls answered by another model than the first", len(calls), model_names(calls), ()),
         ("calls with lines that the model could not read", len(calls), calls.loc[calls["unread"] > 0, "purpose"], ()),
     ]
@@ -243,6 +244,16 @@ def missing(report: Report, tables: Tables) -> None:
     counts = [words.count_phrase(len(frame), noun) for noun, frame in frames.items() if len(frame)]
     none = "" if len(ratings) else " There are no ratings."
     report.add(f"Nothing: {words.join_phrases(counts)}, all readable.{none}" if counts else "Nothing was asked yet.")
+
+
+def _mended_replies(turns: pd.DataFrame) -> list[tuple[str, int, pd.Series, pd.Series]]:
+    """Return the rows of replies that were mended, and of turns that were asked for again."""
+    again, mended = turns[turns["earlier"].notna()], turns[turns["mended"].notna()]
+    outcomes = again["reason"].where(again["text"].isna(), "then said")
+    return [
+        ("replies asked more than once", len(turns), outcomes, again["party"]),
+        ("replies under the name of another agent, cut", len(turns), mended["mended"], mended["party"]),
+    ]
 
 
 def run_on(report: Report, tables: Tables, prices: Prices, changed: Mapping[str, str] | None = None) -> None:

@@ -32,17 +32,19 @@ from parley.analysis.event_frames import (
     outcome_frame,
     rating_frame,
     text_column,
+    utterance_frame,
     version_frame,
     with_keys,
     with_nodes,
 )
-from parley.environments.base import UNDER
+from parley.environments.base import MEDIATOR, UNDER
 from parley.environments.story import RETELLING
 from parley.llm.backends.oracle.phrases import TopicBank, topic_bank
 from parley.llm.errors import UserError
 from parley.llm.request import served_by
 from parley.model import events
 from parley.model.header_bounds import LARGEST
+from parley.model.missing_replies import UNASKED
 from parley.model.recorder import read_lines
 from parley.model.scenario_run import record_of
 
@@ -58,7 +60,8 @@ class Tables:
                 susceptible, where prompts say what agents think of an item of news), and a column per trait with its level
                 (empty without one)
     utterances: one row per turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
-                raw (the reply before cleaning, if cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
+                raw (the reply before cleaning, if cleaning changed it), form (what was asked for: reply, opening, opinion, ...),
+                mended (relabelled: a label of another agent in front was cut), earlier (JSON: replies before it without a line)
     summaries:  one row per summary of memory: the keys, round, iteration (before that turn), text, reason
     private:    one row per note that an agent made for itself: the keys, round, iteration (before that turn), purpose (the
                 ability, reflection, importance), text, reason, raw, of (the line that is weighed)
@@ -173,6 +176,13 @@ class Tables:
         return self.acts[self.acts["seeded"] != 0]
 
     @property
+    def replies(self) -> pd.DataFrame:
+        """The turns that agents were asked for, without statements of mediators and versions of a story."""
+        turns = self.utterances
+        own = (turns["agent"] != MEDIATOR) & (turns["form"] != RETELLING)
+        return turns[own & ~turns["reason"].isin(UNASKED)]
+
+    @property
     def conditions(self) -> pd.DataFrame:
         """The agents of groups of the same people under several conditions."""
         return self.agents[self.agents["group"].str.contains(UNDER, regex=False)]
@@ -278,7 +288,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         header=header,
         agents=agents,
         characters=with_keys(character_frame(frames[events.Endowed]()), agents),
-        utterances=with_keys(frames[events.Utterance](), agents),
+        utterances=with_keys(utterance_frame(frames[events.Utterance]()), agents),
         summaries=with_keys(frames[events.Summarised](), agents),
         private=with_keys(frames[events.Private](), agents),
         attitudes=ratings[~further].reset_index(drop=True),

@@ -202,7 +202,7 @@ class _Counter:
             text = f"{self.purposes['speech']} {text.partition(' ')[2]}"
         self.purposes[request.purpose] += 1
         self.calls[request.voice] += 1
-        times = self.asks if self.full and request.purpose == "survey" else 1
+        times = self.asks if self.full and request.purpose in ("survey", "speech") else 1
         prompt = sum(message.content.count(" ") + 1 for message in request.messages)
         reply = request.sampling.max_tokens / TOKENS_PER_WORD if self.full else text.count(" ") + 1
         self.words[request.voice, "prompt"] += times * prompt
@@ -240,8 +240,12 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     about = "about " if _is_random(scenario) else "at most " if _may_end_early(scenario) else ""
     more += f", and {plan.acts:,} choices of acts and posts" if plan.acts else ""
     more += f", and {plan.notes:,} notes to themselves" if plan.notes else ""
-    again = f"up to {plan.ratings * (asks - 1):,} more if ratings have to be asked again"
-    again = again if plan.ratings * (asks - 1) else "no rating is asked twice"
+    more_asked = (plan.ratings + plan.replies) * (asks - 1)
+    again = (
+        f"up to {more_asked:,} more if replies and ratings have to be asked again"
+        if more_asked
+        else "nothing is asked twice"
+    )
     kinds = scenario.people.archetypes
     fewer = f"; fewer, as {kinds} of a kind answer for the others" if kinds else ""
     yield (

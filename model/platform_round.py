@@ -19,10 +19,11 @@ from parley.environments.base import Room, Turn
 from parley.environments.platform import FORM, Platform, feed_of
 from parley.llm.driver import Conversation, ask, ask_in_step
 from parley.llm.request import Reply, Request
+from parley.model.asked_again import TurnReply, ask_until_said
 from parley.model.events import Acted, Event, Shown, Utterance
 from parley.model.network_round import change_links
 from parley.model.room import RoomState, record_call
-from parley.model.round import ScheduledTurn, prepare
+from parley.model.round import ScheduledTurn, prepare, utterance
 
 FEED, SEARCH = "feed", "search"
 SEEDS = {"up": 1, "down": -1}
@@ -138,14 +139,27 @@ def _chosen(visit: Visit, offered: tuple[Act, ...], asked: Asked) -> Acted:
 
 
 def _write(visit: Visit, act: Act, shown: Sequence[ShownPost], target: ShownPost | None) -> Conversation[None]:
-    """Let the person write the text of an act. It remembers the feed first, then its own text."""
-    request = visit.person.compose_text(act, shown, target, visit.seed("speech"))
+    """Let the person write the text of an act, again where a reply holds none. It remembers the feed, then its own text."""
+    person = visit.person
+
+    def compose(key: str, attempt: int) -> Request:
+        return person.compose_text(act, shown, target, visit.seed("speech", attempt))
+
+    request = compose("", 0)
     reply = yield from ask(request)
-    visit.person.see(shown)
-    speech = visit.person.absorb_speech(reply)
-    raw = reply.text if reply.text != speech.text else None
-    visit.text = Utterance(*_place(visit), speech.text, speech.reason, raw, WRITTEN[act])
-    visit.record(request, reply)
+    turns = {"": TurnReply(request, reply)}
+    if request.voice not in visit.room.context.people:
+        yield from ask_until_said(
+            turns,
+            lambda _, text: person.read_speech(text),
+            compose,
+            lambda _, *call: visit.record(*call),
+            visit.room.context.asks,
+        )
+    person.see(shown)
+    answer = turns[""]
+    visit.text = utterance(_place(visit), person.absorb_speech(answer.reply), WRITTEN[act], answer)
+    visit.record(answer.request, answer.reply)
 
 
 def _named(act: str | None) -> Act | None:

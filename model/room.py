@@ -42,7 +42,7 @@ class RunContext:
     """What all rooms of a run share.
 
     `seed` is the seed of the run. `key` returns the journal key of a request; without it calls are not recorded.
-    `asks` is how often a survey question is asked until the reply can be read.
+    `asks` is how often a survey question or a turn is asked until the reply can be read.
     `failure_details` holds the message of the first failed call, by the name of the failure.
     `embedder` is the voice of the model that embeds texts.
     `preview` gets lines and requests at once (model/recorder.py).

@@ -6,7 +6,7 @@ hearers remember what it said. A mediator's turn is different: it writes a state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -22,6 +22,7 @@ from parley.environments.dyads import TALK
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Reply, Request
 from parley.llm.seeding import derive
+from parley.model.asked_again import TurnReply, ask_until_said
 from parley.model.embedding import embed_memories
 from parley.model.events import (
     Balloted,
@@ -70,7 +71,8 @@ def run_round(room: RoomState, turns: Iterator[Turn], default_form: str = "reply
             replies = (yield requests) if requests else ()
             if room.stand_ins and any(map(is_gone, replies)):
                 replies = yield from _stand_in(room, scheduled, questions, replies, events)
-            _speak(room, scheduled, questions, replies, events)
+            turns_said = yield from _ask_again(room, scheduled, questions, replies, events)
+            _speak(room, scheduled, questions, turns_said, events)
         if room.turn_probes:
             events += yield from run_surveys(room, room.turn_probes)
     return events
@@ -125,42 +127,73 @@ def _stand_in(
     return tuple((asked | dict(zip(taken, written, strict=True))).values())
 
 
-def _speak(
+def _ask_again(
     room: RoomState,
     scheduled: Sequence[ScheduledTurn],
     questions: Sequence[Request | Speech],
     replies: Sequence[Reply],
     events: list[Event],
+) -> Conversation[dict[int, TurnReply]]:
+    """Return the reply to each turn that was asked for, by its place in the wave. Models are asked again where a reply holds no
+    line of the speaker; people are not.
+    """
+    asked = [(place, question) for place, question in enumerate(questions) if isinstance(question, Request)]
+    turns = {place: TurnReply(request, reply) for (place, request), reply in zip(asked, replies, strict=True)}
+    of_models = {place: turn for place, turn in turns.items() if turn.request.voice not in room.context.people}
+
+    def compose(place: int, attempt: int) -> Request:
+        turn = scheduled[place]
+        return turn.writer.compose_speech(room.seed(turn.speaker, "speech", attempt, turn.iteration), turn.form)
+
+    def record(place: int, request: Request, reply: Reply) -> None:
+        record_call(events, room, _caller(scheduled[place]), request, reply)
+
+    yield from ask_until_said(
+        of_models, lambda place, reply: scheduled[place].writer.read_speech(reply), compose, record, room.context.asks
+    )
+    return turns | of_models
+
+
+def _caller(turn: ScheduledTurn) -> int:
+    """Return the number of the agent whose call it is: that of a representative is its member's with a minus sign."""
+    return -turn.speaker if isinstance(turn.writer, ProxySeat) else turn.speaker
+
+
+def _speak(
+    room: RoomState,
+    scheduled: Sequence[ScheduledTurn],
+    questions: Sequence[Request | Speech],
+    turns: Mapping[int, TurnReply],
+    events: list[Event],
 ) -> None:
     """Read the replies to turns that go together, then tell the hearers: each speaker remembers its own line first."""
-    remaining = iter(replies)
-    outcomes = [_read_reply(one, question, remaining) for one, question in zip(scheduled, questions, strict=True)]
-    for one, question, (speech, reply) in zip(scheduled, questions, outcomes, strict=True):
-        iteration, speaker, turn, form, writer = one
+    speeches = [
+        question if isinstance(question, Speech) else turn.writer.absorb_speech(turns[place].reply)
+        for place, (turn, question) in enumerate(zip(scheduled, questions, strict=True))
+    ]
+    for place, (scheduled_turn, speech) in enumerate(zip(scheduled, speeches, strict=True)):
+        iteration, speaker, turn, form, writer = scheduled_turn
         if speech.text is not None:
             name = room.members[speaker].name
             room.tell(turn, name, speech.text, form, iteration)
             if form != TALK:
                 room.public_lines.append((name, speech.text))
-        proxy = writer if isinstance(writer, ProxySeat) else None
-        if reply and proxy:
-            events.append(Represented(room.id, room.round, iteration, speaker, proxy.knows, proxy.told, form))
-        raw = _raw_of(reply, speech.text) if reply else None
-        events.append(Utterance(room.id, room.round, iteration, speaker, speech.text, speech.reason, raw, form))
+        answer = turns.get(place)
+        if answer and isinstance(writer, ProxySeat):
+            events.append(Represented(room.id, room.round, iteration, speaker, writer.knows, writer.told, form))
+        events.append(utterance((room.id, room.round, iteration, speaker), speech, form, answer))
         if room.context.preview:
             room.context.preview.preview(events[-1])
-        if reply and isinstance(question, Request):
-            record_call(events, room, -speaker if proxy else speaker, question, reply)
+        if answer:
+            record_call(events, room, _caller(scheduled_turn), answer.request, answer.reply)
 
 
-def _read_reply(
-    scheduled: ScheduledTurn, question: Request | Speech, replies: Iterator[Reply]
-) -> tuple[Speech, Reply | None]:
-    """Return what was said, and the reply that it was read from."""
-    if isinstance(question, Speech):
-        return question, None
-    reply = next(replies)
-    return scheduled.writer.absorb_speech(reply), reply
+def utterance(place: tuple[str, int, int, int], speech: Speech, form: str, answer: TurnReply | None) -> Utterance:
+    """Return the event of a turn. place: room, round, iteration, agent. answer: None where nothing was asked."""
+    if answer is None:
+        return Utterance(*place, speech.text, speech.reason, form=form)
+    raw = _raw_of(answer.reply, speech.text)
+    return Utterance(*place, speech.text, speech.reason, raw, form, speech.mended, answer.earlier)
 
 
 def _mediate(room: RoomState, turn: Turn, events: list[Event]) -> Conversation[None]:

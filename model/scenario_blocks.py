@@ -214,7 +214,7 @@ class Surveys:
     listing: Literal["given", "reversed", "shuffled"] = (
         "given"  # the order of the answers to choose from: low to high, high to low, or random
     )
-    asks: int = 2  # times a survey question is asked until the reply can be read
+    asks: int = 2  # times a survey question, or a turn, is asked until the reply can be read
     survey_temperature: float = 0.0  # temperature of ratings and notes to oneself; 0: the likeliest reply
 
     def __post_init__(self) -> None:

@@ -47,7 +47,7 @@ FURTHER = {
     "outcomes": "outcomes of games",
 }
 """What other sections need; no format reads it."""
-WITHOUT_RATINGS = {"text_diversity", "spread", "tree_shape"}
+WITHOUT_RATINGS = {"broken_replies", "text_diversity", "spread", "tree_shape"}
 """Metrics that need no attitudes."""
 
 

@@ -10,13 +10,16 @@ class Utterance(AgentAtTurn):
     """One turn. `iteration` counts the turns of the room from 1.
 
     `raw` is the reply of the model, if cleaning changed it, else None. `form` is the kind of text that was asked for: reply,
-    opening, closing; opinion, draft, critique, revision.
+    opening, closing; opinion, draft, critique, revision. `mended` is what was mended in the reply: relabelled (a label of another
+    agent in front was cut). `earlier` are the replies before the last one, which held no line of the agent.
     """
 
     text: str | None
     reason: str | None
     raw: str | None = None
     form: str = "reply"
+    mended: str | None = None
+    earlier: tuple[str | None, ...] = ()
 
 
 @event

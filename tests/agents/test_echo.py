@@ -28,7 +28,7 @@ WALL = {
     "I agree.\nAnn: again": "I agree.",
     "[Ann]: I agree": "I agree",
     "**[Ann]:** I agree": "I agree",
-    "[Bob]: I agree": None,
+    "[Bob]: I agree": "I agree",
     "I agree.\n[Bob]: No!": "I agree.",
     "Sure! Here is my next reply: I agree.": "I agree.",
     'Here\'s my reply:\n\n"I agree."': "I agree.",
@@ -72,7 +72,7 @@ def test_the_wall_of_echoes(make: Make, written: str, heard: str | None) -> None
 
 @check_each(
     ("written", "reason"),
-    {ASKED: "echo", "7": "echo", "Complete your next reply.": "echo", "Bob: No!": "spoke_for_others", " ": "empty"}.items(),
+    {ASKED: "echo", "7": "echo", "Complete your next reply.": "echo", "Ann:\nBob: No!": "spoke_for_others", " ": "empty"}.items(),
 )  # fmt: skip
 def test_an_echo_has_a_reason_of_its_own(make: Make, written: str, reason: str) -> None:
     """A table of reasons tells a model that repeats from one that is silent; neither leaves a trace."""

@@ -173,7 +173,7 @@ def test_what_is_not_known_is_said(small: Callable[..., Scenario]) -> None:
     most = float(f"{4000 * calls:.2g}")
     assert f"if openai:gpt-5 thinks before it answers, at most {most:,.0f} tokens out (4,000 a call)" in told
     assert "time not known" in told
-    assert "up to 18 more if ratings have to be asked again" in told
+    assert "up to 30 more if replies and ratings have to be asked again" in told
 
 
 def test_time_goes_by_the_latest_run_of_the_model(

@@ -1,0 +1,102 @@
+"""Do agents debate at all? Shares of replies that are lost, copied, cut off, under another name or in another language."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from parley.analysis.formatting import join_phrases
+from parley.analysis.reply_faults import COPIED, reply_faults
+from parley.analysis.tables import Tables
+
+ORDER = 9
+TITLE = "Broken replies"
+NOTE = (
+    "Shares of replies. Repeats: more than half of its five-word phrases were said earlier in the debate (by chance: against "
+    "earlier lines of other debates on the topic, whose agents never met). Loops: more than half of its phrases were said before "
+    "in the same reply. Another name: it begins with the label of another agent, which was cut, or says that it is another "
+    "agent, or of another party, or not of its own. Recites: it has a phrase of its persona in the second person (by chance: of "
+    "another persona). Cut off: it ends within a sentence. Lost: no line of the agent (What is missing has the reasons)."
+)
+LABELS = {
+    "turns": "turns", "lost": "lost", "copied": "repeats", "copied_null": "by chance", "looped": "loops",
+    "misnamed": "another name", "recited": "recites", "recited_null": "by chance", "unended": "cut off",
+    "foreign": "other language",
+}  # fmt: skip
+NEEDS = "replies"
+
+
+class Fault(NamedTuple):
+    """A kind of broken reply: the column of its share and of its null, the least share of a warning, and what it is in words."""
+
+    share: str
+    null: str
+    level: float
+    words: str
+
+
+COPIES = Fault("copied", "copied_null", 0.2, "repeat what was said before")
+FAULTS = (
+    Fault("lost", "", 0.1, "hold no line of the agent"),
+    COPIES,
+    Fault("looped", "", 0.1, "say the same phrases over and over"),
+    Fault("misnamed", "", 0.1, "speak under another name or for another party"),
+    Fault("recited", "recited_null", 0.1, "recite the persona"),
+    Fault("unended", "", 0.3, "are cut off"),
+    Fault("foreign", "", 0.1, "are not in the language of the debate"),
+)
+"""A share counts above its null. docs/metrics.md says how often these levels warn of rule-based speakers and of people."""
+
+
+KEYS = ("topic", "group", "round")
+COUNTS = ("turns", "replies", "compared")
+SHARES = tuple(dict.fromkeys(name for fault in FAULTS for name in (fault.share, fault.null) if name))
+FEWEST = 6
+"""The fewest replies of a run of which a share is a warning."""
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic, group and round: turns, replies (with text), compared (with earlier lines), and shares."""
+    frame = reply_faults(tables)
+    unsaid = frame["reason"].notna()
+    frame["lost"], frame["replies"] = unsaid.astype(float), ~unsaid
+    frame["misnamed"] = frame[["relabelled", "slipped"]].max(axis=1)
+    for name in ("copied", "copied_null", "looped"):
+        frame[name] = (frame[name] > COPIED).astype(float).where(frame[name].notna())
+    grouped = frame.groupby([*KEYS], sort=False)
+    table = grouped.agg(turns=("lost", "size"), replies=("replies", "sum"), compared=("copied", "count"))
+    table = table.join(grouped[[*SHARES]].mean()).reset_index()
+    kinds = dict.fromkeys(KEYS, "object") | {"round": "int64"} | dict.fromkeys(COUNTS, "int64")
+    return table.astype(kinds | dict.fromkeys(SHARES, "float64"))[[*KEYS, *COUNTS, *SHARES]]
+
+
+def headline(frame: pd.DataFrame) -> str:
+    """Return how many replies repeat the debate, and which faults are so frequent that the debates are broken; "" without any."""
+    parts = [_in_words(frame, fault) for fault in FAULTS if _is_frequent(frame, fault)]
+    if parts:
+        return f"**Debates are broken:** {join_phrases(parts)}. Read the transcript before you use the results."
+    return f"{_in_words(frame, COPIES)[:1].upper()}{_in_words(frame, COPIES)[1:]}." if frame["compared"].sum() else ""
+
+
+def run_share(frame: pd.DataFrame, name: str) -> float:
+    """Return a share over all replies of a run; NaN where no reply has it."""
+    weights = frame[_of(name)].where(frame[name].notna(), 0)
+    return float((frame[name].fillna(0) * weights).sum() / weights.sum()) if weights.sum() else float("nan")
+
+
+def _of(name: str) -> str:
+    return "turns" if name == "lost" else "compared" if name.startswith("copied") else "replies"
+
+
+def _is_frequent(frame: pd.DataFrame, fault: Fault) -> bool:
+    chance = run_share(frame, fault.null) if fault.null else 0.0
+    excess = run_share(frame, fault.share) - (0.0 if pd.isna(chance) else chance)
+    return bool(frame[_of(fault.share)].sum() >= FEWEST and excess >= fault.level)
+
+
+def _in_words(frame: pd.DataFrame, fault: Fault) -> str:
+    total = int(frame[_of(fault.share)].sum())
+    chance = run_share(frame, fault.null) if fault.null else float("nan")
+    null = "" if pd.isna(chance) else f" ({chance * total:.0f} by chance)"
+    return f"{run_share(frame, fault.share) * total:.0f} of {total:,} replies {fault.words}{null}"

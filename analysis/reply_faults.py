@@ -1,0 +1,213 @@
+"""What is wrong with single replies of a debate: copies, slips of identity, replies cut off, replies in another language.
+
+A five-word phrase (`PHRASE`) of a reply is a copy if an earlier line of its room has it; a reply whose phrases are mostly copies
+(`COPIED`) repeats the debate. The null is the same reply against the earlier lines of other rooms on the same topic: what people
+who never met say alike. Patterns are data of the language (identity.toml).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+
+import pandas as pd
+
+from parley.agents.language import Language
+from parley.agents.memory import words
+from parley.agents.society import Society
+from parley.analysis.sent_prompts import persona_texts
+from parley.analysis.tables import Tables
+from parley.llm.errors import UserError
+
+PHRASE = 5
+COPIED = 0.5
+SHIFTS = 5
+"""The most other rooms against which the null of a room is measured."""
+FEWEST = 12
+"""Words of a reply from which on its language, and whether it is cut off, can be told."""
+COMMON = 0.1
+"""The least share of a language's commonest words in a reply of that language."""
+PHRASES = 4
+"""The fewest phrases of a reply of which a share is formed: people say short things twice ("There is no evidence of that.")."""
+_END = re.compile(r"[.!?…。！？—–-][\W_]*$")
+
+Phrase = tuple[str, ...]
+SEAT = ["room", "iteration"]
+
+
+def reply_faults(tables: Tables) -> pd.DataFrame:
+    """Return a row per turn that an agent was asked for, with what is wrong with its reply.
+
+    Columns: topic, group, room, round, iteration, party, reason (why there is no text), and of replies with text (NaN where it
+    cannot be known):
+    copied       share of its phrases in earlier lines of the room
+    copied_own, copied_others   the same in lines of the agent itself, and of others
+    copied_null  the mean of such shares in earlier lines of other rooms on the topic
+    looped       share of its phrases that it says again
+    relabelled   1 if the label of another agent in front was cut
+    slipped      1 if the agent says that it is another one of its room, or of another party, or not of its own
+    recited, recited_null   1 for a phrase of its persona, or of another persona, in the second person
+    unended      1 if it ends within a sentence
+    foreign      1 if it is not in the language of the run
+    """
+    turns = tables.replies
+    frame = turns[["topic", "group", "room", "round", *SEAT[1:], "party", "reason"]].reset_index(drop=True)
+    said = turns["text"].notna().to_numpy()
+    for name, values in {**_copies(tables, turns), **_flags(tables, turns)}.items():
+        frame[name] = pd.Series(list(values), dtype="float64").where(said)
+    return frame
+
+
+def phrases(text: str) -> list[Phrase]:
+    """Return the phrases of PHRASE words of a text, in order.
+
+    >>> phrases("We need to act now, really.")
+    [('we', 'need', 'to', 'act', 'now'), ('need', 'to', 'act', 'now', 'really')]
+    """
+    found = words(text)
+    return list(zip(*(found[place:] for place in range(PHRASE)), strict=False))
+
+
+class _Lines:
+    """The lines of a room: when each phrase was said first, by anyone and by each agent."""
+
+    def __init__(self, lines: pd.DataFrame):
+        self.group, self.first = str(lines["group"].iloc[0]), dict[Phrase, int]()
+        self.first_by = defaultdict[int, dict[Phrase, int]](dict)
+        self.opened = int(lines["iteration"].min())
+        for agent, turn, text in zip(lines["agent"], lines["iteration"], lines["text"], strict=True):
+            for phrase in phrases(text):
+                self.first.setdefault(phrase, turn)
+                self.first_by[agent].setdefault(phrase, turn)
+
+    def share(self, said: Sequence[Phrase], before: int) -> float:
+        """Return the share of phrases that were said before a turn; NaN without phrases, or where nothing was said before."""
+        return _share([self.first.get(phrase, before) < before for phrase in said], self.opened < before)
+
+    def shares_by(self, said: Sequence[Phrase], before: int, agent: int) -> tuple[float, float]:
+        """Return the share of phrases that the agent said before a turn, and the share that others said."""
+        others = [by for number, by in self.first_by.items() if number != agent]
+        own = [self.first_by[agent].get(phrase, before) < before for phrase in said]
+        heard = [any(by.get(phrase, before) < before for by in others) for phrase in said]
+        return _share(own, self.opened < before), _share(heard, self.opened < before)
+
+
+def _share(found: Sequence[bool], known: bool = True) -> float:
+    return sum(found) / len(found) if found and known else float("nan")
+
+
+def _copies(tables: Tables, turns: pd.DataFrame) -> dict[str, list[float]]:
+    """Return the shares of copied phrases of each turn, by column."""
+    heard = tables.utterances.dropna(subset="text")
+    rooms = {name: _Lines(lines) for name, lines in heard.groupby("room", sort=False)}
+    others = _other_rooms(rooms, turns)
+    columns: dict[str, list[float]] = {"copied": [], "copied_own": [], "copied_others": [], "copied_null": []}
+    for room, agent, turn, text in zip(turns["room"], turns["agent"], turns["iteration"], turns["text"], strict=True):
+        said = phrases(text) if isinstance(text, str) else []
+        said = said if len(said) >= PHRASES else []
+        own, others_share = rooms[room].shares_by(said, turn, agent) if said else (float("nan"), float("nan"))
+        columns["copied"].append(rooms[room].share(said, turn) if said else float("nan"))
+        columns["copied_own"].append(own)
+        columns["copied_others"].append(others_share)
+        null = [rooms[other].share(said, turn) for other in others[room]] if said and turn > rooms[room].opened else []
+        columns["copied_null"].append(pd.Series(null, dtype="float64").mean())
+    return columns
+
+
+def _other_rooms(rooms: Mapping[str, _Lines], turns: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the rooms against which each room's null is measured: the next ones on its topic, of its group if there are any."""
+    found: dict[str, list[str]] = {}
+    topics = turns.drop_duplicates("room").set_index("room")["topic"]
+    for _, names in topics.groupby(topics, sort=False):
+        here = [name for name in names.index if name in rooms]
+        for place, room in enumerate(here):
+            after = [*here[place + 1 :], *here[:place]]
+            alike = [name for name in after if rooms[name].group == rooms[room].group]
+            found[room] = (alike or after)[:SHIFTS]
+    return defaultdict(list, found)
+
+
+def _flags(tables: Tables, turns: pd.DataFrame) -> dict[str, Iterable[float]]:
+    texts = ["" if not isinstance(text, str) else text for text in turns["text"]]
+    society = _society(tables)
+    said = [phrases(text) for text in texts]
+    return {
+        "looped": [1 - len(set(found)) / len(found) if len(found) >= PHRASES else float("nan") for found in said],
+        "relabelled": turns["mended"].notna().astype(float),
+        "slipped": _slips(tables, turns, texts, society),
+        "unended": [float(not _END.search(text)) if len(words(text)) >= FEWEST else float("nan") for text in texts],
+        "foreign": [float("nan") if society is None else is_foreign(text, society.language) for text in texts],
+        **_recitals(tables, turns, texts, society),
+    }
+
+
+def _society(tables: Tables) -> Society | None:
+    """Return the society of a run; None where it is not known here, or has no patterns (identity.toml)."""
+    try:
+        society = tables.society
+        society.language.data("identity")
+    except UserError:
+        return None
+    return society
+
+
+def is_foreign(text: str, language: Language) -> float:
+    """Return 1 for a text that is not in a language, 0 for one that is, NaN where it is too short to tell.
+
+    >>> from parley.agents.language import ENGLISH
+    >>> is_foreign("Das Klima ist für mich kein Thema, und ich sehe nicht ein, warum wir das alles zahlen.", ENGLISH)
+    1.0
+    """
+    letters = [letter for letter in text if letter.isalpha()]
+    if sum(letter > "\u024f" for letter in letters) > len(letters) / 2:  # not in Latin letters
+        return 1.0
+    said, common = words(text), frozenset(language.data("identity")["common"])
+    return float("nan") if len(said) < FEWEST else float(sum(word in common for word in said) < COMMON * len(said))
+
+
+def _slips(tables: Tables, turns: pd.DataFrame, texts: Sequence[str], society: Society | None) -> Iterator[float]:
+    """Yield 1 for a reply in which the agent says that it is someone else of its room, of another party, or not of its own."""
+    seated = {room: set(part["name"]) for room, part in tables.agents.groupby("room")}
+    for room, name, party, text in zip(turns["room"], turns["name"], turns["party"], texts, strict=True):
+        if society is None:
+            yield float("nan")
+            continue
+        forms = society.language.data("identity")
+        names = tuple(sorted({other for other in seated[room] if isinstance(other, str)} - {name}))
+        labels = {code: one.label for code, one in society.parties.items()}
+        own = (labels[party],) if party in labels else ()
+        slips = [
+            _claim(tuple(forms["is_name"]), "{name}", names),
+            _claim(tuple(forms["is_party"]), "{party}", tuple(sorted({*labels.values()} - {*own}))),
+            _claim(tuple(forms["is_not_party"]), "{party}", own),
+        ]
+        yield float(any(slip.search(text) for slip in slips if slip))
+
+
+@cache
+def _claim(forms: tuple[str, ...], slot: str, names: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return a pattern for forms such as `as a {party}` with one of the names, which keep their capitals; None without names."""
+    if not names:
+        return None
+    named = rf"(?-i:{'|'.join(map(re.escape, names))})"
+    return re.compile("|".join(rf"\b{form.replace(slot, named)}\b" for form in forms), re.I)
+
+
+def _recitals(
+    tables: Tables, turns: pd.DataFrame, texts: Sequence[str], society: Society | None
+) -> dict[str, list[float]]:
+    """Return whether each reply has a phrase of the agent's persona in the second person, and of another persona's."""
+    personas = persona_texts(tables) if society is not None else {}
+    you = frozenset(society.language.data("identity")["you"]) if society is not None else frozenset()
+    told = {persona: {phrase for phrase in phrases(text) if you & set(phrase)} for persona, text in personas.items()}
+    people = tables.agents.set_index(["room", "agent"])["persona"]
+    seated = [person for person in people.unique() if person in told]
+    after = dict(zip(seated, [*seated[1:], *seated[:1]], strict=True))
+    columns: dict[str, list[float]] = {"recited": [], "recited_null": []}
+    for room, agent, text in zip(turns["room"], turns["agent"], texts, strict=True):
+        said, person = set(phrases(text)), people.get((room, agent))
+        for name, of in (("recited", person), ("recited_null", after.get(person))):
+            columns[name].append(float(bool(said & told[of])) if of in told else float("nan"))
+    return columns
