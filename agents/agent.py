@@ -187,7 +187,14 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         if self.character.role:
             self._instruction += f" {self.character.ask}"
         messages = self._chat(self._noted(self._instruction))
-        return self._request("speech", messages, self.style.sampling, seed, Facts(form=form))
+        return self._request("speech", messages, self.style.sampling, seed, Facts(form=form), begin=self._label)
+
+    @property
+    def _label(self) -> str:
+        """Return how its reply begins, where a backend can continue one: its own label, as others' lines have theirs; "" without
+        others. Without it, small models often begin with the label that they read last.
+        """
+        return f"{self.name}:" if self._tempting() else ""
 
     def absorb_speech(self, reply: Reply) -> Speech:
         """Read the line of a reply and remember it. A reply without a line of the agent leaves no trace."""

@@ -70,9 +70,9 @@ class InnerThoughts:
         sampling: Sampling,
         seed: int,
         facts: Facts | None = None,
-        **closed: Any,
+        **further: Any,
     ) -> Request:
-        """Return a request to the model of this agent. closed: answers, answer_prefix, archetype of a closed question."""
+        """Return a request to the model of this agent. further: fields of a closed question, or the beginning of a reply."""
         state: Facts = {} if purpose in UNSTATED else self._state_facts()
         all_facts: Facts = {**self._facts, **state, **(facts or {})}
         return Request(
@@ -84,7 +84,7 @@ class InnerThoughts:
             voice=self.voice,
             names=self._names,
             facts=all_facts,
-            **closed,
+            **further,
         )
 
     def _chat(self, instruction: str) -> tuple[Message, ...]:

@@ -36,7 +36,10 @@ def findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType
         for name, metric in measured.items()
         if hasattr(metric, "headline") and applies(metric, tables) and len(results[name])
     ]
-    return "\n".join(f"- {line}" for line in [*filter(None, lines), missing_ratings(tables)])
+    lines = sorted(
+        filter(None, lines), key=lambda line: not line.startswith("**")
+    )  # warnings are bold, and stand first
+    return "\n".join(f"- {line}" for line in [*lines, missing_ratings(tables)])
 
 
 def _with_labels(found: pd.DataFrame, tables: Tables) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from parley.analysis.formatting import join_phrases
 from parley.analysis.reply_faults import COPIED, reply_faults
 from parley.analysis.tables import Tables
 
-ORDER = 9
+ORDER = 8.2
 TITLE = "Broken replies"
 NOTE = (
     "Shares of replies. Repeats: more than half of its five-word phrases were said earlier in the debate (by chance: against "

@@ -139,7 +139,8 @@ class CorrectionStudy:
                 return WrittenReply(post, condition, sample, None, f"no draft ({first.reason})", ())
             draft, shown = first.text, tuple(self.evidence.search(f"{text} {first.text}", self.passages))
         reply = yield from ask(writer.compose(text, shown, self._seed(post, condition, sample), draft))
-        return WrittenReply(post, condition, sample, *read_correction(reply), shown)
+        written = read_correction(reply)
+        return WrittenReply(post, condition, sample, written.text, written.reason, shown)
 
     def _shown(self, post: int, condition: str) -> tuple[Passage, ...]:
         known = {EVIDENCE: post, SHUFFLED: self.others[post]}

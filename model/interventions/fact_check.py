@@ -118,7 +118,7 @@ class FactCheck(Saying):
         request = checker.compose(member.topic, member.style.frame, lines, seed, shown)
         reply = yield from ask(request)
         record_call(calls, room, CHECKER, request, reply)
-        text, reason = checker.read(reply, [other.name for other in room.members.values()], member.topic.language)
+        text, reason, _ = checker.read(reply, [other.name for other in room.members.values()], member.topic.language)
         if text and self.evidence:
             text, reason = self._with_sources(text, shown)
         act = line_events(room, agents, self.by, text) if text else Act(agents, None, self.by, reason)

@@ -110,6 +110,15 @@ def test_a_wrong_label_is_cut_and_the_line_is_kept(make: Make, text: str, line: 
     assert make("Ann", "Bob", "Cid").absorb_speech(Reply(text)) == Speech(line, None, "relabelled")
 
 
+def test_a_reply_begins_with_the_own_label(make: Make) -> None:
+    """A real model of 1.5B began 7 of 18 replies with a partner's label, and none that was begun with its own. Without others
+    there are no labels; a survey has an answer of its own form.
+    """
+    assert make("Ann", "Bob").compose_speech(1).begin == "Ann:"
+    assert make("Ann").compose_speech(1).begin == ""
+    assert make("Ann", "Bob").compose_survey(ATTITUDE, 1).begin == ""
+
+
 @check_each("memory", ["whole", "last:3", "summary:2", "retrieve:2"])
 def test_a_survey_is_never_remembered(make: Make, memory: str) -> None:
     """Asked or not, answered or not, the debate goes on the same: neither question nor answer is in any later request."""

@@ -145,7 +145,8 @@ def test_round_trip(ran: Callable[..., Path], tmp_path: Path) -> None:
     assert len(measured) > 8
     for name in measured:
         computed = [metrics()[name].compute(one) for one in (own, back)]
-        pd.testing.assert_frame_equal(*computed, obj=name)
+        unknown = ["recited", "recited_null", "foreign"] if name == "broken_replies" else []  # a log has no society
+        pd.testing.assert_frame_equal(*[table.drop(columns=unknown) for table in computed], obj=name)
 
 
 def test_report_says_what_does_not_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -26,7 +26,7 @@ from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables, load
 
 ALL = ("trajectory", "drift", "first_cycle", "default_crossing", "further_probes", "confidence", "forecast")
-ROOMS = ("polarisation", "text_diversity", "public_gap")
+ROOMS = ("polarisation", "text_diversity", "broken_replies", "public_gap")
 NEWS = ("contagion", "believers_by_topic", "believers_by_trait")
 NETWORKS = ("assortativity", "modularity", "echo_chamber", "consensus", "cascades", "friendship", "exposure")
 

@@ -357,7 +357,8 @@ def test_odd_runs_have_a_summary(settings: dict, ran: Callable, tmp_path: Path) 
 def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -> None:
     """Not `0 of 0`, not `asked never`, not `all readable` of nothing."""
     text = summary(load(ran("two_way", survey="never")), tmp_path)
-    assert section(text, "In short").split("\n\n")[0].strip() == "- There are no ratings."
+    told = section(text, "In short").split("\n\n")[0].strip().split("\n")
+    assert told == ["- 0 of 9 replies repeat what was said before (0 by chance).", "- There are no ratings."]
     assert "This run had no survey" in section(text, "How to read the numbers")
     told = section(text, "What is missing").strip()
     assert told == "Nothing: 12 replies and 12 calls, all readable. There are no ratings."
