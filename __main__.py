@@ -236,6 +236,7 @@ def show_list() -> int:
     """`run.py --list`"""
     from parley.agents.topic import load_topic, news_names, topic_names
     from parley.llm.backends import backend_names
+    from parley.llm.model_catalogue import fetched_names
     from parley.model.scenario import preset_names, read_preset
 
     width = max(map(len, preset_names()))
@@ -245,7 +246,7 @@ def show_list() -> int:
     print("\ntopics: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in topic_names()))
     items = ((slug, load_topic(slug).news) for slug in news_names())
     print("news: " + ", ".join(f"{slug} ({item.subject})" for slug, item in items if item))
-    print("models: " + ", ".join(backend_names()))
+    print("models: " + ", ".join([*backend_names(), *fetched_names()]))
     return 0
 
 
@@ -262,6 +263,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "population": ("analysis.commands.population", "simulate millions of agents with an opinion-dynamics model"),
         "surrogate": ("analysis.commands.population", "fit an opinion-dynamics model to a recorded run"),
+        "models": ("analysis.commands.models", "list the models that you can use, and fetch one"),
     },
     "Measure a model's bias": {
         "qualify": ("analysis.commands.qualify", "check whether a model can play people, and how it has to be asked"),

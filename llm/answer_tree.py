@@ -22,11 +22,11 @@ LEAST = 1e-3
 """A branch is not followed whose probability is less than this share of that of all answers together."""
 BYWAY = 0.02
 """Neither is one that spells what a likelier token spells as well, with less than this share of its probability: " n", "ot"."""
-LONGEST_LEAD = 4
-"""Characters of spaces, quotes and bold marks that may stand before an answer."""
-AROUND, CLOSING = " \t\n\"'`*_([“‘„«", " \"'`*_)]”’“»"
+LONGEST_LEAD, LEAST_LEAD = 4, 0.01
+"""Characters of spaces, quotes and bold marks that may stand before an answer, and the least probability of such a lead."""
+AROUND, CLOSING = " \t\n\"'`*_([“‘„«", " \"'`*_]”’“»"
 """Signs that may stand before an answer, and behind one before its end."""
-ENDS = (".", "\n")
+ENDS = (".", "\n", ")", ":")
 """Signs behind which an answer is over, where it has to be the whole reply."""
 
 
@@ -57,8 +57,8 @@ def answer_lookups(answers: Sequence[str], prefix: str = "", ended: bool = False
         How the reply begins before the answer ("I think it is a "). A space at its end belongs to the answer: the texts to
         look up end with a word, because tokens begin with the space.
     ended : bool
-        Whether an answer counts only where the reply ends behind it, or a full stop or a new line follows. This takes one more
-        lookup for each answer. Behind a begun sentence answers need not end the reply.
+        Whether an answer counts only where the reply ends behind it, or a sign of ENDS follows, such as a full stop. This
+        takes one more lookup for each answer. Behind a begun sentence answers need not end the reply.
 
     Examples
     --------
@@ -215,7 +215,11 @@ def _wanted(
     """Return the texts whose next tokens matter for the shares."""
     undecided = {name: text for name, text in texts.items() if name not in branches and tree.is_open(name)}
     least = LEAST * (settled + sum(text.mass for text in undecided.values()))
-    return {name: text for name, text in undecided.items() if text.mass > least and not _is_byway(tree, name, texts)}
+
+    def matters(name: str, text: _Text) -> bool:
+        return text.mass > (max(least, LEAST_LEAD) if _is_lead(name) else least) and not _is_byway(tree, name, texts)
+
+    return {name: text for name, text in undecided.items() if matters(name, text)}
 
 
 def _is_byway(tree: _Answers, name: str, texts: Mapping[str, _Text]) -> bool:

@@ -23,7 +23,7 @@ from parley.agents.society import PARTIES
 from parley.agents.steering import STRUCK, word_list
 from parley.agents.topic import topic_file
 from parley.environments import ENVIRONMENTS
-from parley.llm.backends import BACKENDS, identity_spec
+from parley.llm.backends import BACKENDS, full_spec, identity_spec
 from parley.llm.errors import UserError
 from parley.llm.registry import Registry, options_of, parse_spec
 from parley.llm.request import Backend
@@ -201,7 +201,7 @@ def own_files(scenario: Scenario) -> list[Path]:
         (ENVIRONMENTS, scenario.environment_spec.name),
         (MEDIATORS, scenario.speech.mediator),
     ]
-    named += [(BACKENDS, spec) for spec in (scenario.models.llm, *scenario.llm_by_party.values())]
+    named += [(BACKENDS, full_spec(spec)) for spec in (scenario.models.llm, *scenario.llm_by_party.values())]
     named += [(ABILITIES, scenario.speech.think)] if scenario.speech.think != NONE else []
     named += [(INTERVENTIONS, one.kind) for one in scenario.interventions if one.kind in INTERVENTIONS]
     for name, option in options_of(type(scenario.environment)).items():

@@ -101,7 +101,7 @@ DEBATING = [
     if SMALL in given or name in ("intervene", "guidance", "honesty", "refutation", "fine-tuned", "structured")
 ]
 SILENT = {
-    "population", "surrogate", "fit-law", "branches", "compare", "compare-waves", "export",
+    "population", "surrogate", "models", "fit-law", "branches", "compare", "compare-waves", "export",
     "import-log", "export-eval", "raters", "opinion-groups", "own-data",
     "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance", "sheet", "bundle", "verify",
     "completion", "new", "check",

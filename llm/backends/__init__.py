@@ -21,6 +21,7 @@ from multiprocessing import parent_process
 from typing import Any
 
 from parley.llm.errors import UserError
+from parley.llm.model_catalogue import fetched_names
 from parley.llm.registry import Checked, Registry
 from parley.llm.request import Backend
 from parley.llm.spec import Spec, parse_spec, write_spec
@@ -44,7 +45,16 @@ def backend_names() -> list[str]:
 
 def split_spec(spec: str) -> Spec:
     """Split `oracle,kappa=0` into ("oracle", "", {"kappa": "0"}), `replay:runs/a` into ("replay", "runs/a", {})."""
-    return parse_spec(spec)
+    return parse_spec(full_spec(spec))
+
+
+def full_spec(spec: str) -> str:
+    """Return a spec with its backend, where it begins with the name of a model that `run.py models get` fetches.
+
+    >>> full_spec("smollm2,threads=2"), full_spec("oracle,kappa=0")
+    ('gguf:smollm2,threads=2', 'oracle,kappa=0')
+    """
+    return f"gguf:{spec.lstrip()}" if spec.partition(",")[0].strip() in fetched_names() else spec
 
 
 def is_scripted(spec: str) -> bool:
@@ -76,7 +86,7 @@ def open_spec(spec: str) -> Backend:
 def check_spec(spec: str) -> Checked:
     """Return backend and typed options of a spec; nothing is opened. Errors: as open_spec."""
     try:
-        checked = BACKENDS.check(spec)
+        checked = BACKENDS.check(full_spec(spec))
         if check_options := _own(checked.target, "check_options", None):
             check_options(**checked.options)
         return checked

