@@ -24,14 +24,21 @@ class PlantedPerson(NamedTuple):
     wording  one of WORDINGS
     level    place of the position from the low end of the topic's axis (0) to the high end (3); None: it states none
     name     its first name, the same at all levels of a topic and a wording
-    backstory  the system message
+    person   who it is, in a sentence
+    view     the position, in a sentence; "" for none
     """
 
     topic: str
     wording: str
     level: int | None
     name: str
-    backstory: str
+    person: str
+    view: str = ""
+
+    @property
+    def backstory(self) -> str:
+        """The system message."""
+        return f"{self.person} {self.view}".strip()
 
     @property
     def block(self) -> str:
@@ -52,7 +59,7 @@ def planted_people(topic: Topic, seed: int, stated: bool = True) -> list[Planted
     language, where = topic.language, f"{FILE}.toml of the language {topic.language.code}"
     entries = dict(language.data(FILE))
     if topic.axis not in entries:
-        axes = ", ".join(name for name in entries if name != "person")
+        axes = ", ".join(name for name in entries if isinstance(entries[name], dict))
         raise UserError(
             f"no person can be given a known position on {topic.slug}: {where} has sentences for {axes}, not for {topic.axis}"
         )
@@ -66,7 +73,7 @@ def planted_people(topic: Topic, seed: int, stated: bool = True) -> list[Planted
             view = (
                 "" if level is None else sentence.format(title=topic.title, heading=topic.heading, level=levels[level])
             )
-            people.append(PlantedPerson(topic.slug, wording, level, name, f"{person} {view}".strip()))
+            people.append(PlantedPerson(topic.slug, wording, level, name, person, view))
     return people
 
 

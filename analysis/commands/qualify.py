@@ -23,7 +23,9 @@ def qualify_parser() -> Parser:
         *cli.asking("runs/qualify-<time>"),
         cli.dry_run(),
     )
-    add_option(parser, "--short", "two topics, and neither other orders nor other words", action="store_true")
+    add_option(
+        parser, "--short", "two topics, without other orders, other words and the short debate", action="store_true"
+    )
     return parser
 
 
@@ -31,6 +33,7 @@ def qualify(words: Sequence[str]) -> int:
     """Run `run.py qualify --llm SPEC`."""
     options = qualify_parser().parse_args(words)
     from parley.agents.topic import society_topics
+    from parley.analysis.qualify.debate import debate_sentences, run_debate
     from parley.analysis.qualify.questions import Battery, ask_planted, battery_topics, questions
     from parley.analysis.qualify.report import write_qualification
 
@@ -46,7 +49,8 @@ def qualify(words: Sequence[str]) -> int:
     (budget,) = budgets_from_args(options, spec)
     print_paths(folder=folder)
     answers = ask_planted(battery, spec, folder, bar, budget)
-    path, verdict = write_qualification(answers, battery, spec, folder)
+    debate = [] if battery.short else debate_sentences(run_debate(battery, spec, folder, budget))
+    path, verdict = write_qualification(answers, battery, spec, folder, debate)
     print(verdict.replace("**", ""))
     print_paths(report=path)
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +29,19 @@ ORDER: Mapping[str, Column] = {
     "without a position": number("unstated"), "covered": number("covered"),
 }  # fmt: skip
 
+DEBATE = (
+    "Two people talk, one of each party, at opposite ends of the axis. Their personas state a name, a party and the position, "
+    "and nothing else. The folder `debate` has the transcript."
+)
 
-def write_qualification(answers: pd.DataFrame, battery: Battery, spec: str, folder: Path) -> tuple[Path, str]:
-    """Write qualify.md, its table (order) and its figure; return the path of the page and the verdict in one sentence."""
+
+def write_qualification(
+    answers: pd.DataFrame, battery: Battery, spec: str, folder: Path, debate: Sequence[str] = ()
+) -> tuple[Path, str]:
+    """Write qualify.md, its table (order) and its figure; return the path of the page and the verdict in one sentence.
+
+    debate: sentences on the short debate (debate.py).
+    """
     order, label = planted_order(answers, battery.seed), disclaimers.spec_label(identity_spec(spec))
     verdicts = way_verdicts(order)
     verdict = headline(label, verdicts)
@@ -42,6 +52,8 @@ def write_qualification(answers: pd.DataFrame, battery: Battery, spec: str, fold
     report.disclaim_models(spec)
     figure = answers_figure(answers, label)
     report.figure(figure, "positions", "Mean answer by the position that the persona states, for each way of asking")
+    if debate:
+        report.section("A short debate", DEBATE, "\n".join(f"- {line}" for line in debate))
     blocks = int(order["blocks"].max())
     few = "" if blocks >= FEWEST else f" With {blocks} blocks there are no intervals; a full battery has more topics."
     report.section(
