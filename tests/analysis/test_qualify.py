@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import run
 from parley.agents.planted_people import WORDINGS, planted_people
 from parley.agents.topic import load_topic
 from parley.analysis.qualify import measures
+from parley.analysis.qualify.debate import debate_sentences, run_debate
 from parley.analysis.qualify.measures import pair_shares, planted_order, shuffled_p, values
 from parley.analysis.qualify.questions import (
     ASKED,
@@ -36,6 +38,7 @@ from parley.analysis.qualify.verdict import (
 )
 from parley.llm.backends.oracle.dynamics import stated_level
 from parley.llm.backends.oracle.phrases import banks
+from parley.llm.budget import NO_LIMIT
 from parley.llm.errors import UserError
 
 LEVELS, BLOCKS = range(4), [f"block {number}" for number in range(8)]
@@ -189,3 +192,15 @@ def test_topics_of_a_battery() -> None:
     assert battery_topics(["racism"], ["abortion"], short=True) == ("abortion",)
     with pytest.raises(UserError, match="no topic on which a person can be given a known position"):
         battery_topics([], [], short=False)
+
+
+def test_the_people_of_the_short_debate_are_at_opposite_ends(tmp_path: Path) -> None:
+    """The party that rates higher states the high position; the ratings before the debate show it, and nothing is missing."""
+    battery = Battery(("climate_change",), seed=1)
+    sentences = debate_sentences(run_debate(battery, "oracle", tmp_path, NO_LIMIT))
+    democrat, republican = ((tmp_path / "people" / f"{party}.toml").read_text() for party in ("democrat", "republican"))
+    assert democrat.count("climate change is a very big problem.") == republican.count("not a problem at all.") == 3
+    assert "supports the Republican Party. In your view" in republican
+    high, low = (float(number) for number in re.findall(r"\d\.\d", sentences[0]))
+    assert high - low > 6
+    assert sentences[1] == "0 of 12 replies are missing."
