@@ -6,7 +6,6 @@ the file of weights is kept, after its digest was compared with the one in the c
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.user_cache import user_cache
 
 PACKAGE, HUB, EMBEDDED = "package", "hub", "embedded"
 
@@ -76,7 +76,7 @@ def fetched_names() -> list[str]:
 
 def cache_folder() -> Path:
     """Return the folder of the user's cache in which weights are kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "parley" / "models"
+    return user_cache() / "models"
 
 
 def find_weights(name: str) -> Path | None:

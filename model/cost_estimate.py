@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from pathlib import Path
 from parley.agents.reasoning import open_ability
 from parley.agents.society import PartyNames
 from parley.environments.base import MEDIATOR
-from parley.llm.backends import is_scripted, server_lines, split_spec
+from parley.llm.backends import is_scripted, run_costs, server_lines, split_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.replay import Replay
 from parley.llm.budget import Price, Prices, cost_by_model
@@ -295,6 +296,15 @@ def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]
         f"  about {_rounded(about.prompt_tokens)} tokens in and {_rounded(about.completion_tokens)} out (estimated from words); "
         f"at most about {_rounded(bound.prompt_tokens)} and {_rounded(bound.completion_tokens)} (max_tokens)"
     )
+    for spec in sorted(specs_used):
+        usages = [
+            usage
+            for plan, times in plans
+            for voice, usage in plan.tokens.items()
+            if {"": plan.scenario.models.llm, **plan.scenario.llm_by_party}[voice] == spec
+            for _ in range(times)
+        ]
+        yield from _machine_lines(spec, total(usages))
     if cost := cost_by_model(used, known, 2):
         highest = sum(price.of(most[name]) for name in most if (price := known.get(name)))
         yield f"  cost about {cost}; at most about {highest:.2g}"
@@ -303,6 +313,18 @@ def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]
             yield f"  no price is known for {name}: give --price IN,OUT (per million tokens), or a table with --prices FILE"
     for name in [name for name in used if split_spec(name)[0] == "openai"]:
         yield from _thinking_lines(name, calls[name], known.get(name))
+
+
+def _machine_lines(spec: str, usage: Usage) -> Iterator[str]:
+    """What a model in this process takes of the machine, if its backend can tell before it is loaded."""
+    costs = run_costs(spec, usage)
+    if costs is None:
+        return
+    free = free_memory()
+    short = f"; only {gigabytes(free)} are free" if free and costs.memory > free else ""
+    speed = "the speed of the latest run" if costs.measured else "a first estimate of the speed"
+    yield f"  memory up to {gigabytes(costs.memory)} ({costs.parts}){short}"
+    yield f"  time about {duration(costs.seconds)} on this machine, by {speed}"
 
 
 def _thinking_lines(name: str, calls: int, price: Price | None) -> Iterator[str]:
@@ -328,6 +350,8 @@ def estimate_time(scenarios: Sequence[Scenario], calls: int) -> str:
     specs = {spec for one in scenarios for spec in (one.models.llm, *one.llm_by_party.values())}
     models = [spec for spec in specs if not is_scripted(spec)]
     measured = measured_rate(models[0]) if len(models) == 1 else None
+    if measured is None and len(models) == 1 and run_costs(models[0], NOTHING):
+        return "  runs/ has no run with this model yet; it will show the calls per second"
     if measured is None:
         return "  time not known: runs/ has no run with this model; the first run will show the calls per second"
     rate, folder = measured
@@ -364,6 +388,21 @@ def duration(seconds: float) -> str:
     if seconds < 1.5 * MINUTE:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / MINUTE:.0f} min" if seconds < 1.5 * HOUR else f"{seconds / HOUR:.1f} h"
+
+
+def gigabytes(size: float) -> str:
+    """Return a number of bytes in words.
+
+    >>> gigabytes(98_362_432), gigabytes(14_483_498_016)
+    ('0.1 GB', '14.5 GB')
+    """
+    return f"{size / 1e9:.1f} GB"
+
+
+def free_memory() -> int:
+    """Return the bytes of memory that are free on this machine; 0 where that is not known."""
+    known = "SC_AVPHYS_PAGES" in getattr(os, "sysconf_names", {})
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else 0
 
 
 def _rounded(tokens: int) -> str:

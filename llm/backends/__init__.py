@@ -7,6 +7,7 @@ Your own backend may be a class instead, and may leave out `model`. The module m
 - `SHARED`, those of them that limit all calls at a time: workers that run at the same time get a part each;
 - `known_topics(model)`, the topics of a model that knows only some; it is called without opening the backend;
 - `check_options(model, **options)`, which refuses values that the backend cannot use, before a run begins;
+- `run_costs(model, usage, **options)`, of a model in this process: the memory and the seconds that so many tokens take here;
 - `servers(model, **options)`, of a backend of Parley: the servers that it calls, from the texts of its options.
 """
 
@@ -23,7 +24,7 @@ from typing import Any
 from parley.llm.errors import UserError
 from parley.llm.model_catalogue import fetched_names
 from parley.llm.registry import Checked, Registry
-from parley.llm.request import Backend
+from parley.llm.request import Backend, Usage
 from parley.llm.spec import Spec, parse_spec, write_spec
 from parley.llm.trust import Contact, host_of, key_for
 
@@ -148,6 +149,16 @@ def announce(specs: Iterable[str]) -> None:
             from tqdm import tqdm  # takes a moment to import, and most runs call no server
 
             tqdm.write(f"server   {line}")
+
+
+def run_costs(spec: str, usage: Usage) -> Any:
+    """Return what so many tokens cost on this machine (gguf/speed.py: MachineCosts); None for a backend that cannot tell.
+
+    Errors: as check_spec.
+    """
+    target, _, options = check_spec(spec)
+    costs = _own(target, "run_costs", None)
+    return costs(usage=usage, **options) if costs else None
 
 
 def with_defaults(spec: str, **options: object) -> str:

@@ -10,16 +10,17 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.llm.backends import check_spec, full_spec, identity_spec, open_spec, split_spec
-from parley.llm.backends.gguf import context_of, free_cores
+from parley.llm.backends import check_spec, full_spec, identity_spec, open_spec, run_costs, split_spec
+from parley.llm.backends.gguf import context_of
 from parley.llm.backends.gguf.backend import Gguf
 from parley.llm.backends.gguf.calls import Sampler
 from parley.llm.backends.gguf.engine import EngineSettings
 from parley.llm.backends.gguf.fake_engine import FakeEngine, NextTokens
 from parley.llm.backends.gguf.header import read_header
+from parley.llm.backends.gguf.speed import OVERHEAD, SpeedLog, free_cores
 from parley.llm.errors import UserError
 from parley.llm.purposes import EMBEDDING
-from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.request import Message, Reply, Request, Sampling, Usage
 
 SCALE = tuple(str(point) for point in range(11))
 ASKED = Request(
@@ -266,3 +267,37 @@ def test_a_model_of_the_catalogue_is_named_alone() -> None:
     assert full_spec("smollm2,threads=2") == "gguf:smollm2,threads=2"
     assert split_spec("smollm2").after == "smollm2"
     assert identity_spec("smollm2,threads=2") == "gguf:smollm2"
+
+
+def test_the_plan_says_memory_and_time_before_anything_is_loaded(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand: a context of 2,048 tokens of 23,040 bytes; the time of the latest run, scaled by the bytes of the weights."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    costs = run_costs(f"gguf:{file},keep=100", Usage(1000, 100))
+    assert costs.memory == file.stat().st_size + 2048 * 23_040 + (100 << 20) + OVERHEAD
+    assert costs.seconds > 0
+    assert not costs.measured
+    log = SpeedLog(2 * file.stat().st_size)
+    for _ in range(10):
+        log.add(
+            {
+                "usage": {"prompt_tokens": 50, "completion_tokens": 11},
+                "timings": {"prompt_ms": 100, "predicted_ms": 200},
+            }
+        )
+    costs = run_costs(f"gguf:{file}", Usage(1000, 100))
+    assert costs.measured
+    assert costs.seconds == pytest.approx((1000 * 0.1 / 50 + 100 * 0.2 / 10) / 2)
+    assert run_costs("oracle", Usage(1000, 100)) is None
+
+
+def test_further_lookups_of_a_question_count_their_time_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects the plan: the prompt of a question is counted once, as the plan counts it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    log = SpeedLog(100)
+    call = {"usage": {"prompt_tokens": 50, "completion_tokens": 1}, "timings": {"prompt_ms": 100, "predicted_ms": 0}}
+    log.add(call)
+    log.add(call, is_first=False)
+    log.add({})
+    assert (log.calls, log.sums["asked"], log.sums["reading"]) == (1, 50, pytest.approx(0.2))

@@ -11,6 +11,7 @@
     penalty  how much less likely a token becomes that was said already (1: not at all)
 
     header.py       reads the header of a GGUF file
+    speed.py        the memory and the time that a run takes on this machine
     engine.py       llama.cpp in this process
     calls.py        writes requests as calls of the engine, and reads its replies
     backend.py      hands requests to the slots of the engine
@@ -27,14 +28,14 @@ the extra `[gguf]`.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from parley.llm.backends.gguf.header import Header, read_header
+from parley.llm.backends.gguf.speed import MachineCosts, free_cores, machine_costs
 from parley.llm.errors import UserError
 from parley.llm.model_catalogue import fetched_names, weights_of
-from parley.llm.request import Backend
+from parley.llm.request import Backend, Usage
 
 MANNER = frozenset({"threads"})
 STYLES = ("auto", "chat", "plain")
@@ -92,12 +93,12 @@ def open_backend(
     return Gguf(LlamaCpp(settings), header, settings, Sampler(top_k, min_p, penalty), is_chat)
 
 
+def run_costs(model: str, usage: Usage, context: int = 0, slots: int = 1, keep: int = 512, **_: object) -> MachineCosts:
+    """Return the memory and the time that a run of so many tokens takes on this machine. Errors: UserError as `open_backend`."""
+    header = read_header(file_of(model))
+    return machine_costs(header, context or context_of(header), slots, keep, usage)
+
+
 def context_of(header: Header) -> int:
     """Return the tokens of context by default."""
     return min(header.context or LONGEST_CONTEXT, LONGEST_CONTEXT)
-
-
-def free_cores() -> int:
-    """Return the number of cores that have nothing to do now; at least 1."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores - round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else cores)

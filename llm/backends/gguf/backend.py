@@ -11,6 +11,7 @@ from parley.llm.answer_tree import answer_lookups
 from parley.llm.backends.gguf.calls import Sampler, read_speech, read_table, speech_call, table_call
 from parley.llm.backends.gguf.engine import PACKAGE, Engine, EngineSettings
 from parley.llm.backends.gguf.header import Header
+from parley.llm.backends.gguf.speed import SpeedLog
 from parley.llm.driver import complete_all
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Failure, Reply, Request, Usage, set_choice, total
@@ -23,6 +24,7 @@ class Gguf:
 
     def __init__(self, engine: Engine, header: Header, settings: EngineSettings, sampler: Sampler, is_chat: bool):
         self.engine, self.header, self.settings, self.sampler, self.is_chat = engine, header, settings, sampler, is_chat
+        self._speed = SpeedLog(header.size)
         self._asked: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._landed: queue.SimpleQueue[Landed] = queue.SimpleQueue()
         self._flying = 0
@@ -98,12 +100,8 @@ class Gguf:
             return Reply.failed("no_embeddings", "a model of a GGUF file writes, and gives no embeddings here")
         if request.answers:
             return self._closed(request)
-        call = speech_call(request, self.sampler, self.is_chat) | self._reading(first=True)
-        return read_speech(self._call(call), request, self.is_chat)
-
-    def _reading(self, first: bool) -> dict[str, bool]:
-        """Return whether a call may go on from what was read before: within a request always, else if something is kept."""
-        return {"cache_prompt": not first or self.settings.keep > 0}
+        data = self._call(speech_call(request, self.sampler, self.is_chat))
+        return read_speech(data, request, self.is_chat)
 
     def _closed(self, request: Request) -> Reply:
         """Return the reply to a closed question: the distribution over its answers, however little probability they have."""
@@ -114,8 +112,7 @@ class Gguf:
         while True:
             tables = []
             for text in texts:
-                call = table_call(request, text, self.is_chat) | self._reading(first=not usages)
-                table = read_table(self._call(call))
+                table = read_table(self._call(table_call(request, text, self.is_chat), is_first=not usages))
                 if isinstance(table, Failure):
                     return Reply(None, table, total(usages))
                 tables.append(table[0])
@@ -133,8 +130,11 @@ class Gguf:
             reply.failure = Failure("not_covered", "none of the allowed answers is among the likeliest replies")
         return reply
 
-    def _call(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _call(self, body: Mapping[str, Any], is_first: bool = True) -> Mapping[str, Any]:
+        """Return the answer to a call. It may go on from what was read before: within a request always, else if that is kept."""
         ask: Callable[[Mapping[str, Any]], Mapping[str, Any]] = (
             self.engine.chat if self.is_chat else self.engine.complete
         )
-        return ask(body)
+        data = ask({**body, "cache_prompt": not is_first or self.settings.keep > 0})
+        self._speed.add(data, is_first)
+        return data
