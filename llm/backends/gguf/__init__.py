@@ -14,6 +14,7 @@
     speed.py        the memory and the time that a run takes on this machine
     engine.py       llama.cpp in this process
     calls.py        writes requests as calls of the engine, and reads its replies
+    answering.py    answers one request by calls of the engine
     backend.py      hands requests to the slots of the engine
     fake_engine.py  an engine of the same shape without a model, for tests
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parley.llm.answer_tree import answer_lookups
-from parley.llm.backends.gguf.calls import Sampler, read_speech, read_table, speech_call, table_call
+from parley.llm.backends.gguf.answering import Answering
+from parley.llm.backends.gguf.calls import Sampler
 from parley.llm.backends.gguf.engine import PACKAGE, Engine, EngineSettings
 from parley.llm.backends.gguf.header import Header
 from parley.llm.backends.gguf.speed import SpeedLog
 from parley.llm.driver import complete_all
-from parley.llm.purposes import EMBEDDING
-from parley.llm.request import Failure, Reply, Request, Usage, set_choice, total
+from parley.llm.request import Reply, Request
 
 Landed = tuple[Request, Reply | BaseException]
 
@@ -24,13 +24,15 @@ class Gguf:
 
     def __init__(self, engine: Engine, header: Header, settings: EngineSettings, sampler: Sampler, is_chat: bool):
         self.engine, self.header, self.settings, self.sampler, self.is_chat = engine, header, settings, sampler, is_chat
-        self._speed = SpeedLog(header.size)
-        self._asked: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        answering = Answering(engine, sampler, is_chat, settings.keep > 0, SpeedLog(header.size))
+        self._asked: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._landed: queue.SimpleQueue[Landed] = queue.SimpleQueue()
         self._flying = 0
         self._error: BaseException | None = None
         for number in range(settings.slots):
-            threading.Thread(target=self._work, name=f"gguf {number}", daemon=True).start()
+            work = (answering, self._asked, self._landed)  # and not this object: the engine is freed along with it
+            threading.Thread(target=_work, args=work, name=f"gguf {number}", daemon=True).start()
+        self.close = weakref.finalize(self, _end_work, self._asked, settings.slots)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -86,55 +88,17 @@ class Gguf:
             raise error
         return []
 
-    def _work(self) -> None:
-        while True:
-            request = self._asked.get()
-            try:
-                outcome: Reply | BaseException = self._reply(request)
-            except Exception as error:  # noqa: BLE001  carried over to the thread that waits, and raised there
-                outcome = error
-            self._landed.put((request, outcome))
 
-    def _reply(self, request: Request) -> Reply:
-        if request.purpose == EMBEDDING:
-            return Reply.failed("no_embeddings", "a model of a GGUF file writes, and gives no embeddings here")
-        if request.answers:
-            return self._closed(request)
-        data = self._call(speech_call(request, self.sampler, self.is_chat))
-        return read_speech(data, request, self.is_chat)
+def _work(answering: Answering, asked: queue.SimpleQueue[Request | None], landed: queue.SimpleQueue[Landed]) -> None:
+    """Answer one request after the other, until there is a None in the queue."""
+    while request := asked.get():
+        try:
+            outcome: Reply | BaseException = answering.reply(request)
+        except Exception as error:  # noqa: BLE001  carried over to the thread that waits, and raised there
+            outcome = error
+        landed.put((request, outcome))
 
-    def _closed(self, request: Request) -> Reply:
-        """Return the reply to a closed question: the distribution over its answers, however little probability they have."""
-        usages: list[Usage] = []
-        letters = any(len(answer) == 1 and answer.isalpha() for answer in request.answers)
-        lookups = answer_lookups(request.answers, request.answer_prefix, ended=letters and not request.answer_prefix)
-        texts = next(lookups)
-        while True:
-            tables = []
-            for text in texts:
-                table = read_table(self._call(table_call(request, text, self.is_chat), is_first=not usages))
-                if isinstance(table, Failure):
-                    return Reply(None, table, total(usages))
-                tables.append(table[0])
-                usages.append(table[1])
-            try:
-                texts = lookups.send(tables)
-            except StopIteration as end:
-                shares = end.value.shares
-                break
-        usage = Usage(usages[0].prompt_tokens, len(usages))
-        reply = Reply(None, usage=usage, way="exact", covered=min(sum(shares), 1.0))
-        if sum(shares) > 0:
-            set_choice(reply, request, shares)
-        else:
-            reply.failure = Failure("not_covered", "none of the allowed answers is among the likeliest replies")
-        return reply
 
-    def _call(self, body: Mapping[str, Any], is_first: bool = True) -> Mapping[str, Any]:
-        """Return the answer to a call. It may go on from what was read before: within a request always, else if that is kept."""
-        ask: Callable[[Mapping[str, Any]], Mapping[str, Any]] = (
-            self.engine.chat if self.is_chat else self.engine.complete
-        )
-        data = ask({**body, "cache_prompt": not is_first or self.settings.keep > 0})
-        self._speed.add(data, is_first)
-        return data
+def _end_work(asked: queue.SimpleQueue[Request | None], slots: int) -> None:
+    for _ in range(slots):
+        asked.put(None)

@@ -26,6 +26,8 @@ OFF = {
     "typical_p": 1.0,
 }
 """What llama.cpp could also do to the probabilities of tokens, switched off."""
+FULL_STOP = [[".", 100.0]]
+"""What llama.cpp writes behind a table: it gives none where it writes a part of a letter. The table itself has no bias."""
 TOO_LONG = "exceed_context_size_error"
 SPECIAL = re.compile(r"<[|/]?\w+\|?>")
 """Tokens that end a turn, in the table of next tokens: the reply ends there."""
@@ -63,7 +65,12 @@ def speech_call(request: Request, sampler: Sampler, is_chat: bool) -> dict[str, 
 def table_call(request: Request, begun: str, is_chat: bool) -> dict[str, Any]:
     """Return the call for the next tokens behind the beginning of a reply."""
     likeliest = {"logprobs": True, "top_logprobs": TOP} if is_chat else {"n_probs": TOP}
-    return _prompt(request, begun, is_chat) | {"max_tokens": 1, "temperature": 0.0, **likeliest}
+    return _prompt(request, begun, is_chat) | {
+        "max_tokens": 1,
+        "temperature": 0.0,
+        "logit_bias": FULL_STOP,
+        **likeliest,
+    }
 
 
 def _prompt(request: Request, begun: str, is_chat: bool) -> dict[str, Any]:
@@ -100,7 +107,10 @@ def read_table(data: Mapping[str, Any]) -> tuple[dict[str, float], Usage] | Fail
     if failure := _failure(data):
         return failure
     table: dict[str, float] = {}
-    for entry in data["choices"][0]["logprobs"]["content"][0]["top_logprobs"]:
+    listed = (data["choices"][0].get("logprobs") or {}).get("content")
+    if not listed:
+        return Failure("no_probabilities", "llama.cpp gave no next tokens")
+    for entry in listed[0]["top_logprobs"]:
         token = "" if SPECIAL.fullmatch(entry["token"]) else entry["token"]
         table[token] = table.get(token, 0.0) + math.exp(min(entry["logprob"], 0.0))
     return table, _usage(data)

@@ -1,0 +1,70 @@
+"""Answers one request by calls of the engine: a reply in words, or the distribution over allowed answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from parley.llm.answer_tree import answer_lookups
+from parley.llm.backends.gguf.calls import Sampler, read_speech, read_table, speech_call, table_call
+from parley.llm.backends.gguf.engine import Engine
+from parley.llm.backends.gguf.speed import SpeedLog
+from parley.llm.purposes import EMBEDDING
+from parley.llm.request import Failure, Reply, Request, Usage, set_choice, total
+
+
+@dataclass(frozen=True)
+class Answering:
+    """How requests are answered. keeps: a prompt may go on from what was read for earlier requests."""
+
+    engine: Engine
+    sampler: Sampler
+    is_chat: bool
+    keeps: bool
+    speed: SpeedLog
+
+    def reply(self, request: Request) -> Reply:
+        """Return the reply to a request, or its named failure."""
+        if request.purpose == EMBEDDING:
+            return Reply.failed("no_embeddings", "a model of a GGUF file writes, and gives no embeddings here")
+        if request.answers:
+            return self._closed(request)
+        data = self._call(speech_call(request, self.sampler, self.is_chat))
+        return read_speech(data, request, self.is_chat)
+
+    def _closed(self, request: Request) -> Reply:
+        """Return the reply to a closed question: the distribution over its answers, however little probability they have."""
+        usages: list[Usage] = []
+        letters = any(len(answer) == 1 and answer.isalpha() for answer in request.answers)
+        lookups = answer_lookups(request.answers, request.answer_prefix, ended=letters and not request.answer_prefix)
+        texts = next(lookups)
+        while True:
+            tables = []
+            for text in texts:
+                table = read_table(self._call(table_call(request, text, self.is_chat), is_first=not usages))
+                if isinstance(table, Failure):
+                    return Reply(None, table, total(usages))
+                tables.append(table[0])
+                usages.append(table[1])
+            try:
+                texts = lookups.send(tables)
+            except StopIteration as end:
+                shares = end.value.shares
+                break
+        usage = Usage(usages[0].prompt_tokens, len(usages))
+        reply = Reply(None, usage=usage, way="exact", covered=min(sum(shares), 1.0))
+        if sum(shares) > 0:
+            set_choice(reply, request, shares)
+        else:
+            reply.failure = Failure("not_covered", "none of the allowed answers is among the likeliest replies")
+        return reply
+
+    def _call(self, body: Mapping[str, Any], is_first: bool = True) -> Mapping[str, Any]:
+        """Return the answer to a call. It may go on from what was read before: within a request always, else if that is kept."""
+        ask: Callable[[Mapping[str, Any]], Mapping[str, Any]] = (
+            self.engine.chat if self.is_chat else self.engine.complete
+        )
+        data = ask({**body, "cache_prompt": not is_first or self.keeps})
+        self.speed.add(data, is_first)
+        return data
