@@ -93,6 +93,8 @@ RULES = (
     Rule(
         r"^(vllm|ray|ollama|llama-server|export|PYTHONPATH=|python -m llama_cpp)", why="another program", how="foreign"
     ),
+    Rule(r"^run\.py models get", why="downloads 98 MB; tests/llm/test_model_catalogue.py has a stand-in", how="parse"),
+    Rule(r"--llm (smollm2|gguf:)", why="needs weights; tests/llm/test_gguf_engine.py asks SmolLM2", how="parse"),
     Rule(r"--ui\b", why="serves a page until it is stopped", how="parse"),
     Rule(r"^python3 -m venv", why="Python's own", how="foreign"),
     Rule(

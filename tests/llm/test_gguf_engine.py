@@ -139,7 +139,7 @@ def test_with_nothing_kept_a_reply_depends_on_its_request_alone(tiny: str, spec:
 
 @pytest.mark.parametrize("view", [pytest.param(view, marks=real) for view in (PHRASES[0], PHRASES[-1])])
 def test_a_begun_sentence_carries_the_position(view: str) -> None:
-    """An end of the scale is likelier with its persona than with any other; asked for a number, this model ignores the persona."""
+    """An end of the scale is likelier with its persona than with any other; asked for numbers, this model ignores personas."""
     backend = opened(f"gguf:{WEIGHTS},threads=1")
     shares = {}
     for other in PHRASES:
