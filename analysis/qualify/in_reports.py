@@ -16,7 +16,7 @@ UNCHECKED = (
 )
 WITHHELD = "What moved is left out here, because movements of such ratings are no change of opinion. The tables have all numbers."
 
-NO_ANSWER = "This is withheld, because the ratings of this model do not depend on who it plays."
+NO_ANSWER = "This is withheld, because its ratings show no sign that they depend on who the model plays."
 """In place of each answer of a bias card."""
 
 

@@ -94,10 +94,10 @@ def headline(model: str, verdicts: list[WayVerdict]) -> str:
             f"{best.answers} are missing)."
         )
     if best.outcome == IGNORES:
-        return (
-            f"**The ratings of {model} do not depend on who it plays** ({best.figures}). What its debates show is not opinion "
-            "change: use another model."
-        )
+        found = f"The ratings of {model} do not depend on who it plays"
+        if not best.ends_high < APART:  # no interval, or one that has ends as far apart as those of a model that plays
+            found = f"No sign was found that the ratings of {model} depend on who it plays"
+        return f"**{found}** ({best.figures}). What its debates show is not opinion change: use another model."
     if best.outcome == WEAK:
         return (
             f"**The ratings of {model} depend only weakly on who it plays** ({best.figures}). Differences between its agents "

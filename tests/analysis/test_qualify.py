@@ -170,10 +170,10 @@ def test_the_oracle_follows_and_the_deaf_oracle_does_not(tmp_path: Path, capsys:
     ignores = capsys.readouterr().out
     assert "follow who it plays (24 pairs" in follows
     assert "100% are ranked as planted" in follows
-    assert "do not depend on who it plays" in ignores
+    assert "No sign was found that the ratings of oracle,ignores=party" in ignores
     assert "50% are ranked as planted" in ignores
     page = (tmp_path / "b" / "qualify.md").read_text()
-    assert page.index("do not depend on who it plays") < page.index("## What was asked")
+    assert page.index("No sign was found") < page.index("## What was asked")
     assert (tmp_path / "a" / "positions.png").exists()
 
 
@@ -204,3 +204,12 @@ def test_the_people_of_the_short_debate_are_at_opposite_ends(tmp_path: Path) -> 
     high, low = (float(number) for number in re.findall(r"\d\.\d", sentences[0]))
     assert high - low > 6
     assert sentences[1] == "0 of 12 replies are missing."
+
+
+def test_that_ratings_do_not_depend_needs_an_interval() -> None:
+    """With four blocks, or ends that may be two points apart, only "no sign was found" is said."""
+    flat = 5 + 0.1 * np.random.default_rng(0).standard_normal((8, 4))
+    loose = 5 + 4 * np.random.default_rng(1).standard_normal((8, 4))
+    sentences = [headline("m", way_verdicts(planted_order(answered(grid)))) for grid in (flat, flat[:4], loose)]
+    begins = ["**The ratings of m do not depend", "**No sign was found", "**No sign was found"]
+    assert [sentence.startswith(begin) for sentence, begin in zip(sentences, begins, strict=True)] == [True] * 3

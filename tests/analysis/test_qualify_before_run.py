@@ -71,7 +71,7 @@ def test_findings_of_a_model_that_ignores_its_personas_are_withheld(new_model: s
     """The tables keep all numbers; no sentence says that anybody moved."""
     assert debate(f"{new_model},deaf=1", tmp_path / "run") == 0
     short = (tmp_path / "run" / "summary.md").read_text().split("## In short\n\n")[1].split("\n\n")[0]
-    assert short.startswith("- **The ratings of this model do not depend on who it plays**")
+    assert short.startswith("- **No sign was found that the ratings of this model depend on who it plays**")
     assert "moved 0" not in short
     assert "Republicans" not in short
     assert "0 of 30 ratings are missing" in short or "ratings are missing" in short
