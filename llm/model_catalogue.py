@@ -74,6 +74,12 @@ def fetched_names() -> list[str]:
     return sorted(model.name for model in catalogue().values() if model.kind == PACKAGE)
 
 
+def recommended_sampling(name: str) -> tuple[float, float] | None:
+    """Return the temperature and the top_p that the author of a model recommends; None where nothing is known."""
+    model = catalogue().get(name)
+    return (model.temperature, model.top_p) if model and model.temperature else None
+
+
 def cache_folder() -> Path:
     """Return the folder of the user's cache in which weights are kept."""
     return user_cache() / "models"

@@ -23,6 +23,7 @@ from parley.llm.backends.replay import Replay
 from parley.llm.budget import Price, Prices, cost_by_model
 from parley.llm.errors import MissingRecording, UserError
 from parley.llm.journal import read_identity, reply_rate, thinking_tokens
+from parley.llm.model_catalogue import recommended_sampling
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, total
 from parley.model import attendance
@@ -261,6 +262,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         yield f"  before round {one.round}: {intervention_spec(one)}"
     yield from estimate_cost([(plan, 1)], [prices])
     yield estimate_time([scenario], plan.calls)
+    yield from _advice_lines(scenario)
 
 
 def _models_with_calls(plan: RunPlan) -> str:
@@ -313,6 +315,16 @@ def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]
             yield f"  no price is known for {name}: give --price IN,OUT (per million tokens), or a table with --prices FILE"
     for name in [name for name in used if split_spec(name)[0] == "openai"]:
         yield from _thinking_lines(name, calls[name], known.get(name))
+
+
+def _advice_lines(scenario: Scenario) -> Iterator[str]:
+    """What the authors of the models recommend for speech, where the scenario has other settings."""
+    for spec in sorted({scenario.models.llm, *scenario.llm_by_party.values()}):
+        name, model, _ = split_spec(spec)
+        advised = recommended_sampling(model if name == "gguf" else f"{name}:{model}")
+        if advised and advised != (scenario.speech.temperature, scenario.speech.top_p):
+            temperature, top_p = advised
+            yield f"  recommended for {spec}: --set temperature={temperature:g} --set top_p={top_p:g}"
 
 
 def _machine_lines(spec: str, usage: Usage) -> Iterator[str]:

