@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator, Sequence
+from http.client import HTTPException
+from urllib.request import ProxyHandler, build_opener
 
 from parley.analysis.commands.runs import print_paths
 from parley.llm.errors import UserError
@@ -23,8 +25,8 @@ from parley.model.cli import Parser, add_option
 
 PORTS = {8080: "llama.cpp", 11434: "Ollama", 8000: "vLLM", 1234: "LM Studio", 30000: "SGLang"}
 """The ports at which servers of models listen by default."""
-PATIENCE = 0.3
-"""Seconds to wait for a server on this machine."""
+PATIENCE, MOST_BYTES = 1.0, 1 << 20
+"""Seconds to wait for a server on this machine, and bytes of its list."""
 TITLES = {
     EMBEDDED: "with Parley",
     PACKAGE: "fetched once, from the Python package index",
@@ -95,11 +97,16 @@ def _server_lines(port: int, name: str) -> Iterator[str]:
         attempt.settimeout(PATIENCE)
         if attempt.connect_ex(("127.0.0.1", port)):
             return
-    from parley.llm.backends.openai.model_list import list_models
+    from parley.llm.backends.openai.model_list import model_names
 
-    url = f"http://127.0.0.1:{port}/v1"
+    url, direct = (
+        f"http://127.0.0.1:{port}/v1",
+        build_opener(ProxyHandler({})),
+    )  # no key goes to a server that nobody named
     try:
-        for model in list_models(url):
+        with direct.open(f"{url}/models", timeout=PATIENCE) as answer:
+            names = model_names(url, answer.status, answer.read(MOST_BYTES))
+        for model in names:
             yield f"  {name}: --llm openai:{os.path.basename(model)} --base-url {url}"
-    except UserError:
+    except (UserError, OSError, HTTPException):
         yield f"  port {port} (the usual one of {name}) is in use, but gives no list of models"

@@ -1,6 +1,6 @@
 """gguf: any model of a GGUF file, in this process, through llama.cpp. `--llm gguf:FILE[,key=value...]`, or `--llm smollm2`
 
-    threads  cores that work on a reply (0: those that are free now; with more than there are, it crawls)
+    threads  cores that work on a reply (0: those that are free now, one in each worker of a sweep; with more it crawls)
     context  the most tokens of a prompt with its reply (0: what the model was trained on, 8192 at most)
     slots    requests at the same time. With 1, a repeated run has the same record; more are faster on large machines
     keep     MiB for what was read before, so that a debate is not read again at every turn; 0: each request is read alone, and
@@ -29,6 +29,7 @@ the extra `[gguf]`.
 
 from __future__ import annotations
 
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,10 @@ def open_backend(
     from parley.llm.backends.gguf.calls import Sampler
     from parley.llm.backends.gguf.engine import EngineSettings, LlamaCpp
 
-    settings = EngineSettings(header.path, threads or free_cores(), context or context_of(header), slots, keep)
+    alone = parent_process() is None  # a worker of a sweep has others beside it, each with a model of its own
+    settings = EngineSettings(
+        header.path, threads or (free_cores() if alone else 1), context or context_of(header), slots, keep
+    )
     is_chat = header.is_chat if style == "auto" else style == "chat"
     return Gguf(LlamaCpp(settings), header, settings, Sampler(top_k, min_p, penalty), is_chat)
 

@@ -43,10 +43,11 @@ def list_models(base_url: str, key: str = KEY) -> list[str]:
         loop.close([])
     if status in (401, 403):
         raise UserError(f"{url} refuses the key: put a valid key into the environment variable {key}")
-    return _names(url, status, body)
+    return model_names(url, status, body)
 
 
-def _names(url: str, status: int, body: bytes) -> list[str]:
+def model_names(url: str, status: int, body: bytes) -> list[str]:
+    """Return the names of the models in a server's answer, sorted. Errors: UserError where it lists none."""
     try:
         names = sorted(sanitise(str(model["id"])) for model in json.loads(body)["data"])
     except (ValueError, KeyError, TypeError) as error:
