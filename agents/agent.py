@@ -341,9 +341,11 @@ class Debater(DebateAgent):
             return language.prompt("statement_talk").fill(others=language.join(self.hearers))
         if form != "reply":
             return language.prompt(f"statement_{form}").fill(frame=self.style.frame)
-        if self.memory.empty and not self.late:
-            return language.prompt("start").fill(frame=self.style.frame)
-        return language.prompt("turn").text
+        prompt = language.prompt("start" if self.memory.empty and not self.late else "turn")
+        slots = {"frame": self.style.frame, "name": self.name, "topic": self.topic.title}
+        return prompt.fill(
+            **{slot: text for slot, text in slots.items() if slot in prompt.slots}
+        )  # wordings differ in slots
 
 
 def _opening(persona: Persona, topic: Topic, others: Sequence[str], style: DebateStyle, known: str) -> str:

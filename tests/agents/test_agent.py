@@ -20,6 +20,7 @@ ATTITUDE = load_topic("gun_violence").probe("attitude")
 LABELLED = load_topic("gun_violence").probe("attitude_labelled")
 REVERSED = load_topic("gun_violence").probe("attitude_reversed")
 LIMIT = "Speak only for yourself, in your own voice, in at most 50 words."
+TURN = "Now it is your turn to speak, Ann. Answer what was said, in your own words."
 
 
 def test_first_request(make: Make) -> None:
@@ -28,7 +29,7 @@ def test_first_request(make: Make) -> None:
     assert sent(request) == [
         "system: You are Ann.",
         f"user: This is a debate about gun violence. You are Ann; the others are Bob and Cid. {LIMIT}\n\n"
-        "You are the one who starts the debate. Complete your next reply.",
+        "Nobody has spoken in this debate yet. Ann, say what you think about gun violence, and why.",
     ]
     assert (request.seed, request.purpose, request.answers, request.sampling.max_tokens) == (5, "speech", (), 120)
 
@@ -37,7 +38,7 @@ def test_second_speaker_hears_first(make: Make) -> None:
     """Whoever has heard something goes on and is not told to start."""
     ann = make("Ann", "Bob")
     ann.hear("Bob", "Guns!")
-    assert sent(ann.compose_speech(1))[-1].endswith(f"{LIMIT}\n\nBob: Guns!\n\nComplete your next reply.")
+    assert sent(ann.compose_speech(1))[-1].endswith(f"{LIMIT}\n\nBob: Guns!\n\n{TURN}")
 
 
 @check_each(
@@ -63,7 +64,7 @@ def test_what_was_said_is_sent_again(make: Make) -> None:
     ann.hear("Bob", "No.")
     second = ann.compose_speech(2)
     assert second.messages[: len(first.messages)] == first.messages
-    assert sent(second)[-2:] == ["assistant: We must act.", "user: Bob: No.\n\nComplete your next reply."]
+    assert sent(second)[-2:] == ["assistant: We must act.", f"user: Bob: No.\n\n{TURN}"]
 
 
 @check_each("memory", ["whole", "last:3", "summary:2", "retrieve:2"])
@@ -292,7 +293,7 @@ def test_statements_are_asked_for_in_their_own_words(make: Make) -> None:
     ann = make("Ann", "Bob", format="structured")
     assert "opening statement" in sent(ann.compose_speech(1, "opening"))[-1]
     ann.absorb_speech(Reply("We must act."))
-    assert sent(ann.compose_speech(1))[-1] == "user: Complete your next reply."
+    assert sent(ann.compose_speech(1))[-1] == f"user: {TURN}"
     assert "closing statement in at most 50 words" in sent(ann.compose_speech(1, "closing"))[-1]
 
 

@@ -24,6 +24,7 @@ FORM = GUNS.probe("attitude_labelled").sentence.format(label="big", number=7)
 WALL = {
     "I agree.\n\nComplete your next reply.\n\nMe: And also guns.": "I agree.",
     "I agree. Complete your next reply. And also guns.": "I agree.",
+    "I agree. Now it is your turn to speak, Bob. And also guns.": "I agree.",
     "I agree.\n\nMe: And more.\n\nMe: And more.": "I agree.",
     "I agree.\nAnn: again": "I agree.",
     "[Ann]: I agree": "I agree",
@@ -114,7 +115,12 @@ def test_no_survey_is_ever_heard(asked: tuple, own: list[str], between: str, num
 def test_every_prompt_is_known_by_its_words() -> None:
     """A reworded prompt is found by its new words; none is known by fewer words than anybody might say."""
     words = [" ".join(mark) for mark in _instructions(ENGLISH)]
-    for told in ("complete your next reply", "privately and apart from the", "answer with one number from"):
+    for told in (
+        "now it is your turn to speak",
+        "nobody has spoken in this",
+        "privately and apart from the",
+        "answer with one number from",
+    ):
         assert told in words
     assert all(len(mark.split()) >= 4 for mark in words)
     assert not any(cut_echo(ENGLISH.prompt(name).text, GUNS, "Ann") for name in ("turn", "start", "reask"))

@@ -90,7 +90,9 @@ def test_the_note_stands_before_what_is_asked_and_is_not_remembered(make: Make) 
     assert ann.absorb_thought(Reply(BDI)).text == NOTED
     first = say(ann, "Yes.")
     note = f"What you have noted for yourself, and nobody else reads: {NOTED}"
-    assert sent(first)[-1].endswith(f"Bob: Guns!\n\n{note}\n\nComplete your next reply.")
+    assert sent(first)[-1].endswith(
+        f"Bob: Guns!\n\n{note}\n\nNow it is your turn to speak, Ann. Answer what was said, in your own words."
+    )
     ann.hear("Bob", "No.")
     again = sent(ann.compose_thought(8))
     assert again[-1] == f"user: Bob: No.\n\n{note}\n\n{ann.ability.ask('debate', ENGLISH)}"

@@ -50,7 +50,8 @@ def test_where_it_is_told(make: Make) -> None:
     opening, part, ask = user.split("\n\n")
     assert opening.endswith("in at most 50 words.")
     assert part == "Your part is to convince the others of what you hold to be true, and you do not hide it."
-    assert ask.startswith("You are the one who starts the debate. Complete your next reply. Address what still keeps")
+    assert ask.startswith("Nobody has spoken in this debate yet. Ann, say what")
+    assert "Address what still keeps" in ask
     assert ask.endswith("a reason that they can check.")
 
 

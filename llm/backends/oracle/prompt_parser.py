@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from parley.llm.backends.oracle.phrases import US, Banks, banks
 from parley.llm.purposes import Facts
-from parley.llm.request import Request
+from parley.llm.request import Message, Request
 from parley.llm.spacing import GIVEN, restore_messages
 
 WORDS = 60
@@ -106,6 +107,8 @@ def read(request: Request, banks: Banks) -> Reading:
     """Read a request. The question is the last paragraph of the last message; the opening is the first of the first."""
     if (spacing := request.facts.get("spacing", GIVEN)) != GIVEN:  # it reads words, not the white space between them
         request = replace(request, messages=restore_messages(request.messages, spacing))
+    if (messages := asked_as_in_papers(request.messages, banks)) != request.messages:
+        request = replace(request, messages=messages)
     persona, opening, ask, unheard = "", "", "", 0
     heard: list[tuple[str, str]] = []
     own: list[str] = []
@@ -121,6 +124,18 @@ def read(request: Request, banks: Banks) -> Reading:
     character = request.facts.get("character")
     persona = persona.removesuffix(f" {character}") if character else persona
     return Reading(request, banks, persona, opening, tuple(heard), tuple(own), ask, unheard)
+
+
+def asked_as_in_papers(messages: Sequence[Message], banks: Banks) -> tuple[Message, ...]:
+    """Return the messages with the instructions to speak in the wording `papers`, whichever of the two was sent."""
+    return tuple([Message(role, _reworded(text, banks) if role == "user" else text) for role, text in messages])
+
+
+@lru_cache(maxsize=1 << 16)
+def _reworded(text: str, banks: Banks) -> str:
+    for given, papers in banks.data("language")["asked_to_speak"]:
+        text = re.sub(given, papers, text)
+    return text
 
 
 @cache

@@ -11,7 +11,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from parley.llm.backends.oracle.prompt_parser import labels
+from parley.llm.backends.oracle.phrases import US, banks
+from parley.llm.backends.oracle.prompt_parser import asked_as_in_papers, labels
 from parley.llm.request import Message
 
 SLOTS = tuple(f"<name{number}>" for number in range(12))
@@ -68,7 +69,11 @@ def introduced(content: str, names: frozenset[str] | None = None) -> tuple[str, 
 
 
 def mask_names(messages: Sequence[Message], names: Mapping[str, str]) -> list[Message]:
-    """Return the messages with tokens in place of names."""
+    """Return the messages with tokens in place of names, and with the instructions to speak as in the corpus.
+
+    Pocket understands only the words in which it was trained; those of the instructions are the wording `papers`.
+    """
+    messages = asked_as_in_papers(messages, banks(US))
     if not names:
         return list(messages)
     ordered = sorted(names, key=len, reverse=True)
