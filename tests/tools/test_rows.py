@@ -228,8 +228,8 @@ def test_no_token_that_is_said_is_a_part_of_a_word(
 
 
 def spoken(document: Document) -> list[str]:
-    """All texts of a document."""
-    return [message.content for message in document.messages] + [
+    """All texts of a document, with the instructions to speak as pocket reads them."""
+    return [message.content for message in mask_names(document.messages, {})] + [
         text for fork in document.forks for text in (fork.question, fork.reply)
     ]
 
