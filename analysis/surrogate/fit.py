@@ -6,6 +6,9 @@
 Without hearing (`hears=False`) the last coefficient is 0: each party drifts to a level of its own, -intercept / own, at
 a rate of its own. That is the baseline a surrogate has to beat (`fidelity.py`). `run_transitions` reads what happened
 between two surveys of a run: the own attitude, the mean of what was heard, the next attitude.
+
+Ratings are taken as they are: a surrogate stands in for a rated agent, so `own` holds the regression of noisy ratings to their
+mean, and is no estimate of the model's pull (influence_model.py is).
 """
 
 from __future__ import annotations
