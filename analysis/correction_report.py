@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from parley.agents.evidence import FABRICATED, QUOTATION_KINDS
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import clustered_share_interval, share_interval
+from parley.analysis.bootstrap import POSITIVE, clustered_share_interval, share_interval
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
@@ -50,6 +50,7 @@ FINDINGS = (
 )
 """The comparisons that the report puts into words: measure, condition, and the condition that it is compared with."""
 TABLED = (*MEASURES, WORDS)
+QUALITY = (1.0, 5.0)
 PREFERENCES = "preferences"
 """What a corrector is trained on."""
 EXAMPLES = 2
@@ -62,7 +63,10 @@ def compare_measures(replies: pd.DataFrame) -> pd.DataFrame:
     Differences are from the first condition of the replies.
     """
     frames = by_post(replies)
-    tables = {measure: compare_conditions(frames, measure).set_index("condition") for measure in TABLED}
+    tables = {
+        measure: compare_conditions(frames, measure, POSITIVE if measure == WORDS else QUALITY).set_index("condition")
+        for measure in TABLED
+    }
     return pd.concat(tables, names=["measure"]).reset_index()
 
 
@@ -136,7 +140,9 @@ def findings(replies: pd.DataFrame) -> list[str]:
     """Return the comparisons of FINDINGS as sentences, and how many quotations were invented."""
     frames = by_post(replies)
     lines = [
-        finding(compare_conditions({other: frames[other], one: frames[one]}, measure).iloc[1], measure, one, other)
+        finding(
+            compare_conditions({other: frames[other], one: frames[one]}, measure, QUALITY).iloc[1], measure, one, other
+        )
         for measure, one, other in FINDINGS
         if {one, other} <= frames.keys()
     ]

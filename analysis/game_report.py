@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from parley.agents.game_rules import RESPONSES
 from parley.analysis import disclaimers, provenance
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import SCALE, mean_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_phrase, escape_markdown, strip_controls
 from parley.analysis.line_gaps import UNIT
@@ -78,7 +78,7 @@ def by_round(tables: Tables, move: str) -> pd.DataFrame:
     for round_, part in known[known["move"] == move].groupby("round"):
         rooms = part.groupby([*UNIT, "room"])["value"].mean()
         values = unit_means(rooms)
-        low, high = mean_interval(values)
+        low, high = mean_interval(values, bounds=SCALE)
         rows.append(
             {"round": round_, "rooms": len(rooms), "value": values.mean(), "value_low": low, "value_high": high}
         )

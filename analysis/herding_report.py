@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers, provenance
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import SHARE, mean_interval
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure, plot_line
 from parley.analysis.formatting import count_phrase, escape_markdown, strip_controls
 from parley.analysis.metrics import metrics, wrong_cascades
@@ -99,7 +99,7 @@ def by_position(tables: Tables) -> pd.DataFrame:
         row: dict[str, Any] = {"position": position, "rooms": len(means)}
         for name in means:
             values = means[name].to_numpy(dtype=float)
-            ends = np.clip(mean_interval(values), 0, 1)  # a share has no values beyond
+            ends = mean_interval(values, bounds=SHARE)
             row |= dict(zip((name, f"{name}_low", f"{name}_high"), (values.mean(), *ends), strict=True))
         rows.append(row)
     columns = ["position", "rooms", *(name + end for name in ("right", "signal") for end in ("", "_low", "_high"))]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Ends, Floats, is_even, mean_interval
+from parley.analysis.bootstrap import FEWEST, SCALE, Ends, Floats, is_even, mean_interval
 from parley.analysis.metrics._cells import REFERENCE, with_interval
 from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
@@ -214,9 +214,9 @@ def gap_row(lines: pd.DataFrame, graders: Mapping[str, Calibration] | None = Non
     row: dict[str, float] = {name: int(by_room[name].sum()) for name in ("lines", "missing", "directed")}
     row["rooms"] = int(by_room["toward"].notna().sum())
     means = by_room.groupby(UNIT)[["toward", "absolute", "floor"]].mean()
-    for name in ("toward", "absolute"):
+    for name, bounds in (("toward", None), ("absolute", SCALE)):
         known = means[name].dropna().to_numpy(dtype=float)
-        row |= with_interval(name, float(known.mean()) if len(known) else np.nan, mean_interval(known))
+        row |= with_interval(name, float(known.mean()) if len(known) else np.nan, mean_interval(known, bounds=bounds))
     row["floor"] = float(means["floor"].mean())
     above, dealt = above_floor(lines, graders), swapped(lines)
     ends = (np.nan, np.nan) if is_even(dealt) else tuple(np.quantile(dealt, [0.025, 0.975]).tolist())

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, too_few
+from parley.analysis.bootstrap import FEWEST, SCALE, too_few
 from parley.analysis.formatting import Column, estimate, format_estimate
 from parley.analysis.judge_quality import on_axis
 from parley.analysis.line_gaps import UNIT
@@ -33,6 +33,7 @@ MEASURES: Mapping[str, str] = {
     "known": "stranger minus note: what the note says of this agent beyond its party",
     "closer": "line minus note: how much nearer the note is than what the agent says",
 }
+DISTANCES = ("note", "line", "stranger")
 ABOUT = (
     "A judge reads the first state of each note (stance or belief) and each line, from 1 to 7 on the topic's claim. Both are "
     "shown on the topic's axis from 0 to 10 and compared with the agent's own rating in the survey before. Means over the turns "
@@ -102,7 +103,7 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
         rooms = table.groupby([*UNIT, "room"])[name].mean().dropna()
         values = unit_means(rooms)
         counts = {"rooms": len(rooms), "repetitions": len(values), "missing": int(table[name].isna().sum())}
-        rows.append({"measure": name, **counts, **mean_row(values)})
+        rows.append({"measure": name, **counts, **mean_row(values, bounds=SCALE if name in DISTANCES else None)})
     return pd.DataFrame(rows)
 
 

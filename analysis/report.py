@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,11 +13,25 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.figures import WRITTEN, save
-from parley.analysis.formatting import Column, escape_markdown, frame_table, markdown_table
+from parley.analysis.formatting import Column, chance_note, escape_markdown, frame_table, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.table_export import write_table
 from parley.llm.errors import UserError
 from parley.model.events import Header
+
+PRINTED = re.compile(r"\([-−+]?\d[\d.,]*%? to [-−+]?\d[\d.,]*%?\)")
+"""An interval as `format_estimate` prints it."""
+SEVERAL = 5
+"""Intervals of which one or more misses the truth in 23% of the pages."""
+CORRECTED = (
+    "for their number",
+    "for the number of",
+    "Holm",
+    "miss the true value by chance",
+    "corrected p",
+    "p corrected",
+)
+"""Words of pages that say what they do about the number of their comparisons."""
 
 
 @contextmanager
@@ -26,6 +41,18 @@ def disk_errors(folder: Path, rest: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(f"cannot write the report into {folder}: {error.strerror or error}; {rest}") from error
+
+
+def multiplicity(page: str) -> str:
+    """Return how many of the intervals on a page mislead by chance; "" below SEVERAL, or where the page says what it does.
+
+    >>> multiplicity("Down by 0.4 (-0.9 to 0.1)."), multiplicity(5 * "1 (0 to 2) ")[:49]
+    ('', 'Intervals and p are not corrected for their numbe')
+    """
+    count = len(PRINTED.findall(page))
+    if count < SEVERAL or any(word in page for word in CORRECTED):
+        return ""
+    return f"Intervals and p are not corrected for their number. {chance_note(count)}"
 
 
 class Report:
@@ -109,7 +136,8 @@ class Report:
         return path
 
     def write(self) -> Path:
-        """Write the page; return its path."""
+        """Write the page; return its path. A page with SEVERAL intervals that says nothing of their number ends with it."""
+        self.note(multiplicity(self.text))
         self.folder.mkdir(parents=True, exist_ok=True)
         self.path.write_text(f"{self.text}\n", encoding="utf-8")
         return self.path

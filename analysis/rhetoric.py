@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import Floats, interval, why_no_interval
+from parley.analysis.bootstrap import SHARE, Floats, interval, why_no_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, seat_title
 from parley.analysis.human.rooms import each_turn
@@ -99,7 +99,9 @@ def shares(tags: pd.DataFrame) -> pd.DataFrame:
             rooms = part.groupby([*UNIT, "room"])[appeal].mean().dropna()
             known = int(part[appeal].notna().sum())
             counts = {"utterances": known, "missing": len(part) - known, "rooms": len(rooms)}
-            rows.append({"party": party, "appeal": appeal, **counts, **mean_row(unit_means(rooms), "share", "share_")})
+            rows.append(
+                {"party": party, "appeal": appeal, **counts, **mean_row(unit_means(rooms), "share", "share_", SHARE)}
+            )
     return pd.DataFrame(rows)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import ALIKE, mean_interval
+from parley.analysis.bootstrap import ALIKE, SCALE, mean_interval
 from parley.analysis.metrics.drift import AXIS
 from parley.analysis.rating_value import RATING, rating_value
 from parley.analysis.scores.table import MANY
@@ -52,7 +52,7 @@ def mean_attitudes(tables: Tables) -> pd.DataFrame:
     rated = _rated(tables)
     rooms = rated.groupby([*KEYS, "room"], sort=False)["attitude"].mean().dropna().groupby(list(KEYS), sort=False)
     means = rooms.agg(mean="mean", se="sem", n="count")
-    ends = [mean_interval(values.to_numpy(dtype=float)) for _, values in rooms]
+    ends = [mean_interval(values.to_numpy(dtype=float), bounds=SCALE) for _, values in rooms]
     means[["low", "high"]] = np.array(ends, dtype=float).reshape(-1, 2)
     return means.reset_index()
 

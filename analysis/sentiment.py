@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import mean_interval, rooms_phrase
+from parley.analysis.bootstrap import POSITIVE, SCALE, mean_interval, rooms_phrase
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate
 from parley.analysis.judging import Item, Judge, journaled_verdicts, load_rubric, one_line
@@ -80,7 +80,7 @@ def by_round(rooms: pd.DataFrame) -> pd.DataFrame:
         row |= {"rooms": int(part["sentiment"].notna().sum()), "missing": int(part["missing"].sum())}
         for measure in MEASURES:
             values = part[measure].dropna().to_numpy(dtype=float)
-            low, high = mean_interval(values)
+            low, high = mean_interval(values, bounds=POSITIVE if measure == "posts" else SCALE)
             mean = float(values.mean()) if len(values) else np.nan
             row |= {measure: mean, f"{measure}_low": low, f"{measure}_high": high}
         rows.append(row)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import mean_interval, p_of_mean, slope
+from parley.analysis.bootstrap import SCALE, mean_interval, p_of_mean, slope
 from parley.analysis.event_frames import ROOM
 from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric, one_line
 from parley.analysis.statistics.results import holm
@@ -125,7 +125,7 @@ def by_day(table: pd.DataFrame, measures: Sequence[str] = MEASURES) -> pd.DataFr
             for name in measures:
                 values = units[name].dropna().to_numpy(dtype=float)
                 row[name] = float(values.mean()) if len(values) else np.nan
-                row[f"{name}_low"], row[f"{name}_high"] = mean_interval(values)
+                row[f"{name}_low"], row[f"{name}_high"] = mean_interval(values, bounds=SCALE)
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -162,7 +162,7 @@ def by_item(table: pd.DataFrame) -> pd.DataFrame:
         for name in ("last", "above", "growth"):
             values = part[name].dropna().to_numpy(dtype=float)
             row[name] = float(values.mean()) if len(values) else np.nan
-            row[f"{name}_low"], row[f"{name}_high"] = mean_interval(values)
+            row[f"{name}_low"], row[f"{name}_high"] = mean_interval(values, bounds=SCALE if name == "last" else None)
         rows.append(row)
     return pd.DataFrame(rows)
 

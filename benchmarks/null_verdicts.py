@@ -64,8 +64,9 @@ LOPSIDED, WALKING = "lopsided", "walking"
 no null there."""
 DRIFT = {"drifting": STEP, "crossing": 1.0}
 """Points a round by which all people move."""
-PERSONAS, END = 4, 0.35
-"""Personas of `shared`; the end of the scale of `ceiling`, above the mean of all ratings by a quarter of their SD."""
+PERSONAS, END, SCALE = 4, 0.35, 10.0
+"""Personas of `shared`; the end of the scale of `ceiling`, above the mean of all ratings by a quarter of their SD; the length
+of a scale."""
 CUT = ("refusing", "ceiling")
 """Kinds whose mean is that of the ratings that are given."""
 Verdict = bool | None
@@ -144,7 +145,7 @@ def _moved(kind: str) -> float:
 def _of_mean(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     means = nanmean(ratings(rng, rooms, kind).reshape(rooms, -1), 1)
     truth = given_level(kind, of_rooms=True) if kind in CUT else _moved(kind) / 2
-    return leaves_out(mean_interval(means[np.isfinite(means)]), truth)
+    return leaves_out(mean_interval(means[np.isfinite(means)], bounds=scale_of(kind)), truth)
 
 
 def _of_change(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
@@ -177,8 +178,19 @@ def _of_share(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 
 def _of_clusters(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     values = ratings(rng, rooms, kind)[:, :, 0]
-    found = clustered_mean(pd.Series(values.ravel()), pd.Series(np.repeat(np.arange(rooms), values.shape[1])))
+    found = clustered_mean(
+        pd.Series(values.ravel()), pd.Series(np.repeat(np.arange(rooms), values.shape[1])), bounds=scale_of(kind)
+    )
     return leaves_out((found.low, found.high), given_level(kind, of_rooms=False) if kind in CUT else 0.0)
+
+
+def scale_of(kind: str) -> Ends:
+    """Return the scale of the ratings, which every level that is printed has: ten points, whose end is at END of `ceiling`;
+    `skewed` numbers have no upper end."""
+    if kind == "skewed":
+        return -2.0, np.inf
+    middle = END - SCALE / 2 if kind == "ceiling" else _moved(kind) / 2
+    return middle - SCALE / 2, middle + SCALE / 2
 
 
 def _cell(rng: np.random.Generator, rooms: int, kind: str) -> Cell:

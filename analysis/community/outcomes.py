@@ -12,9 +12,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, share_interval, why_no_interval
+from parley.analysis.bootstrap import (
+    FEWEST,
+    NO_VARIATION,
+    POSITIVE,
+    SHARE,
+    Ends,
+    bounds_of_difference,
+    share_interval,
+    why_no_interval,
+)
 from parley.analysis.competition.outcomes import broken_rules
-from parley.analysis.studies.community import AFTER, ANSWERED, BEFORE, CONDITIONS, KINDS, PLAIN, REWORDED, Written
+from parley.analysis.studies.community import AFTER, ANSWERED, BEFORE, KINDS, PLAIN, REWORDED, Written
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, mean_row
 
 ANY, REPLIES, WORDS = "any rule", "replies", "words"
@@ -70,32 +79,22 @@ def effect_table(rooms: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
     rows = []
     for measure in measures:
         row: dict[str, Any] = {"measure": measure}
-        for one in compare_conditions(frames, measure).to_dict("records"):
+        bounds = POSITIVE if measure in (REPLIES, WORDS) else SHARE
+        for one in compare_conditions(frames, measure, bounds).to_dict("records"):
             row |= {f"{one['condition']}{end}": one[f"{own}"] for end, own in ENDS.items()}
         for name, (own, base) in DIFFERENCES.items():
-            row |= _difference(frames[own], frames[base], measure, name)
-        rows.append(row if measure in (REPLIES, WORDS) else _within_bounds(row))
+            row |= _difference(frames[own], frames[base], measure, name, bounds)
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
 ENDS = {"": "value", "_low": "low", "_high": "high"}
 
 
-def _within_bounds(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of shares whose intervals end where shares and their differences end."""
-    least = dict.fromkeys(CONDITIONS, 0.0) | dict.fromkeys(DIFFERENCES, -1.0)
-    ends = {
-        f"{name}{end}": float(np.clip(row[f"{name}{end}"], low, 1))
-        for name, low in least.items()
-        for end in ("_low", "_high")
-    }
-    return row | ends
-
-
-def _difference(own: pd.DataFrame, base: pd.DataFrame, measure: str, name: str) -> dict[str, Any]:
+def _difference(own: pd.DataFrame, base: pd.DataFrame, measure: str, name: str, bounds: Ends) -> dict[str, Any]:
     between = own.set_index(PAIR)[measure] - base.set_index(PAIR)[measure]
     known = between.dropna().to_numpy(dtype=float)
-    row = mean_row(known, name, f"{name}_")
+    row = mean_row(known, name, f"{name}_", bounds_of_difference(bounds))
     return {**row, f"{name}_rooms": len(known), f"{name}_reason": why_no_interval(known)}
 
 
@@ -126,6 +125,6 @@ def what_if_row(table: pd.DataFrame) -> Mapping[str, Any]:
         low, high = share_interval(int(known.sum()), len(known))
         row |= {kind: known.mean(), f"{kind}_low": low, f"{kind}_high": high, f"{kind}_count": len(known)}
     own, base = (table[table["condition"] == kind] for kind in (ANSWERED, PLAIN))
-    row |= _difference(own, base, "broken", "change")
+    row |= _difference(own, base, "broken", "change", SHARE)
     few = f"fewer than {FEWEST} continuations"
     return row | {"change_reason": row["change_reason"] and (few if row["change_rooms"] < FEWEST else NO_VARIATION)}

@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import clustered_share_interval, p_of_mean
+from parley.analysis.bootstrap import SHARE, SIGNED, clustered_share_interval, p_of_mean
 from parley.analysis.competition.messages import Pitch
 from parley.analysis.statistics.results import holm
 from parley.analysis.studies.paired_conditions import mean_row
 
 CASE = ["competition", "case"]
 ALL = "all"
-MEASURES = {"win": (0.0, 1.0), "change": (-1.0, 1.0), "rewarded": (0.0, 1.0)}
-"""Measures of a case, each with the ends of what it can be; intervals end there, and the middle is the null."""
+MEASURES = {"win": SHARE, "change": SIGNED, "rewarded": SHARE}
+"""Measures of a case, each with the ends of what it can be; the middle is the null."""
 
 
 def broken_rules(verdicts: pd.DataFrame) -> pd.Series:
@@ -78,14 +78,13 @@ def mean_of(values: pd.Series, measure: str) -> dict[str, float]:
     """Return the mean of a measure over cases, as its name, with _low and _high (95%), the p of its null by Student's t (_p), and
     the number of cases (_cases).
 
-    >>> mean_of(pd.Series([0.0, 0.0, 0.0, 0.0, 1.0]), "win")["win_low"]
-    0.0
+    >>> round(mean_of(pd.Series([0.0, 0.0, 0.0, 0.0, 1.0]), "win")["win_low"], 3)
+    0.018
     """
     known = values.dropna().to_numpy(dtype=float)
-    row = mean_row(known, measure, f"{measure}_")
-    ends = {f"{measure}_{end}": float(np.clip(row[f"{measure}_{end}"], *MEASURES[measure])) for end in ("low", "high")}
+    row = mean_row(known, measure, f"{measure}_", MEASURES[measure])
     p = np.nan if np.isnan(row[f"{measure}_low"]) else p_of_mean(known - null_of(measure))
-    return row | ends | {f"{measure}_p": p, f"{measure}_cases": len(known)}
+    return row | {f"{measure}_p": p, f"{measure}_cases": len(known)}
 
 
 def null_of(measure: str) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.conjoint_design import ConjointDesign
-from parley.analysis.bootstrap import FEWEST, mean_interval
+from parley.analysis.bootstrap import FEWEST, SHARE, mean_interval
 from parley.analysis.conjoint.effects import known_choices
 
 EVEN = 0.5
@@ -45,7 +45,7 @@ def best_profile(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.G
     first = known["respondent"].isin(people[rng.permutation(len(people))[: len(people) // 2]])
     picked = best_levels(known[first], design)
     values = _scores(known[~first], design, picked).to_numpy(dtype=float)
-    return BestProfile(levels, picked, float(values.mean()), *mean_interval(values))
+    return BestProfile(levels, picked, float(values.mean()), *mean_interval(values, bounds=SHARE))
 
 
 def best_levels(known: pd.DataFrame, design: ConjointDesign) -> dict[str, str]:

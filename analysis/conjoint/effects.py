@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from parley.agents.conjoint_design import ConjointDesign
-from parley.analysis.bootstrap import LEVEL, Floats, is_few, mean_interval, reach_of_mean
+from parley.analysis.bootstrap import LEVEL, SHARE, Floats, is_few, mean_interval, reach_of_mean
 from parley.analysis.statistics.clusters import effective_clusters, error_of, steps_without
 
 EFFECTS = [
@@ -180,7 +180,7 @@ def position_bias(choices: pd.DataFrame) -> dict[str, float]:
     """
     known = choices.dropna(subset=["in_a"])
     means = known["in_a"].groupby(known["respondent"]).mean().to_numpy(dtype=float)
-    low, high = mean_interval(means)
+    low, high = mean_interval(means, bounds=SHARE)
     return {
         "share": float(means.mean()) if len(means) else math.nan,
         "low": low,

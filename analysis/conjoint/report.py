@@ -40,7 +40,9 @@ READING = (
     "with the first level of its attribute, averaged over the other attributes. The mean of a level is how often profiles with "
     "it are chosen; it is 0.50 where a level does not matter. Brackets hold 95% intervals; their errors are clustered by "
     f"respondent. They are not corrected for the number of levels. Where fewer than {FEWEST} respondents saw a level or its "
-    "baseline there are none, nor where a few respondents with many tasks are worth fewer than so many equal ones."
+    "baseline there are none, nor where a few respondents with many tasks are worth fewer than so many equal ones. Respondents "
+    "count as independent. If some of them debated with one another, the intervals are too narrow: give each debate one name in "
+    "the column `respondent`, and number its tasks on."
 )
 LEVELS: Mapping[str, Column] = {
     "attribute": "attribute", "level": "level", "profiles": "profiles",

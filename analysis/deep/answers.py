@@ -14,7 +14,7 @@ import pandas as pd
 
 from parley.agents.deep_personas import DeepPersona
 from parley.agents.respondent import Group, Respondent
-from parley.analysis.bootstrap import Ends, Floats, mean_interval
+from parley.analysis.bootstrap import SHARE, SIGNED, Ends, Floats, mean_interval
 from parley.analysis.distributions.asking import EXACT, DistributionStudy, ModelAnswer, StudyAnswers, answer_question
 from parley.analysis.distributions.distances import total_variation
 from parley.analysis.distributions.measures import NAMED, SECOND, TVD, UNNAMED, measure, score
@@ -145,7 +145,7 @@ def _pool(shares: Floats, options: int) -> ModelAnswer:
 def _difference(values: pd.Series) -> tuple[float, Ends]:
     known = values.dropna().to_numpy(dtype=float)
     known = np.where(np.abs(known) < 1e-12, 0.0, known)
-    return (float(known.mean()) if len(known) else np.nan), mean_interval(known)
+    return (float(known.mean()) if len(known) else np.nan), mean_interval(known, bounds=SIGNED)
 
 
 def _spread(shares: Floats) -> tuple[float, Ends]:
@@ -158,4 +158,4 @@ def _spread(shares: Floats) -> tuple[float, Ends]:
         if len(known) > 1 and known.shape[1]:
             each.append(float(total_variation(known, known.mean(axis=0)).mean()))
     values = np.array(each)
-    return (float(values.mean()) if len(values) else np.nan), mean_interval(values)
+    return (float(values.mean()) if len(values) else np.nan), mean_interval(values, bounds=SHARE)

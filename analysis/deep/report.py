@@ -13,7 +13,7 @@ import pandas as pd
 from parley.agents.deep_personas import DeepPersona
 from parley.agents.taxonomy import Taxonomy
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, Floats, mean_interval
+from parley.analysis.bootstrap import FEWEST, POSITIVE, Ends, Floats, mean_interval
 from parley.analysis.deep.answers import STRANGERS, DepthEffect, DepthStudy, compare_depths
 from parley.analysis.deep.consistency import Contradictions, estimate_contradictions
 from parley.analysis.deep.variety import SHUFFLES, measure_coverage, measure_uniqueness
@@ -78,16 +78,16 @@ def variety_table(about: Depths) -> pd.DataFrame:
             "depth": depth, "leaves": cover.leaves, "even_leaves": cover.even_leaves, "branches": cover.branches,
             "branches_low": cover.branches_ends[0], "branches_high": cover.branches_ends[1],
             "even_branches": cover.even_branches, "alone": float(unique.alone.mean()),
-            "dealt": unique.dealt, "p": unique.p, **_named("uniqueness", unique.each),
+            "dealt": unique.dealt, "p": unique.p, **_named("uniqueness", unique.each, POSITIVE),
             **_named("added", unique.each - unique.alone), **_named("gain", unique.each - plain),
         })  # fmt: skip
     return pd.DataFrame(rows)
 
 
-def _named(name: str, each: Floats) -> dict[str, float]:
+def _named(name: str, each: Floats, bounds: Ends | None = None) -> dict[str, float]:
     """Return the mean over people and its interval, as NAME, NAME_low and NAME_high."""
     each = np.where(np.abs(each) < 1e-12, 0.0, each)
-    low, high = mean_interval(each)
+    low, high = mean_interval(each, bounds=bounds)
     return {name: float(each.mean()), f"{name}_low": low, f"{name}_high": high}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from parley.agents.deep_personas import DeepPersona
 from parley.agents.taxonomy import Taxonomy
-from parley.analysis.bootstrap import FEWEST, Ends, Floats, mean_interval
+from parley.analysis.bootstrap import FEWEST, SHARE, Ends, Floats, mean_interval
 from parley.model.word_index import WordIndex
 
 SHUFFLES = 99
@@ -57,7 +57,7 @@ def measure_coverage(people: Sequence[DeepPersona], taxonomy: Taxonomy, depth: i
         / len(sizes)
         for paths in own
     ]
-    return Coverage(leaves, 1 - missed, float(shares.mean()), mean_interval(shares), float(np.mean(even)))
+    return Coverage(leaves, 1 - missed, float(shares.mean()), mean_interval(shares, bounds=SHARE), float(np.mean(even)))
 
 
 def measure_uniqueness(people: Sequence[DeepPersona], depth: int, rng: np.random.Generator | None = None) -> Uniqueness:

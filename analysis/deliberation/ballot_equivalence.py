@@ -29,6 +29,7 @@ from parley.agents.choice_rules import RULES, points_of
 from parley.agents.social_choice import Places, break_ties, preference_levels
 from parley.analysis.bootstrap import mean_interval, why_no_interval
 from parley.analysis.deliberation.ballots import UNIT
+from parley.analysis.metrics._cells import with_interval
 
 LOT = "lot"
 """The null: a strict ballot drawn at random."""
@@ -141,7 +142,7 @@ def choices(poll: Poll, ballots: Ballots) -> dict[str, int]:
 def equivalence_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row per step, profile and who, with the estimate of each measure; and rows for own minus stranger and minus LOT.
 
-    Values are means over the cases of a session first; the interval is over sessions (Student's t; none below five). A difference
+    Values are means over the cases of a session first; the interval is over sessions (none below five). A difference
     counts the cases that have both. Columns: step, profile, who, for each measure itself, with _low and _high, sessions, choices,
     cases, missing, reason.
     """
@@ -171,12 +172,8 @@ def _estimates(values: pd.DataFrame, least: float) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for measure in MEASURES:
         lowest = -1.0 if measure == "gap" else least
-        low, high = mean_interval(sessions[measure].to_numpy(dtype=float))
-        found |= {
-            measure: sessions[measure].mean(),
-            f"{measure}_low": max(low, lowest),
-            f"{measure}_high": min(high, 1.0),
-        }
+        ends = mean_interval(sessions[measure].to_numpy(dtype=float), bounds=(lowest, 1.0))
+        found |= with_interval(measure, float(sessions[measure].mean()), ends)
     reason = why_no_interval(sessions["same_choice"].to_numpy(dtype=float), UNIT)
     choices = len(known.reset_index().drop_duplicates(["session", "episode", "round"]))
     counts = {"sessions": len(sessions), "choices": choices, "cases": len(known), "missing": len(values) - len(known)}

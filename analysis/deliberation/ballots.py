@@ -1,7 +1,7 @@
 """What ballots of deliberations show: what each rule of choice would choose, how well ballots are predicted, the final vote.
 
 The unit is the group: the people of one session. A measure is averaged over the contests of a session first, and its interval is
-over sessions (Student's t; none below five).
+over sessions (none below five).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from parley.agents.ballots import renumbered
 from parley.agents.choice_rules import RULES, points_of
 from parley.agents.representative import BALLOT, VOTE
 from parley.agents.social_choice import Places, break_ties, preference_levels
-from parley.analysis.bootstrap import mean_interval, why_no_interval
+from parley.analysis.bootstrap import SHARE, SIGNED, mean_interval, why_no_interval
 from parley.analysis.deliberation.run_episodes import USUAL, WRITTEN, run_names
+from parley.analysis.metrics._cells import with_interval
 from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines
@@ -142,9 +143,8 @@ def _estimates(per_session: pd.DataFrame, name: str) -> dict[str, float]:
     found: dict[str, float] = {"sessions": len(known)}
     for part in ("same", "mean", "worst", "gain"):
         values = known[f"{name} {part}"].to_numpy(dtype=float)
-        low, high = mean_interval(values)
-        least = -1.0 if part == "gain" else 0.0
-        found |= {part: float(values.mean()), f"{part}_low": max(low, least), f"{part}_high": min(high, 1.0)}
+        ends = mean_interval(values, bounds=SIGNED if part == "gain" else SHARE)
+        found |= with_interval(part, float(values.mean()), ends)
     return found
 
 
@@ -195,7 +195,7 @@ def accuracy_table(contests: Sequence[Contest]) -> pd.DataFrame:
     table = []
     for name, series in parts.items():
         values = series.to_numpy(dtype=float)
-        low, high = mean_interval(values)
+        low, high = mean_interval(values, bounds=None if name == "difference" else SIGNED)
         value = float(values.mean()) if len(values) else math.nan
         reason = why_no_interval(values, UNIT)
         ends = {"tau": value, "low": low, "high": high}
@@ -229,8 +229,8 @@ def vote_row(votes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the share of members who prefer the revision to the draft (ties half), with its interval over sessions."""
     frame = pd.DataFrame(votes, columns=["session", "room", "revision"])
     values = frame.groupby("session")["revision"].mean().to_numpy(dtype=float)
-    low, high = mean_interval(values)
+    low, high = mean_interval(values, bounds=SHARE)
     share = float(values.mean()) if len(values) else math.nan
     reason = why_no_interval(values, UNIT)
-    ends = {"low": max(low, 0.0), "high": min(high, 1.0)}
+    ends = {"low": low, "high": high}
     return {"share": share, **ends, "sessions": len(values), "votes": len(frame), "reason": reason}

@@ -17,6 +17,7 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, mean_interval, too_few
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, to_line
 from parley.analysis.deliberation.position_change import (
+    AGREEMENT,
     DRAFT,
     HUMAN_MOVEMENT,
     MEASURES,
@@ -252,8 +253,9 @@ def _run_rows(tables: Tables, episodes: Sequence[Episode]) -> dict[str, str]:
     }
 
 
+AGREED = "agreement with the revision (1-7)"
 VOICE_MEASURES = {
-    "agreement with the revision (1-7)": lambda voice: voice.agreement.get(REVISION),
+    AGREED: lambda voice: voice.agreement.get(REVISION),
     "revision minus draft": voice_gain,
 }
 
@@ -306,8 +308,12 @@ def _person_values(name: str, episodes: Sequence[Episode], own: bool) -> dict[tu
 
 def _representation_row(name: str, episodes: Sequence[Episode]) -> list[str]:
     pairs = np.array(representation_means(name, episodes)).reshape(-1, 2)
-    columns = (pairs[:, 0], pairs[:, 1], pairs[:, 0] - pairs[:, 1])
-    means = [format_estimate(float(values.mean()), *mean_interval(values)) if len(pairs) else "–" for values in columns]
+    bounds = AGREEMENT if name == AGREED else None
+    columns = ((pairs[:, 0], bounds), (pairs[:, 1], bounds), (pairs[:, 0] - pairs[:, 1], None))
+    means = [
+        format_estimate(float(values.mean()), *mean_interval(values, bounds=ends)) if len(pairs) else "–"
+        for values, ends in columns
+    ]
     return [name, *means, str(len(pairs))]
 
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.bootstrap import POSITIVE, SHARE, Floats
 from parley.analysis.deliberation.episode import STATEMENTS, Episode
 from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
 
@@ -163,14 +163,13 @@ def measure_scorer(rows: pd.DataFrame, line: Line, measures: Sequence[str]) -> d
     found = {}
     for measure in MEASURES:
         table = values(rows, measure, line) if measure in measures else pd.DataFrame()
-        mean = NO_MEAN if table.empty else clustered_mean(table["value"], table["group"])
-        found[measure] = mean if measure == ERROR else _share(mean)
+        mean = (
+            NO_MEAN
+            if table.empty
+            else clustered_mean(table["value"], table["group"], bounds=POSITIVE if measure == ERROR else SHARE)
+        )
+        found[measure] = mean
     return found
-
-
-def _share(mean: ClusteredMean) -> ClusteredMean:
-    """Return a share whose interval is cut to what a share can be."""
-    return mean._replace(low=float(np.clip(mean.low, 0, 1)), high=float(np.clip(mean.high, 0, 1)))
 
 
 def compare_scorers(ours: pd.DataFrame, theirs: pd.DataFrame) -> ClusteredMean:
@@ -191,7 +190,7 @@ def calibrate_wins(rows: pd.DataFrame, line: Line) -> pd.DataFrame:
     rank = table["predicted"].rank(method="first").to_numpy() - 1
     found = []
     for _, part in table.groupby((rank * BINS // len(table)).astype(int)):
-        mean = _share(clustered_mean(part["won"], part["group"]))
+        mean = clustered_mean(part["won"], part["group"], bounds=SHARE)
         found.append((part["predicted"].mean(), mean.value, mean.low, mean.high, mean.n, mean.clusters))
     return pd.DataFrame(found, columns=["predicted", "observed", "low", "high", "pairs", "groups"])
 

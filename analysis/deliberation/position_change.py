@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, interval, mean_interval, too_few
+from parley.analysis.bootstrap import FEWEST, SHARE, SIGNED, Ends, Floats, interval, mean_interval, too_few
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
 
 FEW = 10
@@ -41,17 +41,20 @@ class ClusteredMean(NamedTuple):
 NO_MEAN = ClusteredMean(math.nan, math.nan, math.nan, 0, 0)
 
 
-def clustered_mean(values: pd.Series, by: pd.Series, weights: pd.Series | None = None) -> ClusteredMean:
+def clustered_mean(
+    values: pd.Series, by: pd.Series, weights: pd.Series | None = None, bounds: Ends | None = None
+) -> ClusteredMean:
     """Return the mean of the known values, weighted (a rate: value per weight), with its interval over clusters.
 
-    values: one per case, NaN for missing. by: its cluster. weights: 1 each by default.
+    values: one per case, NaN for missing. by: its cluster. weights: 1 each by default. bounds: of the values, as in
+    `mean_interval`.
     """
     weight = pd.Series(1.0, index=values.index) if weights is None else weights
     known = values.notna() & weight.notna()
     terms = pd.DataFrame({"top": (values * weight)[known], "bottom": weight[known]})
     sums = terms.groupby(by[known]).sum().to_numpy(dtype=float)
     value = float(sums[:, 0].sum() / sums[:, 1].sum()) if len(sums) else math.nan
-    return ClusteredMean(value, *interval(sums, _ratio, sums[:, 1]), int(known.sum()), len(sums))
+    return ClusteredMean(value, *interval(sums, _ratio, sums[:, 1], bounds), int(known.sum()), len(sums))
 
 
 def _ratio(drawn: Floats) -> Floats:
@@ -174,8 +177,13 @@ MEASURES: dict[str, tuple[str, Callable[[Episode], float | None]]] = {
 }
 
 
-LIMITS = dict.fromkeys(("endorsed", "moved", "margin_before", "margin_after"), (0.0, 1.0)) | {"movement": (-1.0, 1.0)}
-"""The least and the largest value of each share: intervals end there."""
+AGREEMENT = (1.0, 7.0)
+BOUNDS: Mapping[str, Ends] = {
+    **dict.fromkeys(("endorsed", "moved", "margin_before", "margin_after"), SHARE),
+    **dict.fromkeys(STATEMENTS, AGREEMENT),
+    "movement": SIGNED,
+}
+"""The least and the largest value of each measure that has them."""
 
 
 def measure_movement(episodes: Sequence[Episode]) -> list[Measure]:
@@ -192,8 +200,7 @@ def _measure(name: str, label: str, measure: Callable[[Episode], float | None], 
         return Measure(name, label, None, math.nan, math.nan, 0, 0)
     means = np.array(list(map(statistics.fmean, by_session.values())))
     count = sum(map(len, by_session.values()))
-    least, most = LIMITS.get(name, (-math.inf, math.inf))
-    low, high = (float(np.clip(end, least, most)) for end in mean_interval(means))
+    low, high = mean_interval(means, bounds=BOUNDS.get(name))
     return Measure(name, label, float(means.mean()), low, high, len(means), count)
 
 

@@ -21,6 +21,7 @@ import pandas as pd
 
 from parley.agents.mediators.base import Statement
 from parley.agents.representative import OTHERS
+from parley.analysis.bootstrap import SHARE
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
 from parley.analysis.deliberation.representation import RepresentationCase
@@ -51,7 +52,7 @@ def compare_critiques(case: RepresentationCase, ours: str, baseline: str, seed: 
 
 def win_rate(rows: pd.DataFrame) -> ClusteredMean:
     """Return wins plus half the ties, as a share of verdicts. rows: verdict (win, tie, loss, empty), participant."""
-    return clustered_mean(rows["verdict"].map(POINTS).astype(float), rows["participant"])
+    return clustered_mean(rows["verdict"].map(POINTS).astype(float), rows["participant"], bounds=SHARE)
 
 
 def critique_table(cases: Sequence[RepresentationCase], verdicts: Mapping[str, Verdict]) -> pd.DataFrame:
@@ -116,5 +117,5 @@ def win_rates(verdicts: pd.DataFrame) -> dict[str, ClusteredMean]:
     for regime in in_order(points["regime"]):
         part = points[points["regime"] == regime]
         means = part.groupby(["episode", "session"], sort=False)["points"].mean().reset_index()
-        rates[regime] = clustered_mean(means["points"], means["session"])
+        rates[regime] = clustered_mean(means["points"], means["session"], bounds=SHARE)
     return rates

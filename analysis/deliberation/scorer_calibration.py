@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import correlation, correlation_interval
+from parley.analysis.bootstrap import POSITIVE, SHARE, correlation, correlation_interval
 from parley.analysis.deliberation.episode import STATEMENTS
 from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
 
@@ -35,7 +35,8 @@ def calibrate_payoff(rows: pd.DataFrame, same_scale: bool) -> Calibration:
     """
     known = rows.dropna(subset=["score"])
     gap = (known["score"] - known["rating"]) if same_scale else pd.Series(math.nan, known.index)
-    bias, error = (clustered_mean(values, known["group"]) for values in (gap, gap.abs()))
+    bias = clustered_mean(gap, known["group"])
+    error = clustered_mean(gap.abs(), known["group"], bounds=POSITIVE)
     return Calibration(_correlation(known), _preferred(known), bias, error, int(rows["score"].isna().sum()))
 
 
@@ -55,4 +56,4 @@ def _preferred(rows: pd.DataFrame) -> ClusteredMean:
     known = (rating != 0) & rating.notna() & score.notna()
     points = (np.sign(score[known]) * np.sign(rating[known]) + 1) / 2
     groups = pd.Series(points.index.get_level_values("group"), index=points.index)
-    return clustered_mean(points, groups)
+    return clustered_mean(points, groups, bounds=SHARE)

@@ -28,7 +28,7 @@ from parley.agents.ballots import renumbered
 from parley.agents.mediators.base import ATTEMPTS
 from parley.agents.representative import OPINION, CritiqueBrief, Representative, parse_knowledge
 from parley.agents.social_choice import Places, preference_levels, read_ranking
-from parley.analysis.bootstrap import mean_interval, why_no_interval
+from parley.analysis.bootstrap import SIGNED, mean_interval, why_no_interval
 from parley.analysis.deliberation.ballot_equivalence import Poll, compare_ballots
 from parley.analysis.deliberation.ballots import UNIT, rank_correlation
 from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff, own_model, ranking
@@ -285,7 +285,7 @@ def order_likeness(step: str, first: Places, second: Places, count: int) -> floa
 def step_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row per step and measure: own, stranger, twice, gain (own minus stranger), short (twice minus own).
 
-    Values are means over the cases of a session first; the interval is over sessions (Student's t; none below five). A difference
+    Values are means over the cases of a session first; the interval is over sessions (none below five). A difference
     counts the cases that have both. Columns: step, measure, value, low, high, sessions, cases, missing, reason.
     """
     found = []
@@ -296,7 +296,7 @@ def step_table(rows: pd.DataFrame) -> pd.DataFrame:
         for measure, column in values.items():
             known = column.dropna()
             means = known.groupby(part.loc[known.index, "session"]).mean().to_numpy(dtype=float)
-            low, high = mean_interval(means)
+            low, high = mean_interval(means, bounds=SIGNED if measure in WHO else None)
             value = float(means.mean()) if len(means) else math.nan
             found.append({
                 "step": step, "measure": measure, "value": value, "low": low, "high": high, "sessions": len(means),

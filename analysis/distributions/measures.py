@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Ends, Floats, interval, mean_interval
+from parley.analysis.bootstrap import POSITIVE, SHARE, SIGNED, Ends, Floats, interval, mean_interval
 from parley.analysis.distributions.asking import DistributionStudy, ModelAnswer, StudyAnswers
 from parley.analysis.distributions.distances import jensen_shannon, relative_entropy, total_variation, wasserstein
 from parley.analysis.distributions.survey_table import SurveyRow
@@ -148,8 +148,8 @@ def score_conditions(rows: pd.DataFrame) -> pd.DataFrame:
         record: dict[str, Any] = {"condition": condition, "questions": known["question"].nunique(), "rows": len(known)}
         record |= _named_ends("score", *score(known, condition))
         similarity, distance = (_by_question(known, f"{name}_{condition}") for name in (JSD, WD))
-        record |= _named_ends("similarity", _mean(1 - similarity), mean_interval(1 - similarity))
-        record |= _named_ends("wasserstein", _mean(distance), mean_interval(distance))
+        record |= _named_ends("similarity", _mean(1 - similarity), mean_interval(1 - similarity, bounds=SHARE))
+        record |= _named_ends("wasserstein", _mean(distance), mean_interval(distance, bounds=POSITIVE))
         records.append(record)
     return pd.DataFrame(records)
 
@@ -199,9 +199,8 @@ def compare_naming(rows: pd.DataFrame) -> pd.DataFrame:
     for name, values in differences.items():
         means = _by_question(rows.assign(difference=values), "difference")
         means = np.where(np.abs(means) < 1e-12, 0.0, means)
-        records.append(
-            {"measure": name, "questions": len(means), **_named_ends("value", _mean(means), mean_interval(means))}
-        )
+        ends = mean_interval(means, bounds=SHARE if name == "moved" else SIGNED)
+        records.append({"measure": name, "questions": len(means), **_named_ends("value", _mean(means), ends)})
     return pd.DataFrame(records)
 
 
@@ -220,7 +219,7 @@ def score_parts(rows: pd.DataFrame, parts: Iterable[tuple[str, pd.Series]]) -> p
             record |= _named_ends(condition, *score(part[part[f"{TVD}_{condition}"].notna()], condition))
         for column, condition in (("similarity", NAMED), ("similarity_unnamed", UNNAMED)):
             near = 1 - _by_question(part, f"{JSD}_{condition}")
-            record |= _named_ends(column, _mean(near), mean_interval(near))
+            record |= _named_ends(column, _mean(near), mean_interval(near, bounds=SHARE))
         records.append(record)
     return pd.DataFrame(records)
 

@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv
 from scipy.stats import chi2
 
-from parley.analysis.bootstrap import LEVEL, Ends, Floats, mean_interval
+from parley.analysis.bootstrap import LEVEL, SHARE, Ends, Floats, mean_interval
 from parley.analysis.distributions.measures import CONDITIONS, NAMED, OTHER, UNIFORM, UNNAMED
 
 SET_LEVEL = 0.8
@@ -119,7 +119,7 @@ def held_out_coverage(sizes: Sequence[Floats]) -> tuple[float, Ends]:
         k = choose_size([own for place, own in enumerate(sizes) if place % FOLDS != fold])
         for place in range(fold, len(sizes), FOLDS):
             covered[place] = float((sizes[place] >= k).mean())
-    return float(covered.mean()), mean_interval(covered)
+    return float(covered.mean()), mean_interval(covered, bounds=SHARE)
 
 
 def question_sizes(rows: pd.DataFrame, condition: str) -> list[Floats]:

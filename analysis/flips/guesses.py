@@ -116,7 +116,7 @@ def _share(frame: pd.DataFrame) -> dict[str, Any]:
     known = frame.dropna(subset=PLACES)
     blocks = known.groupby("block")[PLACES].mean().to_numpy(dtype=float)
     values = blocks[:, RIGHT - 1]
-    low, high = mean_interval(values)
+    low, high = mean_interval(values, bounds=(0.0, 1.0))
     mean = float(values.mean()) if len(values) else math.nan
     row = _row(SHARE, len(values), len(known), estimate=mean, low=low, high=high, reason=why_no_interval(values, UNIT))
     return row if len(values) < FEWEST else row | _by_chance(blocks, mean)

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, mean_interval
+from parley.analysis.bootstrap import FEWEST, POSITIVE, Floats, mean_interval
 from parley.analysis.formatting import count_phrase, format_estimate
 from parley.analysis.human.clones import OTHER_PEOPLE, add_people, person_table
 from parley.analysis.human.rooms import casts_of_rooms
@@ -139,4 +139,4 @@ def shape(author: int, carriers: Mapping[int, int]) -> tuple[int, int, int]:
 
 
 def _mean(values: Floats) -> str:
-    return format_estimate(float(values.mean()) if len(values) else None, *mean_interval(values))
+    return format_estimate(float(values.mean()) if len(values) else None, *mean_interval(values, bounds=POSITIVE))

@@ -26,6 +26,8 @@ import pandas as pd
 from scipy.stats import ttest_rel
 
 from parley.analysis.bootstrap import (
+    POSITIVE,
+    SHARE,
     Floats,
     correlation,
     correlation_interval,
@@ -153,19 +155,16 @@ def _residuals(values: pd.Series, given: pd.Series) -> pd.Series:
 
 
 def average(blank: Result, values: pd.Series, units: pd.Series, absent: str = FEW) -> Result:
-    """Return the mean over people, each with the same weight; `absent` is the reason when there are none.
-
-    The interval of a share ends at 0 and 1.
-    """
+    """Return the mean over people, each with the same weight; `absent` is the reason when there are none."""
     known = values.notna()
     values, units = values[known], units[known]
     result = replace(blank, n=units.nunique())
     if values.empty:
         return replace(result, reason=absent)
     sums = _unit_sums([values.to_numpy(), np.ones(len(values))], units)
-    ends = interval(sums, lambda drawn: np.asarray(drawn[..., 0].sum(axis=1) / drawn[..., 1].sum(axis=1)), sums[:, 1])
-    if blank.measure == "share":
-        ends = (max(ends[0], 0.0), min(ends[1], 1.0))
+    bounds = SHARE if blank.measure == "share" else None
+    mean = lambda drawn: np.asarray(drawn[..., 0].sum(axis=1) / drawn[..., 1].sum(axis=1))  # noqa: E731
+    ends = interval(sums, mean, sums[:, 1], bounds)
     return _with_estimate(result, float(values.mean()), ends)
 
 
@@ -182,7 +181,8 @@ def _spreads(blank: Result, source: Source, people: pd.DataFrame) -> dict[str, R
         return dict.fromkeys(names, replace(blank, reason=NO_SPREAD))
     before, after = means.to_numpy(dtype=float).T
     change = after - before
-    results = [_with_estimate(blank, float(x.mean()), mean_interval(x)) for x in (before, after, change)]
+    bounded = ((before, POSITIVE), (after, POSITIVE), (change, None))
+    results = [_with_estimate(blank, float(x.mean()), mean_interval(x, bounds=bounds)) for x, bounds in bounded]
     results[2] = replace(results[2], measure="difference", test="paired t")
     if not why_no_interval(change, "group"):
         test, size = ttest_rel(after, before), float(change.mean() / change.std(ddof=1))

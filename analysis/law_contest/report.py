@@ -18,7 +18,7 @@ from parley.agents.laws.base import Floats
 from parley.agents.laws.fitted import SCHEMA
 from parley.agents.society import party_name
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import mean_interval, tail
+from parley.analysis.bootstrap import POSITIVE, mean_interval, tail
 from parley.analysis.figures import error_bars, new_figure
 from parley.analysis.formatting import escape_markdown, estimate, format_estimate, format_number, join_phrases, number
 from parley.analysis.law_contest.contest import DRAWS, Candidate, Contest, difference_interval, run_contest
@@ -84,7 +84,7 @@ def laws_table(topic: str, result: Contest) -> pd.DataFrame:
     beaten = {one.name for one in result.candidates if _is_beaten(one, result)}
     rows = []
     for one in result.candidates:
-        ends = np.sqrt(np.maximum(mean_interval(one.errors), 0.0))
+        ends = np.sqrt(mean_interval(one.errors, bounds=POSITIVE))
         worse = one.errors - best.errors
         low, high = difference_interval(worse, count) if one is not best else (math.nan, math.nan)
         rows.append({

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.bootstrap import SIGNED, Floats
 from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms
 from parley.analysis.tables import Tables
 
@@ -58,7 +58,10 @@ def populations(tables: Tables) -> Iterator[Population]:
 
 
 def by_survey(tables: Tables, measures: Mapping[str, Callable[[Links, Floats, Room], RoomMeasurement]]) -> pd.DataFrame:
-    """Return measures of the graph and the attitudes after each survey: a row per topic, group and round (`room_means`)."""
+    """Return measures of the graph and the attitudes after each survey: a row per topic, group and round (`room_means`).
+
+    Measures lie between -1 and 1.
+    """
 
     def rows() -> Iterator[dict[str, Any]]:
         for population in populations(tables):
@@ -68,7 +71,7 @@ def by_survey(tables: Tables, measures: Mapping[str, Callable[[Links, Floats, Ro
                 results = {name: measure(links, values, room) for name, measure in measures.items()}
                 yield room.survey_keys(round_) | results
 
-    return room_means(rows(), list(measures))
+    return room_means(rows(), list(measures), bounds=dict.fromkeys(measures, SIGNED))
 
 
 def pearson(x: Floats, y: Floats, few: str) -> RoomMeasurement:

@@ -79,7 +79,7 @@ def room_means(
     rows: Iterable[Mapping[str, Any]],
     measures: Sequence[str],
     by: Sequence[str] = ("round",),
-    bounds: Mapping[str, Ends] = MappingProxyType({}),
+    bounds: Mapping[str, Ends | None] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Return means over rooms: one row per topic, group and the columns in `by`.
 
@@ -107,7 +107,9 @@ def room_means(
     return pd.DataFrame(means, columns=list(kinds)).astype(kinds)
 
 
-def _mean_row(part: Sequence[Mapping[str, Any]], measures: Sequence[str], bounds: Mapping[str, Ends]) -> dict[str, Any]:
+def _mean_row(
+    part: Sequence[Mapping[str, Any]], measures: Sequence[str], bounds: Mapping[str, Ends | None]
+) -> dict[str, Any]:
     row: dict[str, Any] = {"rooms": len(part), "missing": sum(int(one["missing"]) for one in part)}
     reasons = [too_few()] if len(part) < FEWEST else []
     for name in measures:

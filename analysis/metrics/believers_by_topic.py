@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import FEWEST, is_even, p_of_mean, too_few
+from parley.analysis.bootstrap import FEWEST, SHARE, SIGNED, is_even, p_of_mean, too_few
 from parley.analysis.metrics._cells import COUNTS, mean_columns, spans, verdict_frame
 from parley.analysis.metrics._rooms import rooms
 from parley.analysis.metrics.contagion import MIDDLE
@@ -91,8 +91,8 @@ def _rows(shares: pd.DataFrame, kind: str) -> Iterator[dict[str, Any]]:
         missing = int(shares.loc[shares[kind] == what, "missing"].sum())
         row: dict[str, Any] = {"group": shares["group"].iloc[0], "kind": kind, "what": what, "rooms": len(part)}
         row |= {"missing": missing, "p_holm": corrected[what], "verdict": ""}
-        for name in ("believers", "gain"):
-            row |= mean_columns(name, part[name].to_numpy(dtype=float)) if len(part) else {}
+        for name, bounds in (("believers", SHARE), ("gain", SIGNED)):
+            row |= mean_columns(name, part[name].to_numpy(dtype=float), bounds) if len(part) else {}
         row |= mean_columns("difference", values) if len(values) else {}
         if corrected[what] < LEVEL:
             row["verdict"] = MORE if row["difference"] > 0 else LESS

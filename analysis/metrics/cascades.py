@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.analysis.bootstrap import POSITIVE
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.tables import Tables
@@ -27,6 +28,7 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "links"
 MEASURES = ("audience", "size", "largest", "depth", "virality")
+BOUNDS = dict.fromkeys(MEASURES, POSITIVE)
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -38,7 +40,7 @@ def compute(tables: Tables) -> pd.DataFrame:
         _row(room, said.get(room.room.name, tables.utterances[:0]), heard.get(room.room.name, tables.heard[:0]), turns)
         for room in populations(tables)
     ]
-    return room_means(rows, MEASURES, by=())
+    return room_means(rows, MEASURES, by=(), bounds=BOUNDS)
 
 
 def _row(population: Population, said: pd.DataFrame, heard: pd.DataFrame, turns: bool) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.bootstrap import POSITIVE, Floats
 from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms
 from parley.analysis.tables import Tables
 
@@ -29,6 +29,7 @@ LABELS = {
     "recovered": "recovered", "reason": "reason if missing",
 }  # fmt: skip
 NEEDS = "beliefs"
+BOUNDS = dict.fromkeys(("susceptible", "infected", "caught", "recovered"), POSITIVE)
 MIDDLE = 5.0
 FIRST, NOT_RATED, NOT_RATED_TWICE = "no survey before", "no agent was rated", "no agent was rated twice in a row"
 
@@ -40,7 +41,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     topics = set(tables.beliefs["topic"])
     with_news = (room for room in (rooms(tables) if topics else ()) if room.topic in topics)
     rows = (row for room in with_news for row in _rows(room))
-    return room_means(rows, ("susceptible", "infected", "caught", "recovered"))
+    return room_means(rows, tuple(BOUNDS), bounds=BOUNDS)
 
 
 def _rows(room: Room) -> Iterator[dict[str, Any]]:

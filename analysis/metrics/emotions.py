@@ -25,12 +25,13 @@ LABELS = {
     "party": "party", "rooms": "rooms", "valence": "valence", "arousal": "arousal", "reason": "reason if missing",
 }  # fmt: skip
 NEEDS = "emotions"
+BOUNDS = dict.fromkeys(EMOTIONS, (1.0, 7.0))
 UNRATED, NOT_ASKED = "no rating could be read", "not asked"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic, group, party and round: rooms, missing (ratings), valence, arousal (1 to 7), reason."""
-    return room_means(_rows(tables), EMOTIONS, by=("party", "round"))
+    return room_means(_rows(tables), EMOTIONS, by=("party", "round"), bounds=BOUNDS)
 
 
 def headline(found: pd.DataFrame) -> str:

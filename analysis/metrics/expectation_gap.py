@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Floats
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, SCALE, Floats
 from parley.analysis.metrics._games import WHAT, amounts
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.tables import Tables
@@ -29,13 +29,14 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "expectations"
 MEASURES = ("expected", "done", "gap", "error", "closer")
+BOUNDS = dict.fromkeys(("expected", "done", "error"), SCALE)
 BY = ("about", "move", "ahead")
 UNREAD = "no expectation with a move"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic, group, about, move and ahead: rooms, missing (pairs without both), MEASURES, reason."""
-    return room_means(by_room(tables), MEASURES, by=BY)
+    return room_means(by_room(tables), MEASURES, by=BY, bounds=BOUNDS)
 
 
 def by_room(tables: Tables) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.bootstrap import POSITIVE, SHARE, Floats
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.tables import Tables
@@ -26,6 +26,7 @@ LABELS = {
     "blind": "if all heard all", "reason": "reason if missing",
 }  # fmt: skip
 NEEDS = "links"
+BOUNDS = {"variance": POSITIVE, "entropy": SHARE, "cross": SHARE, "blind": SHARE}
 POINTS = 11
 
 
@@ -33,7 +34,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic, group and round from 1: rooms, missing (lines of unrated speakers), variance, entropy,
     cross, blind, reason.
     """
-    return room_means(_rows(tables), ("variance", "entropy", "cross", "blind"))
+    return room_means(_rows(tables), tuple(BOUNDS), bounds=BOUNDS)
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:

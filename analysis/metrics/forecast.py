@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import wasserstein_distance
 
 from parley.agents.probe import FORECAST
-from parley.analysis.bootstrap import correlation, correlation_interval
+from parley.analysis.bootstrap import SCALE, correlation, correlation_interval
 from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics._cells import KEYS, count_signs, frame, mean_columns, spans, with_interval
 from parley.analysis.tables import Tables
@@ -74,7 +74,8 @@ def line(keys: dict[str, str], part: pd.DataFrame) -> dict[str, Any]:
         return row
     gap, change = known["expected"] - known["after"], (known["before"] - known["after"]).abs()
     for name, values in (("error", gap.abs()), ("unchanged", change), ("gain", change - gap.abs()), ("bias", gap)):
-        row |= mean_columns(name, values.groupby(known["room"]).mean().to_numpy(dtype=float))
+        bounds = SCALE if name in ("error", "unchanged") else None
+        row |= mean_columns(name, values.groupby(known["room"]).mean().to_numpy(dtype=float), bounds)
     row["distance"] = float(wasserstein_distance(known["expected"], known["after"]))
     return row | (_correlation_columns(known) if len(known) >= FEWEST else {})
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats, nanmean
+from parley.analysis.bootstrap import SHARE, SIGNED, Floats, nanmean
 from parley.analysis.metrics._cells import with_interval
 from parley.analysis.metrics._network import NO_LINKS, Links, Population, heard_mean, populations
 from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
@@ -36,6 +36,7 @@ LABELS = {
 NEEDS = "links"
 SHUFFLES = 199
 QUANTITIES = ("degree", "activity")
+BOUNDS = dict.fromkeys(QUANTITIES, SHARE) | {f"{quantity}_excess": SIGNED for quantity in QUANTITIES}
 SILENT = "no agent has spoken"
 Key = tuple[str, str, int]
 Nulls = dict[Key, list[Floats]]
@@ -49,7 +50,9 @@ def compute(tables: Tables) -> pd.DataFrame:
     """
     nulls: dict[str, Nulls] = {quantity: {} for quantity in QUANTITIES}
     rows = list(_rows(tables, nulls))
-    shares = room_means(rows, [name for quantity in QUANTITIES for name in (quantity, f"{quantity}_excess")])
+    shares = room_means(
+        rows, [name for quantity in QUANTITIES for name in (quantity, f"{quantity}_excess")], bounds=BOUNDS
+    )
     keys = list(shares[[*KEYS, "round"]].itertuples(index=False, name=None))
     for quantity, null in nulls.items():
         true = shares[quantity]

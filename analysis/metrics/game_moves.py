@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, SCALE
 from parley.analysis.metrics._games import ROOM, WHAT, amounts
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.tables import Tables
@@ -26,12 +26,13 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "moves"
 MEASURES = ("mean", "first", "last", "change")
+BOUNDS = dict.fromkeys(("mean", "first", "last"), SCALE)
 UNREAD = "no readable move in the first or last round"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic, group and kind of move: rooms, missing (moves), MEASURES, reason."""
-    return room_means(by_room(tables), MEASURES, by=("move",))
+    return room_means(by_room(tables), MEASURES, by=("move",), bounds=BOUNDS)
 
 
 def by_room(tables: Tables) -> list[dict[str, Any]]:

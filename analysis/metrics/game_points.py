@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.game_rules import most_points, selfish_points
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, POSITIVE, SHARE
 from parley.analysis.metrics._games import ROOM, rules
 from parley.analysis.metrics._rooms import RoomMeasurement, each_row, room_means
 from parley.analysis.tables import Tables
@@ -27,12 +27,13 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "outcomes"
 MEASURES = ("share", "unequal")
+BOUNDS = {"share": SHARE, "unequal": POSITIVE}
 UNKNOWN = "no round with known points"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms, missing (rounds without known points), share, unequal, selfish, reason."""
-    found = room_means(by_room(tables), MEASURES, by=())
+    found = room_means(by_room(tables), MEASURES, by=(), bounds=BOUNDS)
     if found.empty:
         return found.assign(selfish=pd.Series(dtype=float))
     game = rules(tables)

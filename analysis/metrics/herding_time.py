@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.analysis.bootstrap import POSITIVE
 from parley.analysis.metrics._periods import FEW_ACTS, Period, periods
 from parley.analysis.metrics._rooms import RoomMeasurement, each_row, room_means
 from parley.analysis.tables import Tables
@@ -26,6 +27,7 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "decisions"
 MEASURES = ("time", "chance", "earlier")
+BOUNDS = dict.fromkeys(("time", "chance"), POSITIVE)
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -33,7 +35,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     by_room: dict[tuple[str, str, str], list[Period]] = defaultdict(list)
     for period in periods(tables):
         by_room[period.topic, period.group, period.room].append(period)
-    return room_means([_row(keys, of) for keys, of in by_room.items()], MEASURES, by=())
+    return room_means([_row(keys, of) for keys, of in by_room.items()], MEASURES, by=(), bounds=BOUNDS)
 
 
 def headline(found: pd.DataFrame) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import is_even
+from parley.analysis.bootstrap import SCALE, is_even
 from parley.analysis.line_gaps import line_gaps, room_gaps, swapped
 from parley.analysis.metrics import _cells
 from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
@@ -30,13 +30,14 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "graded"
 MEASURES = ("toward", "absolute")
+BOUNDS = {"absolute": SCALE}
 SWAPPED = _cells.spans("swapped")
 
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms, missing (lines without a grade or rating), toward, absolute, reason, swapped."""
     lines = line_gaps(tables, tables.graded)
-    found = room_means(_rows(lines), MEASURES, by=())
+    found = room_means(_rows(lines), MEASURES, by=(), bounds=BOUNDS)
     dealt = [_swapped(lines, row["topic"], row["group"]) for row in found.to_dict("records")]
     return found.join(pd.DataFrame(dealt, columns=list(SWAPPED), index=found.index).astype(SWAPPED))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.analysis.bootstrap import POSITIVE
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.tables import Tables
@@ -34,13 +35,14 @@ LABELS = {
 NEEDS = "acts"
 TREES = ("views", "scale", "largest", "depth", "breadth")
 MEASURES = (*TREES, "sharing", "reproduction", "nearer")
+BOUNDS = dict.fromkeys((*TREES, "sharing", "reproduction"), POSITIVE)
 PER = 100
 """Views to which `sharing` refers."""
 
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic, group and round: rooms, missing (acts), the MEASURES with their intervals, reason."""
-    return room_means(_rows(tables), MEASURES)
+    return room_means(_rows(tables), MEASURES, bounds=BOUNDS)
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 from pandas import DataFrame
 from scipy.special import gammaln
 
+from parley.analysis.bootstrap import POSITIVE, SHARE
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means, rooms
 from parley.analysis.tables import Tables
 
@@ -23,13 +24,14 @@ NOTE = (
 )
 LABELS = {"rooms": "rooms", "distinct": "distinct of 42", "words": "words per reply", "reason": "reason if missing"}
 NEEDS = "utterances"
+BOUNDS = {"distinct": SHARE, "words": POSITIVE}
 SAMPLE = 42
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 def compute(tables: Tables) -> DataFrame:
     """Return a row per topic, group and round: rooms, missing (replies without text), distinct, words, reason."""
-    return room_means(_rows(tables), ("distinct", "words"))
+    return room_means(_rows(tables), tuple(BOUNDS), bounds=BOUNDS)
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from parley.analysis.bootstrap import POSITIVE
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.metrics.spread import levels
@@ -32,6 +33,7 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "acts"
 MEASURES = ("trees", "depth", "depth_more", "breadth", "breadth_more")
+BOUNDS = dict.fromkeys(("trees", "depth", "breadth"), POSITIVE)
 TOO_SMALL = "no post was shared by one person after another"
 
 
@@ -44,7 +46,7 @@ class Shape(NamedTuple):
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms, missing (acts), trees (number in a room), the MEASURES with intervals, reason."""
-    return room_means(_rows(tables), MEASURES, by=())
+    return room_means(_rows(tables), MEASURES, by=(), bounds=BOUNDS)
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:

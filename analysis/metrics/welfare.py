@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST
+from parley.analysis.bootstrap import FEWEST, POSITIVE, SHARE, SIGNED
 from parley.analysis.metrics._periods import Period, periods, rules, theory
 from parley.analysis.metrics._rooms import RoomMeasurement, each_row, room_means
 from parley.analysis.tables import Tables
@@ -31,6 +31,7 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "decisions"
 MEASURES = ("right", "alone", "gain", "payoff", "cost")
+BOUNDS = {"right": SHARE, "alone": SHARE, "gain": SIGNED, "cost": POSITIVE}
 NO_ACT = "no readable choice"
 
 
@@ -38,7 +39,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms, missing (choices), right, alone, gain, payoff, cost, reason, bayes."""
     rows = [_row(keys, values) for keys, values in by_room(tables).items()]
     expected = theory(tables, BAYESIAN)
-    return room_means(rows, MEASURES, by=()).assign(bayes=expected.correct if expected else np.nan)
+    return room_means(rows, MEASURES, by=(), bounds=BOUNDS).assign(bayes=expected.correct if expected else np.nan)
 
 
 def headline(found: pd.DataFrame) -> str:

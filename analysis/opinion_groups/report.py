@@ -22,7 +22,9 @@ READING = (
     "The unit is the person. Groups are found as Polis finds them, on as many principal components as the votes have more than "
     "chance gives (at least two). k-means always finds groups, so they count only if their "
     "silhouette is larger than in 95% of two worlds without groups: votes dealt anew within each statement, and a spectrum of "
-    "opinions without gaps, as skewed or flat as the opinions of these people."
+    "opinions without gaps, as skewed or flat as the opinions of these people. People count as independent. If they debated with "
+    "one another before they voted, the people of a debate are alike, and debates may look like groups: compare the groups with "
+    "the debates."
 )
 WANTS = (
     "Statements that a group accepts (or rejects) clearly and clearly more than others do, by the rule of Polis. Groups were "

@@ -12,7 +12,7 @@ import pandas as pd
 from parley.agents.persona import Persona, all_personas, parties, persona_set
 from parley.agents.persuasion import Reader, read_choice
 from parley.agents.society import DEFAULT
-from parley.analysis.bootstrap import Floats
+from parley.analysis.bootstrap import SHARE, SIGNED, Floats
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.errors import UserError
@@ -21,6 +21,8 @@ from parley.llm.seeding import derive, stream
 
 COLUMNS = ["member", "party", "first", "second", "share", "reason"]
 EVEN = 0.5
+ABOVE_HALF = (-0.5, 0.5)
+"""Bounds of a share, less one half."""
 
 
 class PairReader(Protocol):
@@ -137,7 +139,7 @@ def place_row(table: pd.DataFrame, ids: Sequence[str]) -> dict[str, float]:
     people = (keys["share"] - EVEN).groupby(keys["member"]).mean().to_numpy(dtype=float)
     shares = {name: float(values.mean()) if len(values) else np.nan
               for name, values in (("decided", pairs["decided"]), ("ties", pairs["value"] == EVEN))}  # fmt: skip
-    return {"people": len(people), **mean_row(people, "place"), **shares}
+    return {"people": len(people), **mean_row(people, "place", bounds=ABOVE_HALF), **shares}
 
 
 def length_row(pairs: pd.DataFrame, texts: Mapping[str, str]) -> dict[str, float]:
@@ -148,7 +150,7 @@ def length_row(pairs: pd.DataFrame, texts: Mapping[str, str]) -> dict[str, float
     longer = np.sign(pairs["a"].map(words) - pairs["b"].map(words))
     known = pairs["value"].notna() & (longer != 0)
     gains = (longer * (pairs["value"] - EVEN))[known].groupby(pairs["member"][known]).mean()
-    return {"people": len(gains), **mean_row(gains.to_numpy(dtype=float), "longer")}
+    return {"people": len(gains), **mean_row(gains.to_numpy(dtype=float), "longer", bounds=ABOVE_HALF)}
 
 
 def agreement_table(panel: pd.DataFrame, votes: pd.DataFrame) -> pd.DataFrame:
@@ -173,8 +175,8 @@ def agreement_table(panel: pd.DataFrame, votes: pd.DataFrame) -> pd.DataFrame:
     measures = {name: both[name].groupby(by).mean().dropna() for name in both}
     measures["panel minus people"] = shared["panel"] - shared["people"]
     rows = [
-        {"measure": name, "people": len(values), **mean_row(values.to_numpy(dtype=float))}
-        for name, values in measures.items()
+        {"measure": name, "people": len(values), **mean_row(values.to_numpy(dtype=float), bounds=bounds)}
+        for (name, values), bounds in zip(measures.items(), (SHARE, SHARE, SIGNED), strict=True)
     ]
     return pd.DataFrame(rows)
 

@@ -16,8 +16,8 @@ from statsmodels.tools.tools import add_constant
 
 from parley.agents.persuasion import PARAPHRASE, PERSUASIVE, Reader, Writer, read_message
 from parley.agents.speech import Speech
-from parley.analysis.bootstrap import FEWEST, NONE, Floats, is_even
-from parley.analysis.persuasion.comparisons import EVEN, Match
+from parley.analysis.bootstrap import FEWEST, NONE, SIGNED, Floats, is_even
+from parley.analysis.persuasion.comparisons import ABOVE_HALF, EVEN, Match
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.llm.driver import Conversation, ask
 from parley.llm.seeding import derive
@@ -88,13 +88,14 @@ def summary_table(gains: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for form in (*FORMS, BEYOND):
         values, people = (frame[form].dropna().to_numpy(dtype=float) for frame in (wide, by_person))
-        over_people = {f"people_{end}": mean_row(people)[end] for end in ("low", "high")}
+        bounds = SIGNED if form == BEYOND else ABOVE_HALF
+        over_people = {f"people_{end}": mean_row(people, bounds=bounds)[end] for end in ("low", "high")}
         part = gains[(gains["form"] == form) & gains["gain"].notna()]
         longer = np.log2(part["new_words"] / part["words"]).to_numpy(dtype=float)
         counts = {"form": form, "messages": len(values), "missing": len(wide) - len(values)}
         mean = float(longer.mean()) if len(longer) else np.nan
         level = equal_length(values if form == BEYOND else part["gain"].to_numpy(dtype=float), longer)
-        rows.append({**counts, **mean_row(values, "gain"), **over_people, "longer": mean, **level})
+        rows.append({**counts, **mean_row(values, "gain", bounds=bounds), **over_people, "longer": mean, **level})
     return pd.DataFrame(rows)
 
 

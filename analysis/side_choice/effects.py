@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.side_chooser import BELIEF, DETAIL, FOR, NOTHING, PERSONA
-from parley.analysis.bootstrap import FEWEST, Ends, Floats, is_even, mean_interval, share_interval
+from parley.analysis.bootstrap import FEWEST, SHARE, SIGNED, Ends, Floats, is_even, mean_interval, share_interval
 from parley.analysis.formatting import format_estimate
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.studies.side_choice import side_of
@@ -83,7 +83,7 @@ def _level_interval(levels: Floats) -> Ends:
     """Return the interval of a mean share of people; Wilson's where all people are at 0 or all at 1."""
     if is_even(levels) and len(levels) and levels[0] in (0.0, 1.0):
         return share_interval(int(levels.sum()), len(levels))
-    return mean_interval(levels)
+    return mean_interval(levels, bounds=SHARE)
 
 
 def _both(part: pd.DataFrame) -> pd.DataFrame:
@@ -98,15 +98,20 @@ def _means(part: pd.DataFrame, unit: str) -> pd.Series:
 
 
 def _intervals(people: pd.Series, topics: pd.Series) -> dict[str, float]:
-    over_topics = mean_row(topics.to_numpy(dtype=float))
+    over_topics = mean_row(topics.to_numpy(dtype=float), bounds=SIGNED)
     ends = {f"topics_{end}": over_topics[end] for end in ("low", "high")}
-    return {"people": len(people), **mean_row(people.to_numpy(dtype=float), "shift"), "topics": len(topics), **ends}
+    return {
+        "people": len(people),
+        **mean_row(people.to_numpy(dtype=float), "shift", bounds=SIGNED),
+        "topics": len(topics),
+        **ends,
+    }
 
 
 def order_row(choices: pd.DataFrame) -> dict[str, float]:
     """Return how much more often than in half of the choices the side listed first is chosen, with its interval over people."""
     people = choices["first"].groupby(choices["person"]).mean().dropna().to_numpy(dtype=float)
-    return {"people": len(people), **mean_row(people, "first")}
+    return {"people": len(people), **mean_row(people, "first", bounds=(-0.5, 0.5))}
 
 
 def verdict(table: pd.DataFrame, moved: pd.DataFrame) -> str:

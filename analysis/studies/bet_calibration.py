@@ -19,14 +19,14 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, clustered_share_interval
+from parley.analysis.bootstrap import FEWEST, SHARE, Ends, Floats, clustered_share_interval
 from parley.analysis.formatting import format_estimate, format_p
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
 
 DEBATE = ["condition", "topic", "repetition", "room"]
 PAIRING = "repetition"
-MEASURES = ("overconfidence", "brier", "even")
+MEASURES: Mapping[str, Ends] = {"overconfidence": (-100.0, 100.0), "brier": SHARE, "even": SHARE}
 EVERYONE = "all"
 BINS = (0, 20, 40, 60, 80, 100)
 SHUFFLES = 2000
@@ -84,7 +84,7 @@ def score_table(bets: Mapping[str, pd.DataFrame], seed: int) -> pd.DataFrame:
             row: dict[str, object] = {"when": when, "model": model, **counts}
             row |= {name: float(means[name].mean()) if len(means) else np.nan for name in ("bet", "won")}
             for name in MEASURES:
-                row |= mean_row(means[name].to_numpy(dtype=float), name, f"{name}_")
+                row |= mean_row(means[name].to_numpy(dtype=float), name, f"{name}_", MEASURES[name])
             everyone = part if model == EVERYONE else part.iloc[:0]
             row |= shuffled_brier(everyone, seed) | _ahead(everyone)
             rows.append(row)

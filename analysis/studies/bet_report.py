@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import SHARE, mean_interval
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.persuasion import bradley_terry
@@ -101,7 +101,7 @@ def _judge_lines(verdicts: pd.DataFrame) -> list[str]:
 
 
 def _percent(values: np.ndarray) -> str:
-    low, high = mean_interval(values)
+    low, high = mean_interval(values, bounds=SHARE)
     return format_estimate(PERCENT * float(values.mean()), PERCENT * low, PERCENT * high, 1)
 
 

@@ -31,10 +31,11 @@ CONDITIONS: Mapping[str, Mapping[str, Any]] = {
     "own copy, even chances told": {"seats": ["second", "second"], "cast": "copies", "introduce": "even"},
 }
 MEASURES = ("start", "end", "escalation")
+PERCENTS = (0.0, 100.0)
 CAPTION = (
     "Bets are 0-100, averaged over both debaters of a room. A room with a missing bet is left out and counted. Escalation is the "
     "last bet minus the first. `both at 75 or more` is the share of rooms in which both end there, though only one can win. "
-    "Brackets are 95% confidence intervals over repetitions (Student's; Wilson's for shares), because the same people debate on "
+    "Brackets are 95% confidence intervals over repetitions, because the same people debate on "
     "every topic. Differences are from the first condition, within topic and repetition."
 )
 COPIES = "Against its own copy, a debater wins with 50%: a higher bet, or a bet that rises, is overconfidence."
@@ -78,7 +79,7 @@ def by_round(runs: Mapping[str, Tables], probe: str = PROBE) -> pd.DataFrame:
         for round_, part in bets.groupby("round"):
             means = part.groupby([*PAIR, "room"])["rating"].apply(lambda room: room.mean(skipna=False)).dropna()
             counts = {"condition": name, "round": round_, "rooms": len(means)}
-            rows.append(counts | mean_row(unit_means(means), "bet"))
+            rows.append(counts | mean_row(unit_means(means), "bet", bounds=PERCENTS))
     return pd.DataFrame(rows)
 
 
@@ -113,7 +114,12 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
 def bets_report(runs: Mapping[str, Tables], folder: Path, probe: str = PROBE) -> Report:
     """Return the report on bets, with its tables (bets, rounds) and its figure written. probe: the question that is bet on."""
     by_room = {name: rooms(tables, probe) for name, tables in runs.items()}
-    tables = {measure: compare_conditions(by_room, measure).set_index("condition") for measure in MEASURES}
+    tables = {
+        measure: compare_conditions(by_room, measure, None if measure == MEASURES[-1] else PERCENTS).set_index(
+            "condition"
+        )
+        for measure in MEASURES
+    }
     header, points = next(iter(runs.values())).header, by_round(runs, probe)
     table = pd.concat(tables, names=["measure"]).reset_index()
     caption = f"{CAPTION} {COPIES}" if set(runs) <= set(CONDITIONS) else CAPTION

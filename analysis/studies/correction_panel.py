@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.persuasion import Reader
-from parley.analysis.bootstrap import FEWEST
+from parley.analysis.bootstrap import FEWEST, SHARE, SIGNED
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import (
@@ -82,7 +82,9 @@ def preferences(table: pd.DataFrame, posts: int) -> pd.DataFrame:
     for condition in COMPARED:
         values, people = (frame[condition].dropna().to_numpy(dtype=float) for frame in (by_post, by_person))
         counts = {"condition": condition, "posts": len(values), "missing": posts - len(values)}
-        rows.append({**counts, **mean_row(values, "preferred"), **mean_row(people, "people", "people_")})
+        rows.append(
+            {**counts, **mean_row(values, "preferred", bounds=SHARE), **mean_row(people, "people", "people_", SHARE)}
+        )
     return pd.DataFrame(rows)
 
 
@@ -104,7 +106,7 @@ def verdict(table: pd.DataFrame) -> str:
     """
     shares = _shares(table, "post")
     own = shares[REPLACED].dropna().to_numpy(dtype=float)
-    row, people = mean_row(own), _shares(table, "member")[REPLACED].count()
+    row, people = mean_row(own, bounds=SHARE), _shares(table, "member")[REPLACED].count()
     if np.isnan(row["low"]) or people < FEWEST:
         few = next(
             (what for what, number in (("posts have", len(own)), ("people gave", people)) if number < FEWEST), ""
@@ -115,7 +117,7 @@ def verdict(table: pd.DataFrame) -> str:
     if row["low"] <= EVEN <= row["high"]:
         return f"{said}, which cannot be distinguished from 50%."
     said += f": they are {'more' if row['estimate'] > EVEN else 'less'} persuasive for it. "
-    null = mean_row((shares[REPLACED] - shares[SHUFFLED]).dropna().to_numpy(dtype=float))
+    null = mean_row((shares[REPLACED] - shares[SHUFFLED]).dropna().to_numpy(dtype=float), bounds=SIGNED)
     if np.isnan(null["low"]):
         return f"{said}Whether this depends on quotations that fit the post is unknown: too few posts have both."
     gap = f"fitting minus other quotations is {_percent(null)} percentage points"

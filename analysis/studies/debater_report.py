@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis.bootstrap import FEWEST, why_no_interval
+from parley.analysis.bootstrap import FEWEST, SHARE, why_no_interval
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, number
 from parley.analysis.report import Report
@@ -88,7 +88,7 @@ def _topic_line(values: pd.DataFrame) -> str:
     means = own.groupby("topic")["value"].mean().dropna().to_numpy(dtype=float)
     if reason := why_no_interval(means, "held-out topic"):
         return f"The share on other topics is unknown: {reason}."
-    return f"Over {len(means)} held-out topics the share is {_percent(mean_row(means, 'share'))}%."
+    return f"Over {len(means)} held-out topics the share is {_percent(mean_row(means, 'share', bounds=SHARE))}%."
 
 
 def _percent(row: Mapping[str, float] | pd.Series) -> str:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from parley.agents.game_rules import IMPOSED, most_points, package_points, selfish_points
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import LEVEL, NO_VARIATION
+from parley.analysis.bootstrap import LEVEL, NO_VARIATION, SCALE, SHARE
 from parley.analysis.ending_diversity import FEWEST_ROOMS, diversity
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_table, format_estimate, format_number, format_p
@@ -44,6 +44,7 @@ MEASURES: Mapping[str, tuple[str, ...]] = {
     "public_goods": ("mean", "last", "change", "gap", "share"),
     "negotiation": ("agreed", "compromise", "share"),
 }
+BOUNDS = {"mean": SCALE, "last": SCALE, "share": SHARE, "agreed": SHARE, "compromise": SHARE}
 MAIN = {"trust": ("mean", "what is sent"), "negotiation": ("entropy", "the diversity of endings (bits)")}
 """The measure of the sentences, and its words; of the other games it is the last round."""
 CAPTION = (
@@ -118,14 +119,15 @@ def compare(runs: Mapping[str, Tables]) -> pd.DataFrame:
     """Return one row per measure and condition, as compare_conditions has them. People have no pairs."""
     ours = {name: rooms(tables) for name, tables in runs.items() if name != PEOPLE}
     game = rules(next(iter(runs.values()))).game
-    parts = {measure: compare_conditions(ours, measure) for measure in MEASURES[game]}
+    parts = {measure: compare_conditions(ours, measure, BOUNDS.get(measure)) for measure in MEASURES[game]}
     if PEOPLE in runs:
         theirs = rooms(runs[PEOPLE])
         for measure, part in parts.items():
             values = theirs[measure].dropna().to_numpy(dtype=float)
             row = {"condition": PEOPLE, "rooms": len(values), "missing": len(theirs) - len(values), "pairs": 0}
             parts[measure] = pd.concat(
-                [part, pd.DataFrame([row | mean_row(values, "value")], columns=COLUMNS)], ignore_index=True
+                [part, pd.DataFrame([row | mean_row(values, "value", bounds=BOUNDS.get(measure))], columns=COLUMNS)],
+                ignore_index=True,
             )
     return pd.concat(parts, names=["measure"]).reset_index(level=0)
 

@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
+from parley.analysis.bootstrap import POSITIVE, SHARE
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_table, format_estimate, format_number
 from parley.analysis.herding_report import by_position, silent_planners
@@ -41,7 +42,7 @@ SHARES = frozenset({"right", "chose_a", "wrong"})
 CAPTION = (
     "Right is the share of right choices, chose A the share of choices of A, wrong cascades the share of periods that end so, "
     "herding time the place of the first person from whom on all choose alike. Precision and cost are means per person. "
-    "Numbers are means over rooms, and brackets are 95% intervals over rooms (Student's). Differences are from the same "
+    "Numbers are means over rooms, and brackets are 95% intervals over rooms. Differences are from the same "
     "rooms without a planner: same states, same luck of signals."
 )
 
@@ -113,13 +114,8 @@ def _within_speakers(by_room: Mapping[str, pd.DataFrame], measure: str) -> pd.Da
     parts = []
     for who in (BAYES, MODEL):
         if own := {name: frame for name, frame in by_room.items() if name.startswith(who)}:
-            parts.append(compare_conditions(own, measure))
-    compared = pd.concat(parts, ignore_index=True)
-    if measure in SHARES:
-        compared[["low", "high"]] = compared[["low", "high"]].clip(0, 1)
-        ends = ["difference_low", "difference_high"]
-        compared[ends] = compared[ends].clip(-1, 1)
-    return compared
+            parts.append(compare_conditions(own, measure, SHARE if measure in SHARES else POSITIVE))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _add_missing(report: Report, runs: Mapping[str, Tables]) -> None:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from parley.agents.society import NO_NAMES, PartyNames
-from parley.analysis.bootstrap import Floats, mean_interval, why_no_interval
+from parley.analysis.bootstrap import Ends, Floats, bounds_of_difference, mean_interval, why_no_interval
 from parley.analysis.formatting import seat_title, uncorrected
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
@@ -27,11 +27,12 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def compare_conditions(rooms: Mapping[str, pd.DataFrame], measure: str) -> pd.DataFrame:
+def compare_conditions(rooms: Mapping[str, pd.DataFrame], measure: str, bounds: Ends | None = None) -> pd.DataFrame:
     """Return one row per condition: rooms, missing (rooms without a number), value with its 95% interval, pairs, difference from
     the first condition with its interval (over pairs in which both have a number; none for the first), reason.
 
-    rooms: by condition a frame with one row per room, the columns PAIR and the measure (NaN: missing). Means and intervals are
+    rooms: by condition a frame with one row per room, the columns PAIR and the measure (NaN: missing). bounds: of the
+    measure, if it has any, as in `mean_interval`. Means and intervals are
     those of `unit_means`. reason: why the difference (for the first condition: the value) has no interval.
     """
     wide = pd.DataFrame({name: frame.set_index(PAIR)[measure] for name, frame in rooms.items()})
@@ -42,7 +43,8 @@ def compare_conditions(rooms: Mapping[str, pd.DataFrame], measure: str) -> pd.Da
         paired = (known - wide[first]).dropna() if name != first else known.iloc[:0]
         counts = {"rooms": len(known), "missing": len(rooms[str(name)]) - len(known), "pairs": len(paired)}
         values, differences = unit_means(known), unit_means(paired)
-        averages = mean_row(values, "value") | mean_row(differences, "difference", "difference_")
+        averages = mean_row(values, "value", bounds=bounds)
+        averages |= mean_row(differences, "difference", "difference_", bounds_of_difference(bounds))
         reason = why_no_interval(values if name == first else differences, "repetition")
         rows.append({"condition": name} | counts | averages | {"reason": reason})
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -63,13 +65,15 @@ def units_of(tables: Tables) -> pd.DataFrame:
     return tables.agents.drop_duplicates("room").set_index("room")[UNIT]
 
 
-def mean_row(values: Floats, name: str = "estimate", ends: str = "") -> dict[str, float]:
+def mean_row(values: Floats, name: str = "estimate", ends: str = "", bounds: Ends | None = None) -> dict[str, float]:
     """Return the mean of values, one per unit, as `name` (NaN without values), and its 95% interval as `<ends>low`, `<ends>high`.
+
+    bounds: of the mean, as in `mean_interval`.
 
     >>> mean_row(np.arange(2.0), "bet")
     {'bet': 0.5, 'low': nan, 'high': nan}
     """
-    low, high = mean_interval(values)
+    low, high = mean_interval(values, bounds=bounds)
     return {name: float(values.mean()) if len(values) else np.nan, f"{ends}low": low, f"{ends}high": high}
 
 

@@ -20,6 +20,7 @@ from parley.agents.persona import Persona, parties, persona_set
 from parley.agents.probe import Probe, answer_order
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
+from parley.analysis.bootstrap import SHARE
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate
 from parley.analysis.journaled_calls import check_manifest, run_journaled
@@ -127,7 +128,7 @@ def _spread(answers: pd.DataFrame) -> dict[str, float]:
     shares = (known["rating"] == mode).groupby(known["persona"]).mean().to_numpy(dtype=float)
     return counts | {
         "mean": float(known["attitude"].mean()), "sd": float(known["attitude"].std(ddof=1)), "within": within,
-        "between": max(float(people.mean().var(ddof=1)) - noise, 0.0), "mode": mode, **mean_row(shares, "share", "share_"),
+        "between": max(float(people.mean().var(ddof=1)) - noise, 0.0), "mode": mode, **mean_row(shares, "share", "share_", SHARE),
         "fixed": float((people.nunique()[several] == 1).mean()),
     }  # fmt: skip
 

@@ -17,7 +17,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, too_few
+from parley.analysis.bootstrap import FEWEST, SCALE, too_few
 from parley.analysis.deviation import add_missing
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import format_estimate
@@ -34,7 +34,7 @@ SPEAKER = "Press Office"
 CAPTION = (
     "The statement is the true report; all people hear it before the day that is named. Deviation is that of the versions "
     "of the last day, 0-10, and growth is in points a day; both are judged as in run.py deviation. Numbers are means over "
-    "rooms, and brackets are 95% intervals over rooms (Student's); where the same people pass on several items, over "
+    "rooms, and brackets are 95% intervals over rooms; where the same people pass on several items, over "
     "repetitions, and a repetition without a number on one of its items is missing. Differences are between rooms with the same "
     "item, people and links."
 )
@@ -66,9 +66,9 @@ def compare(rooms: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     rooms: by condition a frame as `by_unit` makes it.
     """
     parts = []
-    for measure in MEASURES:
-        first = compare_conditions({name: rooms[name] for name in (NONE, EARLY, LATE)}, measure)
-        second = compare_conditions({name: rooms[name] for name in (LATE, EARLY)}, measure)
+    for measure, bounds in zip(MEASURES, (SCALE, None), strict=True):
+        first = compare_conditions({name: rooms[name] for name in (NONE, EARLY, LATE)}, measure, bounds)
+        second = compare_conditions({name: rooms[name] for name in (LATE, EARLY)}, measure, bounds)
         contrast = second[second["condition"] == EARLY].assign(condition=f"{EARLY} - {LATE}")
         parts.append(pd.concat([first, contrast], ignore_index=True).assign(measure=measure))
     return pd.concat(parts, ignore_index=True)

@@ -17,7 +17,7 @@ import pandas as pd
 from parley.agents.debate_judge import SpeechReader
 from parley.agents.persona import Persona
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import FEWEST
+from parley.analysis.bootstrap import FEWEST, SHARE
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import Match, compare, comparison_table, length_row, pair_values, place_row
@@ -132,7 +132,7 @@ def quality_table(values: pd.DataFrame) -> pd.DataFrame:
     for (protocol, kind), part in values.groupby(["protocol", "kind"], sort=False):
         means = part.groupby("repetition")["value"].mean().dropna().to_numpy(dtype=float)
         counts = {"protocol": protocol, "kind": kind, "pairs": int(part["value"].notna().sum()), "units": len(means)}
-        rows.append(counts | mean_row(means, "share"))
+        rows.append(counts | mean_row(means, "share", bounds=SHARE))
     return pd.DataFrame(rows, columns=["protocol", "kind", "pairs", "units", "share", "low", "high"])
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, clustered_share_interval, interval, why_few
+from parley.analysis.bootstrap import FEWEST, SIGNED, Floats, clustered_share_interval, interval, why_few
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
@@ -175,6 +175,6 @@ def difference(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any]:
         people = np.unique(table["person"].to_numpy(dtype=str))  # the order of the rows of a pivot
         shares.append(pd.Series(np.divide(hits, sizes, out=np.full(len(hits), np.nan), where=sizes > 0), people))
     gaps = (shares[1] - shares[0]).dropna().to_numpy(dtype=float)
-    row = {"people": len(gaps), **mean_row(gaps, "difference", "difference_")}
+    row = {"people": len(gaps), **mean_row(gaps, "difference", "difference_", SIGNED)}
     known = np.isfinite(row["difference_low"])
     return row | {"reason": "" if known else FEW if len(gaps) < FEWEST else "no variation"}

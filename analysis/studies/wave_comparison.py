@@ -2,9 +2,9 @@
 
 The unit is the question. Two numbers are computed for each comparison. `change` is the mean difference over questions, with
 Student's interval. `size` is the mean absolute difference, which sampling alone keeps above 0: `by_chance` is what it gives with
-the spreads and the numbers of answers of both sides. p says how often the answers to each question, shuffled between the two
-sides, are as far apart (Phipson and Smyth 2010). Shuffling is right for unequal spreads only with as many answers on both sides
-(Romano 1990, Journal of the American Statistical Association 85), so the side with more is thinned to the number of the other.
+the spreads and the numbers of answers of both sides. p is that of all squared differences together, compared with what the
+spreads of the answers make of them: F with degrees of freedom that take unequal spreads and numbers of answers into account
+(Box 1954, Annals of Mathematical Statistics 25; Welch's t for one question).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import f as variance_ratio
 
 from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, too_few
 from parley.analysis.statistics.results import holm
@@ -26,12 +27,10 @@ from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.studies.wave import ABOUT, ANSWERS, PLAIN
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
-from parley.llm.seeding import derive
 
-DRAWS = 999
 CHANCE = 0.05
 FEWEST_ANSWERS = 4
-"""Answers to a question on each side; with fewer, too few ways to shuffle them make a rare result possible."""
+"""Answers to a question on each side; with fewer, their spread is hardly known."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +96,10 @@ def _load_file(path: Path) -> Answers:
     return Answers(path.stem, first.get("model", "own file"), first.get("date", ""), rows)
 
 
-def contrast(first: Mapping[str, Floats], second: Mapping[str, Floats], *name: object) -> dict[str, Any]:
+def contrast(first: Mapping[str, Floats], second: Mapping[str, Floats]) -> dict[str, Any]:
     """Compare the answers to the same questions on two sides; return a row.
 
-    questions, change (second minus first) with its interval, size, by_chance, p (NaN: no test), reason. name: of the comparison,
-    for its random stream.
+    questions, change (second minus first) with its interval, size, by_chance, p (NaN: no test), reason.
     """
     shared = [question for question in first if question in second]
     differences = np.array([second[one].mean() - first[one].mean() for one in shared])
@@ -115,7 +113,7 @@ def contrast(first: Mapping[str, Floats], second: Mapping[str, Floats], *name: o
     if min(min(len(first[one]), len(second[one])) for one in shared) < FEWEST_ANSWERS:
         return row | {"reason": f"a question with fewer than {FEWEST_ANSWERS} answers"}
     row["by_chance"] = float(np.mean([_size_by_chance(first[one], second[one]) for one in shared]))
-    return row | {"p": _shuffled_p([(first[one], second[one]) for one in shared], *name)}
+    return row | {"p": _p([(first[one], second[one]) for one in shared])}
 
 
 def _size_by_chance(first: Floats, second: Floats) -> float:
@@ -123,24 +121,26 @@ def _size_by_chance(first: Floats, second: Floats) -> float:
     return math.sqrt(2 / math.pi * (first.var(ddof=1) / len(first) + second.var(ddof=1) / len(second)))
 
 
-def _shuffled_p(questions: Sequence[tuple[Floats, Floats]], *name: object) -> float:
-    """Return how often shuffled answers give a mean absolute difference as large; as many answers are used on both sides."""
-    rng = np.random.default_rng(derive(0, "waves", *name))
-    observed, shuffled_sizes = 0.0, np.zeros(DRAWS)
-    for pair in questions:
-        count = min(map(len, pair))
-        first, second = (answers if len(answers) == count else rng.permutation(answers)[:count] for answers in pair)
-        observed += abs(float(second.mean() - first.mean()))
-        shuffled = rng.permuted(np.tile(np.concatenate([first, second]), (DRAWS, 1)), axis=1)
-        shuffled_sizes += np.abs(shuffled[:, count:].mean(axis=1) - shuffled[:, :count].mean(axis=1))
-    return (int((shuffled_sizes >= observed - ALIKE).sum()) + 1) / (DRAWS + 1)
+def _p(questions: Sequence[tuple[Floats, Floats]]) -> float:
+    """Return the p of no difference in the mean answer to any question.
+
+    Of answers that do not vary, any difference is one: p is 0, or 1 without a difference.
+    """
+    squares = sum(float(second.mean() - first.mean()) ** 2 for first, second in questions)
+    sides = np.array([[[side.var(ddof=1) / len(side), len(side) - 1] for side in pair] for pair in questions])
+    errors, freedom = sides[..., 0], sides[..., 1]
+    variances, total = errors.sum(axis=1), float(errors.sum())
+    if total < ALIKE**2:
+        return float(squares < ALIKE**2)
+    within = total**2 / float((errors**2 / freedom).sum())
+    return float(variance_ratio.sf(squares / total, total**2 / float((variances**2).sum()), within))
 
 
 def changes(waves: Sequence[Answers]) -> pd.DataFrame:
     """Return a row per steering and pair of neighbouring waves: before, after, steering, `contrast`, and what `judged` adds."""
     rows = [
         {"before": before.label, "after": after.label, "steering": name}
-        | contrast(before.cells(name), after.cells(name), before.label, after.label, name)
+        | contrast(before.cells(name), after.cells(name))
         for before, after in pairwise(waves)
         for name in before.steerings
         if name in after.steerings
@@ -151,8 +151,7 @@ def changes(waves: Sequence[Answers]) -> pd.DataFrame:
 def movements(waves: Sequence[Answers]) -> pd.DataFrame:
     """Return a row per wave and steering: wave, steering, `contrast` with the unsteered answers, and what `judged` adds."""
     rows = [
-        {"wave": wave.label, "steering": name}
-        | contrast(wave.cells(PLAIN), wave.cells(name), wave.label, "steering", name)
+        {"wave": wave.label, "steering": name} | contrast(wave.cells(PLAIN), wave.cells(name))
         for wave in waves
         for name in wave.steerings
         if name != PLAIN

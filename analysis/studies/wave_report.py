@@ -19,8 +19,8 @@ from parley.analysis.studies.wave_comparison import Answers, changes, movements,
 UNIT = (
     "Values are attitudes from 0 to 10, on the axis of each topic. Brackets are 95% intervals over questions (Student's). Size "
     "is the mean absolute difference per question. Sampling alone keeps it above 0: by chance is what it would be if nothing "
-    "changed. p says how often shuffling the answers to each question between the two sides, as many on each, moves them as far "
-    "apart (Holm's correction over the table)."
+    "changed. p is that of all questions together, by an F test that allows unequal spreads and numbers of answers (Holm's "
+    "correction over the table)."
 )
 NOTHING = (
     "There is nothing to compare: one wave without steering sentences. Ask the same questions on another day, or another model, "

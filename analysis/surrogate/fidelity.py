@@ -25,7 +25,7 @@ from scipy.sparse import block_diag, csr_array
 
 from parley.agents.laws import People
 from parley.agents.laws.surrogate import Surrogate
-from parley.analysis.bootstrap import Floats, mean_interval, nanmean
+from parley.analysis.bootstrap import POSITIVE, SHARE, Floats, mean_interval, nanmean
 from parley.analysis.surrogate.fit import ROOMS, Transitions, fit_response
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, stream
@@ -33,8 +33,8 @@ from parley.llm.seeding import derive, stream
 FOLDS, DRAWS = 5, 100
 MOVED = 0.5
 DEAF = "without hearing"
-POSSIBLE = {"path": (0.0, math.inf), "spread": (0.0, math.inf), "moved": (0.0, 1.0)}
-"""The values that a score can have: the ends of an interval go no further."""
+BOUNDS = {"path": POSITIVE, "spread": POSITIVE, "moved": SHARE}
+"""Of the scores that have any."""
 WHO = ("surrogate", DEAF, "no agent moves", "to the mean")
 
 
@@ -49,7 +49,7 @@ def fidelity(data: Transitions, topic: str) -> pd.DataFrame:
     for name in scores:
         values = scores[name].dropna().to_numpy(dtype=float)
         score, who = str(name).split(", ")
-        low, high = np.clip(mean_interval(values), *POSSIBLE.get(score, (-math.inf, math.inf))).tolist()
+        low, high = mean_interval(values, bounds=BOUNDS.get(score))
         value = float(values.mean()) if len(values) else math.nan
         rows.append({"score": score, "who": who, "value": value, "low": low, "high": high, "rooms": len(values)})
     return pd.DataFrame(rows)

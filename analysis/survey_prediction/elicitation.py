@@ -23,7 +23,7 @@ import pandas as pd
 from scipy.special import entr
 
 from parley.agents.known_person import KnownPerson
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import POSITIVE, mean_interval
 from parley.analysis.survey_prediction.answers import Survey
 from parley.analysis.survey_prediction.asking import Asked, Interviewer
 from parley.llm.backends import identity_spec
@@ -221,7 +221,7 @@ def error_table(rows: pd.DataFrame) -> pd.DataFrame:
         for asked, part in people.groupby(level="asked"):
             values = part[order].dropna().to_numpy(dtype=float)
             pairs = (part[order] - part[RANDOM]).dropna().to_numpy(dtype=float)
-            (low, high), (less, more) = mean_interval(values), mean_interval(pairs)
+            (low, high), (less, more) = mean_interval(values, bounds=POSITIVE), mean_interval(pairs)
             mean, difference = (float(one.mean()) if len(one) else np.nan for one in (values, pairs))
             table.append([order, asked, len(values), mean, low, high, len(pairs), difference, less, more])
     ends = ["error", "error_low", "error_high", "pairs", "difference", "difference_low", "difference_high"]

@@ -5,7 +5,8 @@ auc        the probability that an answer of 1 was predicted higher than an answ
            as if each person was left out in turn); people with many answers count as in statistics/clusters.py
 auc_within the same between people within each question, averaged over questions that five or more people answered, two or
            more of them each way, weighted by these; 0.5 without knowledge of the person. Interval over people too: the same
-           people answer all questions, so questions are not independent
+           people answer all questions, so questions are not independent. Each person is left out in turn, exactly: in a
+           question of few people placements are too near to each other
 r          Pearson's correlation of probability and answer, over all answers. Interval over people
 rho        Pearson's correlation of the predicted and the observed (weighted) share of 1, over questions. Interval over questions
 brier      the mean squared error of the probability. Interval over people
@@ -21,7 +22,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from parley.analysis.bootstrap import FEWEST, Ends, correlation, correlation_interval, mean_interval, reach_of_mean
+from parley.analysis.bootstrap import (
+    FEWEST,
+    SHARE,
+    Ends,
+    correlation,
+    correlation_interval,
+    mean_interval,
+    reach_of_mean,
+)
 from parley.analysis.statistics.clusters import effective_clusters
 from parley.analysis.survey_prediction.answers import Floats
 from parley.analysis.survey_prediction.splits import Mask
@@ -40,16 +49,16 @@ EITHER = 2
 
 
 class ClusteredAuc(NamedTuple):
-    """An AUC, the part of its error that comes from each person (they sum to 0), and what each person weighs in it (these sum
-    to 1). NaN without both answers."""
+    """An AUC, how far it moves if each person is left out, and what each person weighs in it (these sum to 1). NaN without both
+    answers."""
 
     value: float
-    parts: Floats
+    steps: Floats
     sizes: Floats
 
     def interval(self) -> Ends:
         """Return the 95% interval over people."""
-        return _around(self.value, self.parts, self.sizes)
+        return _around(self.value, self.steps, self.sizes)
 
 
 def clustered_auc(answers: Floats, predicted: Floats, people: np.ndarray, count: int) -> ClusteredAuc:
@@ -67,11 +76,12 @@ def clustered_auc(answers: Floats, predicted: Floats, people: np.ndarray, count:
     value, parts = float(above.mean()), np.zeros(count)
     np.add.at(parts, people[answers == 1], (above - value) / len(ones))
     np.add.at(parts, people[answers == 0], (below - value) / len(zeros))
-    return ClusteredAuc(value, parts, np.bincount(people, minlength=count) / len(people))
+    sizes = np.bincount(people, minlength=count) / len(people)
+    return ClusteredAuc(value, -parts / np.maximum(1 - sizes, 1e-9), sizes)
 
 
-def _around(value: float, parts: Floats, sizes: Floats) -> Ends:
-    steps = parts[sizes > 0] / np.maximum(1 - sizes[sizes > 0], 1e-9)
+def _around(value: float, steps: Floats, sizes: Floats) -> Ends:
+    steps = steps[sizes > 0]
     error = math.sqrt(max(len(steps) - 1, 0) / max(len(steps), 1) * float((steps**2).sum()))
     reach = float(reach_of_mean(np.array([error]), np.array([effective_clusters(sizes)]))[0])
     return value - reach, value + reach
@@ -92,13 +102,34 @@ def auc_within(answers: Floats, predicted: Floats, people: np.ndarray, items: np
     counted = np.flatnonzero((asked >= FEWEST) & (ones >= EITHER) & (asked - ones >= EITHER))
     if not len(counted):
         return ClusteredAuc(math.nan, np.full(count, np.nan), np.zeros(count))
-    every = [clustered_auc(answers[items == item], predicted[items == item], people[items == item], count)
-             for item in counted]  # fmt: skip
     # A question of few people says little, and its error is hardly known: with equal weights 24% of intervals miss
     weights = ones[counted] * (asked - ones)[counted] / asked[counted]
-    weights /= weights.sum()
-    value = float(weights @ [auc.value for auc in every])
-    return ClusteredAuc(value, weights @ [auc.parts for auc in every], weights @ [auc.sizes for auc in every])
+    total, sizes = weights.sum(), np.zeros(count)
+    value, won, left = 0.0, np.zeros(count), np.full(count, total)
+    for item, weight in zip(counted, weights, strict=True):
+        part = items == item
+        auc, without, lighter = _left_out(answers[part], predicted[part])
+        value += weight * auc / total
+        won += weight * auc
+        won[people[part]] += lighter * without - weight * auc
+        left[people[part]] += lighter - weight
+        sizes[people[part]] += weight / total / part.sum()
+    return ClusteredAuc(float(value), won / left - value, sizes)
+
+
+def _left_out(answers: Floats, predicted: Floats) -> tuple[float, Floats, Floats]:
+    """Return the AUC of a question, that without each of its people, and its weight without each."""
+    ones, zeros = (answers == 1).astype(float), (answers == 0).astype(float)
+    wins = np.where(answers == 1, _below(predicted, predicted[answers == 0]), 0.0)
+    wins = np.where(answers == 0, (answers == 1).sum() - _below(predicted, predicted[answers == 1]), wins)
+    whole, more, fewer = float(wins[answers == 1].sum()), ones.sum() - ones, zeros.sum() - zeros
+    return whole / (ones.sum() * zeros.sum()), (whole - wins) / (more * fewer), more * fewer / (more + fewer)
+
+
+def _below(values: Floats, others: Floats) -> Floats:
+    """Return how many of the others are below each value; equal ones count half."""
+    sorted_ = np.sort(others)
+    return (np.searchsorted(sorted_, values, "left") + np.searchsorted(sorted_, values, "right")) / 2
 
 
 def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> dict[str, float]:
@@ -123,7 +154,7 @@ def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> d
         "auc_within": (within.value, within.interval()),
         "r": (float(correlation(sums.sum(axis=0))), correlation_interval(sums)),
         "rho": (float(correlation(shares.sum(axis=0))), correlation_interval(shares)),
-        "brier": (float(squares.mean()) if len(squares) else math.nan, mean_interval(squares)),
+        "brier": (float(squares.mean()) if len(squares) else math.nan, mean_interval(squares, bounds=SHARE)),
     }
     for name, (value, ends) in found.items():
         low, high = np.clip(ends, -1.0 if name in ("r", "rho") else 0.0, 1.0)
@@ -155,7 +186,7 @@ def auc_difference(values: Floats, predicted: Floats, other: Floats, mask: Mask)
     people, answers = np.nonzero(known)[0], values[known]
     first, second = (clustered_auc(answers, one[known], people, len(values)) for one in (predicted, other))
     difference = first.value - second.value
-    low, high = _around(difference, first.parts - second.parts, first.sizes)
+    low, high = _around(difference, first.steps - second.steps, first.sizes)
     return {"answers": len(answers), "difference": difference, "difference_low": low, "difference_high": high}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import solara
 
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import SCALE, mean_interval
 from parley.analysis.disclaimers import model_label
 from parley.analysis.figures import STYLES, styles_of_run
 from parley.analysis.formatting import count_phrase, format_number, group_title, seat_title
@@ -124,7 +124,7 @@ def party_line(ratings: pd.DataFrame, key: str, plain: bool) -> tuple[Line, list
     means, cells = [], []
     for round_ in rounds:
         values = rooms[round_].dropna().to_numpy(dtype=float)
-        low, high = (rounded(end) for end in mean_interval(values))
+        low, high = (rounded(end) for end in mean_interval(values, bounds=SCALE))
         mean = rounded(values.mean()) if len(values) else None
         means.append([mean, low, high])
         if round_ in missing.index:

@@ -8,6 +8,8 @@
     unit    what is counted as independent: room, person, question, item, ...
     rows    how single answers depend: `one` (one number a unit, all weigh the same), `heavy` (a unit weighs by its rows, so
             that one may have most of them), `crossed` (each row belongs to two units, such as a person and a question)
+    scale   `bounded`: a share, a count, a variance, a rating, a correlation. Its interval ends where the quantity ends.
+            `free`: a difference, or another number without ends
     exam    the entry of the exam, which has the kinds of data `heavy` or `crossed` where the rows do; or `elsewhere: FILE`,
             or `no claim: WHY`
 
@@ -29,6 +31,10 @@ from examined.product import ROOT, statistics_of_product
 REGISTRY = Path(__file__).with_suffix(".csv")
 SHARED = frozenset(["mean_row", "clustered_mean", "rank_correlation", "p_value"])
 """Makers of intervals and P values that several reports call, beside those of the floor of statistics."""
+STUDENTS = frozenset(["mean_interval", "mean_row", "mean_columns", "clustered_mean", "room_means"])
+"""Makers whose interval is Student's, unless they are given the bounds of the number."""
+PLACE_OF_BOUNDS = {"mean_row": 3, "mean_columns": 2}
+"""Of the argument `bounds`, where it is given without its name."""
 FLOORS = ("analysis.bootstrap.", "analysis.statistics.")
 NO_NUMBERS = ("/views/", "/commands/", "/schemas/")
 CHECKED = ("heavy", "crossed")
@@ -42,6 +48,7 @@ class Column(NamedTuple):
     column: str
     unit: str
     rows: str
+    scale: str
     exam: str
 
 
@@ -54,6 +61,17 @@ def registered() -> list[Column]:
     """Return the rows of columns.csv."""
     with REGISTRY.open(encoding="utf-8", newline="") as file:
         return [Column(**row) for row in csv.DictReader(file)]
+
+
+def calls_without_bounds(root: Path = ROOT) -> set[tuple[str, str]]:
+    """Return (report, column) of every number whose interval is Student's, so that it may leave the scale of the number."""
+    found = set()
+    for path in sorted((root / "analysis").rglob("*.py")):
+        report = path.relative_to(root / "analysis").with_suffix("").as_posix()
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+            found |= {(report, name or function.name) for name in _names(function, "", STUDENTS, without=True)}
+    return found
 
 
 def _of_tables(root: Path) -> Iterator[tuple[str, str]]:
@@ -107,20 +125,27 @@ def _called(tree: ast.Module, makers: frozenset[str]) -> Iterator[str]:
             yield from (name or function.name for name in _names(function, "", makers))
 
 
-def _names(node: ast.AST, name: str, makers: frozenset[str]) -> Iterator[str]:
-    """Yield the names of the calls of makers in a node, which is a part of the number `name`."""
+def _names(node: ast.AST, name: str, makers: frozenset[str], without: bool = False) -> Iterator[str]:
+    """Yield the names of the calls of makers in a node, which is a part of the number `name`. without: only calls
+    without bounds."""
     if isinstance(node, ast.Call):
         called = _last(node.func)
-        if called in makers or (called == "interval" and isinstance(node.func, ast.Attribute)):
+        made = called in makers or (not without and called == "interval" and isinstance(node.func, ast.Attribute))
+        if made and not (without and _has(node, called)):
             yield name
         name = _literal(node.args[0]) if called in ("with_interval", "bounded", "_named_ends") and node.args else name
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
-            yield from _names(value, _literal(key) or name, makers)
+            yield from _names(value, _literal(key) or name, makers, without)
         return
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.FunctionDef):
-            yield from _names(child, name, makers)
+            yield from _names(child, name, makers, without)
+
+
+def _has(call: ast.Call, called: str) -> bool:
+    """Return whether a call of a maker has the argument `bounds`."""
+    return any(one.arg == "bounds" for one in call.keywords) or len(call.args) > PLACE_OF_BOUNDS.get(called, 9)
 
 
 def _last(node: ast.AST) -> str:

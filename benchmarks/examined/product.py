@@ -119,7 +119,6 @@ ELSEWHERE: dict[str, str] = {
     "analysis.scores.reversion.quartile_range": NO_CLAIM,
     "analysis.studies.bet_calibration.shuffled_brier": A_NULL,
     "analysis.studies.truthfulness.measure": A_NULL,
-    "analysis.studies.wave_comparison._shuffled_p": A_NULL,
     "analysis.surrogate.fidelity._folds": NO_CLAIM,
     "analysis.survey_prediction.invented.invent_survey": NO_CLAIM,
     "analysis.survey_prediction.measures.shuffled_range": A_NULL,

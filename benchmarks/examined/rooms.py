@@ -11,8 +11,12 @@ from uneven import UNEVEN, rows_of
 from examined.entry import Entry, Outcome, claimed, outside
 from parley.analysis.bootstrap import (
     FEWEST,
+    POSITIVE,
+    SHARE,
+    SIGNED,
     Floats,
     clustered_share_interval,
+    mean_interval,
     means_interval,
     nanmean,
     p_of_mean,
@@ -28,6 +32,7 @@ from parley.analysis.statistics.deviation import deviation_interval
 from parley.analysis.statistics.equivalence import p_alike
 from parley.analysis.statistics.groups import compare_paired, compare_two, level, weighted_means
 from parley.analysis.statistics.power import rooms_needed
+from parley.analysis.studies.wave_comparison import contrast
 
 ALL = (*KINDS, *HARDER)
 PLAIN = ("normal", "skewed", "rounded", "shared")
@@ -52,6 +57,40 @@ def _of_group_means(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     """Three topics of so many rooms each; the second has twice the spread."""
     groups = [scale * _changes(rng, rooms, kind) for scale in (1.0, 2.0, 1.0)]
     return outside(means_interval(groups), 0.0)
+
+
+def _of_positive(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """Numbers that are 0 or more, with a mean of 1 (`counts`: 3): exponential (`skewed`), the same with half of them 0
+    (`sparse`), squares of normal ones (`squares`), Poisson (`counts`), or five SD above 0 (`normal`)."""
+    drawn = {
+        "skewed": lambda: rng.exponential(1, rooms),
+        "sparse": lambda: np.where(rng.random(rooms) < 0.5, 0.0, rng.exponential(2, rooms)),
+        "squares": lambda: rng.normal(0, 1, rooms) ** 2,
+        "counts": lambda: rng.poisson(3, rooms).astype(float),
+        "normal": lambda: np.maximum(rng.normal(1, 0.2, rooms), 0.0),
+    }[kind]()
+    return outside(mean_interval(drawn, bounds=POSITIVE), 3.0 if kind == "counts" else 1.0)
+
+
+def _of_shares(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+    """One share a room: of six people, who are alike (beta with a sum of 3); `whole`: 0 or 1; `apart`: the minus of two."""
+    share = rng.uniform(0.3, 0.7) if kind in ("middle", "whole") else 0.1
+    drawn = [rng.binomial(6, rng.beta(3 * share, 3 * (1 - share), rooms)) / 6 for _ in range(2)]
+    if kind == "apart":
+        return outside(mean_interval(drawn[0] - drawn[1], bounds=SIGNED), 0.0)
+    values = (rng.random(rooms) < share).astype(float) if kind == "whole" else drawn[0]
+    return outside(mean_interval(values, bounds=SHARE), share)
+
+
+def _of_waves(rng: np.random.Generator, questions: int, kind: str) -> Outcome:
+    """Answers to questions on two sides with equal means; `lopsided`: 20 of SD .5 and 5 of SD 2; `rounded`: whole points."""
+    (first, spread), (second, other) = ((20, 0.5), (5, 2.0)) if kind == "lopsided" else ((8, 1.0), (4, 1.0))
+    draw = (lambda size: rng.exponential(1, size) - 1) if kind == "skewed" else (lambda size: rng.normal(0, 1, size))
+    sides = [{str(one): size * np.asarray(draw(count)) for one in range(questions)}
+             for count, size in ((first, spread), (second, other))]  # fmt: skip
+    if kind == "rounded":
+        sides = [{name: np.round(values) for name, values in side.items()} for side in sides]
+    return claimed(contrast(*sides)["p"])
 
 
 def _of_p(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
@@ -238,6 +277,12 @@ ENTRIES = (
         Entry(name, OF_TESTS[name], TESTS[name], ("normal", "shared"), role="test", sizes=(3, 10), sets=70)
         for name in TESTS if "round" in name
     ],
+    Entry("mean of a positive number", (BOOT + "mean_interval", BOOT + "skewed_end"), _of_positive,
+          ("normal", "counts", "skewed", "sparse", "squares"), sizes=(3, 5, 10, 20, 40), sets=1000),
+    Entry("mean of shares", (BOOT + "mean_interval",), _of_shares, ("middle", "scarce", "whole", "apart"),
+          sizes=(3, 5, 10, 20, 40), sets=1000),
+    Entry("answers of two waves", ("analysis.studies.wave_comparison.contrast",), _of_waves,
+          ("normal", "rounded", "skewed", LOPSIDED), unit="question", role="test", sizes=(3, 5, 10, 40), sets=400),
     Entry("mean of the means of three topics", (BOOT + "means_interval",), _of_group_means, ALL, sets=500),
     Entry("p of a mean", (BOOT + "p_of_mean",), _of_p, ALL, role="test"),
     Entry("range of one more value", (BOOT + "prediction_interval",), _of_prediction, ("normal", "rounded")),

@@ -12,7 +12,7 @@ import pytest
 from data_checks import check_each
 from exam import examine, sit_exam
 from examined import ENTRIES
-from examined.columns import CHECKED, columns_of_product, registered
+from examined.columns import CHECKED, calls_without_bounds, columns_of_product, registered
 from examined.entry import Entry, outside
 from examined.page import power
 from examined.product import ELSEWHERE, statistics_of_product, without_exam
@@ -63,6 +63,28 @@ def test_columns_are_examined_on_rows_that_depend_as_theirs_do() -> None:
     depend = [row for row in registered() if row.rows in CHECKED and row.exam in kinds]
     assert len(depend) > 50
     assert [row for row in depend if row.rows not in kinds[row.exam]] == []
+
+
+def test_no_interval_leaves_the_scale_of_its_column() -> None:
+    """Means of shares, counts and ratings had Student's interval, which goes below 0 and above the end (audience of cascades,
+    other parties heard, right choices, believers): a column that is `bounded` gives its bounds to its interval."""
+    bounded = {(row.report, row.column) for row in registered() if row.scale == "bounded"}
+    assert {row.scale for row in registered()} == {"bounded", "free"}
+    assert bounded & calls_without_bounds() == set()
+    for report, column in bounded:
+        metric = (
+            importlib.import_module(f"parley.analysis.metrics.{report[6:]}") if report.startswith("table ") else None
+        )
+        if metric is not None and hasattr(metric, "room_means"):
+            assert column in metric.BOUNDS, (report, column)
+
+
+def test_a_column_that_ends_nowhere_is_a_difference() -> None:
+    """The names of the columns without bounds say that they are differences, gaps, changes, slopes or numbers of a model."""
+    free = [row for row in registered() if row.scale == "free" and row.report.startswith("table ")]
+    assert [
+        row for row in free if row.column in ("share", "right", "distinct", "believers", "entropy", "variance")
+    ] == [row for row in free if row.report == "table recommender_effect" and row.column == "variance"]
 
 
 def test_a_new_column_is_seen(tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
 
+from parley.analysis import truthfulness_report
+from parley.analysis.conjoint import report as conjoint_report
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import estimate
-from parley.analysis.report import Report
+from parley.analysis.opinion_groups import report as opinion_groups_report
+from parley.analysis.report import Report, multiplicity
 
 TABLE = pd.DataFrame(
     {"who": ["<b>a|b</b>", "c"], "change": [1.0, float("nan")], "low": [0.5, float("nan")], "high": [1.5, 2.0]}
@@ -41,6 +45,39 @@ def test_parts_that_are_empty_leave_no_gap() -> None:
     report.add(None, "", "one\n", "two\n\n")
     report.note("known", None, "known")
     assert report.text == "# T\n\none\n\ntwo\n\n> known"
+
+
+def test_a_page_with_several_intervals_says_how_many_mislead(tmp_path: Path) -> None:
+    """Pages of bets, arguments, games, herding and twenty more printed many intervals, and nothing about their number. Each page
+    is written by `Report`, which counts what it prints; a page that names a correction keeps its own words."""
+    report = Report(tmp_path, "page", "T")
+    report.lines(["Men 0.1 (-0.2 to 0.4), women -3% (-5% to -1%)."] * 3)
+    page = report.write().read_text()
+    assert page.endswith("There are 6 here, so about 0.3 of them do.\n")
+    assert multiplicity(page) == ""
+    assert multiplicity("1 (0 to 2) " * 4) == ""
+    assert multiplicity("1 (0 to 2) " * 9 + "P values are corrected by Holm's method.") == ""
+
+
+def test_no_other_file_writes_a_page_of_intervals() -> None:
+    """Only these write Markdown without `Report`: transcripts, model cards without intervals, and the bias card, which has its
+    own sentence on the number of intervals."""
+    root = Path(__file__).parents[2] / "analysis"
+    own = {path.relative_to(root).as_posix() for path in root.rglob("*.py")
+           if re.search(r'\.md"\)\.write_text', path.read_text(encoding="utf-8"))}  # fmt: skip
+    assert own == {"card/card.py", "deliberation/consensus_report.py", "game_report.py", "herding_report.py"}
+    assert "chance_note" in (root / "card" / "card.py").read_text(encoding="utf-8")
+
+
+def test_pages_say_when_their_rows_are_not_independent() -> None:
+    """Statements of one source, respondents of one debate, voters who debated: the files have no column for it, so the page says
+    what the intervals take for granted and what to do."""
+    for page in (truthfulness_report.READING, conjoint_report.READING, opinion_groups_report.READING):
+        assert "count as independent. If" in page
+    assert all(
+        ": keep one" in page or ": give each" in page or ": compare" in page
+        for page in (truthfulness_report.READING, conjoint_report.READING, opinion_groups_report.READING)
+    )
 
 
 def test_the_page_lies_beside_its_tables_and_figures(tmp_path: Path) -> None:

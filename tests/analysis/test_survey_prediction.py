@@ -58,7 +58,7 @@ def test_auc_and_its_interval_by_hand() -> None:
     answers, guesses = np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.9, 0.5, 0.5, 0.1])
     whole = clustered_auc(answers, guesses, np.arange(4), 4)
     assert whole.value == 0.875
-    assert np.allclose(whole.parts, [0.0625, -0.0625, -0.0625, 0.0625])
+    assert np.allclose(whole.steps, np.array([-0.0625, 0.0625, 0.0625, -0.0625]) / 0.75)
     rng = np.random.default_rng(1)
     answers, guesses = (rng.random(40) < 0.5).astype(float), rng.random(40)
     alone = clustered_auc(answers, guesses, np.arange(40), 40).interval()
