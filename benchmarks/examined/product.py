@@ -77,6 +77,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.deep.variety._deal": A_NULL,
     "analysis.deliberation.representation.split_cases": NO_CLAIM,
     "analysis.deliberation.ballots.rank_correlation": NO_CLAIM,
+    "analysis.qualify.measures.shuffled_p": "tests/analysis/test_qualify.py",
     "analysis.deliberation.fairness._gaps": "tests/analysis/test_fairness.py; false alarms in docs/log.md",
     "analysis.deliberation.payoff_measures.null_ranges": A_NULL,
     "analysis.opinion_groups.clusters._deal": "tests/analysis/test_opinion_groups.py; false alarms in docs/log.md",

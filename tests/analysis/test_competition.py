@@ -123,7 +123,7 @@ def test_cases_by_hand() -> None:
 
 def test_intervals_end_where_shares_end_and_need_variation() -> None:
     high = mean_of(pd.Series([1.0, 1.0, 1.0, 1.0, 0.0]), "win")
-    assert high["win_high"] == 1.0
+    assert 0.9 < high["win_high"] < 1.0
     even = mean_of(pd.Series([0.5] * 8), "win") | {"competition": "sales"}
     assert np.isnan(even["win_low"])
     assert "is unknown: no variation" in win_line(even, "w", "r")
