@@ -301,3 +301,17 @@ def test_further_lookups_of_a_question_count_their_time_alone(tmp_path: Path, mo
     log.add(call, is_first=False)
     log.add({})
     assert (log.calls, log.sums["asked"], log.sums["reading"]) == (1, 50, pytest.approx(0.2))
+
+
+def test_a_template_that_begins_a_new_reply_is_refused_in_one_line(file: Path) -> None:
+    """Else every closed question would be asked at the wrong place, and every speech would lack its label."""
+
+    class New(FakeEngine):
+        def chat(self, body: Mapping[str, object]) -> Mapping[str, object]:
+            return {"choices": [{"message": {"content": "Hello."}, "finish_reason": "length"}], "usage": {}}
+
+    settings = EngineSettings(file, 1, 2048, 1, 512)
+    backend = Gguf(New(fixed({})), read_header(file), settings, Sampler(), True)
+    with pytest.raises(UserError, match="tiny cannot go on from a begun reply: add the option style=plain"):
+        backend.check_begun()
+    opened(file, fixed({"I think": {" so": 1.0}})).check_begun()

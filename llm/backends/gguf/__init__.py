@@ -95,7 +95,9 @@ def open_backend(
         header.path, threads or (free_cores() if alone else 1), context or context_of(header), slots, keep
     )
     is_chat = header.is_chat if style == "auto" else style == "chat"
-    return Gguf(LlamaCpp(settings), header, settings, Sampler(top_k, min_p, penalty), is_chat)
+    backend = Gguf(LlamaCpp(settings), header, settings, Sampler(top_k, min_p, penalty), is_chat)
+    backend.check_begun()
+    return backend
 
 
 def run_costs(model: str, usage: Usage, context: int = 0, slots: int = 1, keep: int = 512, **_: object) -> MachineCosts:

@@ -14,7 +14,8 @@ from parley.llm.backends.gguf.engine import PACKAGE, Engine, EngineSettings
 from parley.llm.backends.gguf.header import Header
 from parley.llm.backends.gguf.speed import SpeedLog
 from parley.llm.driver import complete_all
-from parley.llm.request import Reply, Request
+from parley.llm.errors import UserError
+from parley.llm.request import BEGUN, Message, Reply, Request, Sampling
 
 Landed = tuple[Request, Reply | BaseException]
 
@@ -24,13 +25,17 @@ class Gguf:
 
     def __init__(self, engine: Engine, header: Header, settings: EngineSettings, sampler: Sampler, is_chat: bool):
         self.engine, self.header, self.settings, self.sampler, self.is_chat = engine, header, settings, sampler, is_chat
-        answering = Answering(engine, sampler, is_chat, settings.keep > 0, SpeedLog(header.size))
+        self._answering = Answering(engine, sampler, is_chat, settings.keep > 0, SpeedLog(header.size))
         self._asked: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._landed: queue.SimpleQueue[Landed] = queue.SimpleQueue()
         self._flying = 0
         self._error: BaseException | None = None
         for number in range(settings.slots):
-            work = (answering, self._asked, self._landed)  # and not this object: the engine is freed along with it
+            work = (
+                self._answering,
+                self._asked,
+                self._landed,
+            )  # and not this object: the engine is freed along with it
             threading.Thread(target=_work, args=work, name=f"gguf {number}", daemon=True).start()
         self.close = weakref.finalize(self, _end_work, self._asked, settings.slots)
 
@@ -67,6 +72,16 @@ class Gguf:
     def seedless(self, request: Request) -> bool:
         """At temperature 0 the reply is the likeliest token or answer, whatever the seed."""
         return request.sampling.temperature == 0
+
+    def check_begun(self) -> None:
+        """Errors: UserError where the chat template of the file cannot go on from a begun reply, as closed questions need."""
+        request = Request((Message("user", "Hello."),), Sampling(0.0, 1), 0, begin="I think")
+        reply = self._answering.reply(request)
+        if self.is_chat and (reply.failure or not reply.notes.get(BEGUN)):
+            reason = f" ({reply.failure.detail})" if reply.failure else ""
+            raise UserError(
+                f"the chat template of {self.header.name} cannot go on from a begun reply{reason}: add the option style=plain"
+            )
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         return complete_all(self, requests)

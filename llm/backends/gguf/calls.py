@@ -87,8 +87,9 @@ def read_speech(data: Mapping[str, Any], request: Request, is_chat: bool) -> Rep
     """Return the reply to an open question, or its named failure."""
     if failure := _failure(data):
         return Reply(None, failure)
-    choice, notes = data["choices"][0], {BEGUN: 1} if request.begin else {}
+    choice = data["choices"][0]
     text = str((choice["message"].get("content") if is_chat else choice["text"]) or "")
+    notes = {BEGUN: 1} if request.begin and (text.startswith(request.begin) or not is_chat) else {}
     answer, thinking = split_thinking(text.removeprefix(request.begin) if is_chat else text)
     reply = Reply(None, usage=_usage(data), notes=notes, thinking=thinking)
     is_cut = choice.get("finish_reason") == "length"
