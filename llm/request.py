@@ -315,6 +315,15 @@ def plain_text(messages: Sequence[Message], closed: bool) -> str:
     return "\n\n".join([*parts, ANSWER if closed else OWN])
 
 
+def label_stops(request: Request) -> tuple[str, ...]:
+    """Return where the turn of a reply ends that was begun with its speaker's label: at a line with anyone's label.
+
+    >>> label_stops(Request((), Sampling(), 0, begin="Ann:", names=frozenset({"Ann", "Bob"})))
+    ('\\nAnn:', '\\nBob:')
+    """
+    return tuple(f"\n{name}:" for name in sorted(request.names or ())) if request.begin else ()
+
+
 def stop_strings(request: Request) -> tuple[str, ...]:
     """Return the strings at which the turn of a completion model ends.
 

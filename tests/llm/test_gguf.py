@@ -315,3 +315,10 @@ def test_a_template_that_begins_a_new_reply_is_refused_in_one_line(file: Path) -
     with pytest.raises(UserError, match="tiny cannot go on from a begun reply: add the option style=plain"):
         backend.check_begun()
     opened(file, fixed({"I think": {" so": 1.0}})).check_begun()
+
+
+def test_a_begun_turn_ends_where_another_label_begins(file: Path) -> None:
+    """Small models write the partners' lines as well: the turn of Ann ends before the line of Bob, and is not lost."""
+    tables = {"Ann:": {" Yes.": 1.0}, "Ann: Yes.": {"\nBob:": 1.0}, "Ann: Yes.\nBob:": {" No.": 1.0}}
+    speech = replace(ASKED, answers=(), begin="Ann:", names=frozenset({"Ann", "Bob"}))
+    assert answer(opened(file, fixed(tables)), speech).text == " Yes."

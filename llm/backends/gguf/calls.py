@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from parley.llm.request import BEGUN, Failure, Reply, Request, Usage, plain_text, stop_strings
+from parley.llm.request import BEGUN, Failure, Reply, Request, Usage, label_stops, plain_text, stop_strings
 from parley.llm.thinking import split_thinking
 
 CUT = "cut"
@@ -57,7 +57,7 @@ def speech_call(request: Request, sampler: Sampler, is_chat: bool) -> dict[str, 
         "repeat_penalty": sampler.penalty,
         "samplers": list(SAMPLERS),
         "seed": request.seed & 0x7FFFFFFF,
-        "stop": list(sampling.stop if is_chat else stop_strings(request)),
+        "stop": [*sampling.stop, *label_stops(request)] if is_chat else list(stop_strings(request)),
         **OFF,
     }
 

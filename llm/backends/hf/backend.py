@@ -29,7 +29,7 @@ from parley.llm.backends.hf.prefill import (
 )
 from parley.llm.backends.hf.prompts import encode, encode_text, is_plain
 from parley.llm.purposes import EMBEDDING
-from parley.llm.request import BEGUN, Reply, Request, stop_strings
+from parley.llm.request import BEGUN, Reply, Request, label_stops, stop_strings
 
 SIMILAR = 32
 """Rows whose lengths differ by fewer tokens count as equally long."""
@@ -97,7 +97,8 @@ class Hf:
         for place, (request, ids) in enumerate(zip(requests, prompts, strict=True)):
             if request.begin:
                 ids = ids + encode_text(self.loaded.tokenizer, f" {request.begin}" if plain else request.begin)
-            row = PromptRow(place, request, ids, stop=stop_strings(request) if plain else request.sampling.stop)
+            stop = stop_strings(request) if plain else (*request.sampling.stop, *label_stops(request))
+            row = PromptRow(place, request, ids, stop=stop)
             if problem := self._problem(row):
                 replies[place] = problem
             else:
