@@ -252,9 +252,9 @@ def test_intervals_of_shares_end_where_shares_end() -> None:
     )
     turned = rooms.assign(right=1 - rooms["right"])
     found = _within_speakers({"Bayesians, no planner": rooms, "Bayesians, planner for A": turned}, "right")
-    assert found["high"].tolist() == [1, pytest.approx(0.05 + 0.1285, abs=1e-3)]
-    assert found["low"].tolist() == [pytest.approx(0.95 - 0.1285, abs=1e-3), 0]
-    assert found["difference_low"].iloc[1] == -1
+    assert found["high"].tolist() == pytest.approx([0.9943, 1 - 0.6735], abs=1e-4)  # Wilson's form, reach .1285
+    assert found["low"].tolist() == pytest.approx([0.6735, 1 - 0.9943], abs=1e-4)
+    assert -1 < found["difference_low"].iloc[1] < found["difference"].iloc[1]
     own = _within_speakers({"model, no planner": rooms, "model, planner for the right option": turned}, "right")
     assert "5% of the choices of people of the model were right" in sentences(own.assign(measure="right"))[0]
     times = _within_speakers({"Bayesians, no planner": rooms}, "time")
