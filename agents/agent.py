@@ -13,6 +13,7 @@ from typing import Any
 
 import mesa
 
+from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.guidance import STYLES
 from parley.agents.inner_thoughts import InnerThoughts, State
 from parley.agents.memory import LINES, Summary, make_memory
@@ -31,7 +32,6 @@ from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 SUMMARY_TOKENS = 200
-SURVEY_TOKENS = 40
 
 
 class DebateAgent(mesa.Agent, InnerThoughts, ABC):
@@ -231,7 +231,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         return self._request(
             "survey",
             self._chat(self._reminded(self._stated(question, probe.name))),
-            Sampling(self.style.survey_temperature, SURVEY_TOKENS),
+            Sampling(self.style.survey_temperature, ANSWER_TOKENS),
             seed,
             self._state_facts(probe.name) | probe.facts,
             answers=probe.scale.answers,

@@ -21,6 +21,8 @@ from parley.agents.reply_cleaning import is_refusal
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
 
 OPTIONS = ("A", "B")
+ANSWER_TOKENS = 40
+"""Tokens of an answer to a closed question: a chat model that greets first needs more than the answer has."""
 _OPEN, _CLOSE = r"[\"'“”‘«»„(\[{#<>| •–-]{0,6}+", r"[\"'”’“»«)\]}>|]{0,4}"
 _REPEATED = re.compile(r"([\"'“”‘’«»„()\[\]{}#<>|.,:;!?•–-])\1{2,}")
 _START = r"(?:^|(?<=[.,;:!?(–—\"“«„])|(?<= - ))"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from parley.agents.closed_answers import OPTIONS
+from parley.agents.closed_answers import ANSWER_TOKENS, OPTIONS
 from parley.agents.competition import Case, Competition
 from parley.agents.corrector import one_line
 from parley.agents.datafiles import HERE, build_from_table, read_toml, shipped_or_own
@@ -27,7 +27,7 @@ NAMES = ("garden", "patients")
 FEWEST = 2
 """People and topics that a community needs at least."""
 RUBRIC = "house_rules"
-ANSWER_TOKENS, MEMBER_TOKENS = 8, 80
+MEMBER_TOKENS = 80
 Kind = TypeVar("Kind")
 
 

@@ -13,7 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from parley.agents.closed_answers import OPTIONS
+from parley.agents.closed_answers import ANSWER_TOKENS, OPTIONS
 from parley.agents.datafiles import HERE, read_toml
 from parley.agents.language import Language, load_language
 from parley.agents.persona import Persona
@@ -26,7 +26,6 @@ Profile = Mapping[str, str]
 PURPOSE = "profile_choice"
 SHIPPED = HERE / "conjoint"
 KEYS = ("language", "question", "tasks", "attributes", "forbidden")
-TOKENS = 8
 MOST = 20_000
 """Combinations of linked attributes at most."""
 
@@ -73,7 +72,7 @@ class ConjointDesign:
         text = self.language.prompt("conjoint").fill(question=self.question, first=texts[0], second=texts[1])
         messages = (Message("system", person.backstory), Message("user", text))
         facts: Facts = {"question": self.question, "profiles": [dict(profile) for profile in shown]}
-        return Request(messages, Sampling(1.0, TOKENS), seed, OPTIONS, PURPOSE, facts=facts)
+        return Request(messages, Sampling(1.0, ANSWER_TOKENS), seed, OPTIONS, PURPOSE, facts=facts)
 
     def _products(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         return list(product(*(self.attributes[name] for name in names)))

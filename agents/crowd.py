@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.probe import scales
@@ -24,7 +25,6 @@ DIMENSIONS = (
 ASPECTS = (OVERALL, *DIMENSIONS)
 PURPOSE = "truthfulness"
 SCALE = "agreement_1_7"
-TOKENS = 8
 
 
 class Statement(NamedTuple):
@@ -45,7 +45,7 @@ def compose_rating(person: Persona, statement: Statement, aspect: str, language:
     )  # fmt: skip
     messages = (Message("system", person.backstory), Message("user", text))
     facts: Facts = {"statement": statement.text, "dimension": aspect, "scale": scale}
-    return Request(messages, Sampling(1.0, TOKENS), seed, scale.answers, PURPOSE, facts=facts)
+    return Request(messages, Sampling(1.0, ANSWER_TOKENS), seed, scale.answers, PURPOSE, facts=facts)
 
 
 def read_statements(path: Path) -> tuple[Statement, ...]:

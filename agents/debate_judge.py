@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.corrector import one_line
 from parley.agents.persona import Persona
-from parley.agents.persuasion import ANSWER_TOKENS, CHOICES
+from parley.agents.persuasion import CHOICES
 from parley.agents.topic import Topic
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling

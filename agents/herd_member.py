@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from parley.agents.agent import SURVEY_TOKENS, DebateAgent
-from parley.agents.closed_answers import OPTIONS, read_choice, read_number
+from parley.agents.agent import DebateAgent
+from parley.agents.closed_answers import ANSWER_TOKENS, OPTIONS, read_choice, read_number
 from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.speech import DebateStyle
@@ -98,7 +98,7 @@ class HerdMember(DebateAgent):
         asked = f"{situation.describe(language)} {check} {self.instruction('decision')}"
         if again:
             asked = language.prompt("reask").fill(survey=asked)
-        sampling = self.style.sampling._replace(max_tokens=SURVEY_TOKENS, stop=())
+        sampling = self.style.sampling._replace(max_tokens=ANSWER_TOKENS, stop=())
         facts: Facts = {**situation.facts, "signal": signal, "precision": precision}
         return self._request("decision", self._chat(self._noted(asked)), sampling, seed, facts, answers=OPTIONS)
 
@@ -140,7 +140,7 @@ class HerdPlanner(NamedTuple):
             asked = self.language.prompt("reask").fill(survey=asked)
         own = Facts(levels=self.levels, base=self.base, cost=self.cost, aim=self.aim, left=situation.left)
         facts: Facts = {**situation.facts, **own}
-        sampling = self.sampling._replace(max_tokens=SURVEY_TOKENS, stop=())
+        sampling = self.sampling._replace(max_tokens=ANSWER_TOKENS, stop=())
         message = (Message("user", asked),)
         return Request(message, sampling, seed, self.answers, "precision", voice=self.voice, facts=facts)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.memory import LEAST, MOST, Memory, Retrieval, Trace, memory_line
 from parley.agents.persona import persona_reminder
 from parley.agents.probe import Probe
@@ -19,7 +20,7 @@ from parley.llm.spacing import respace_messages
 if TYPE_CHECKING:
     from parley.agents.speech import DebateStyle
 
-INSIGHT_TOKENS, WEIGHT_TOKENS = 200, 40
+INSIGHT_TOKENS = 200
 PLAN_WORDS = 60
 WEIGHTS = Scale(
     "importance", NUMERIC, int(LEAST), int(MOST), {1: "a passing remark", 10: "something that you will not forget"}
@@ -218,7 +219,7 @@ class InnerThoughts:
         return self._request(
             "importance",
             (self._system, Message("user", f"{self.memory.opening}\n\n{ask}")),
-            Sampling(self.style.survey_temperature, WEIGHT_TOKENS),
+            Sampling(self.style.survey_temperature, ANSWER_TOKENS),
             seed,
             Facts(line=line, scale=WEIGHTS),
             answers=WEIGHTS.answers,

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from parley.agents.agent import SURVEY_TOKENS
-from parley.agents.closed_answers import read_choice
+from parley.agents.closed_answers import ANSWER_TOKENS, read_choice
 from parley.agents.language import Language
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
@@ -47,7 +46,7 @@ class KnownPerson(NamedTuple):
             "stated": [(other.text, other.answers[1 - value]) for other, value in self.stated],
         }
         messages = (Message("system", known), Message("user", asked))
-        sampling = Sampling(1.0, SURVEY_TOKENS)
+        sampling = Sampling(1.0, ANSWER_TOKENS)
         return Request(messages, sampling, seed, item.answers, "respondent", adapter=adapter, facts=facts)
 
 

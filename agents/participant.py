@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from parley.agents.agent import SURVEY_TOKENS, DebateAgent
+from parley.agents.agent import DebateAgent
 from parley.agents.ballots import RANKING_TOKENS, lettered
-from parley.agents.closed_answers import Chosen
+from parley.agents.closed_answers import ANSWER_TOKENS, Chosen
 from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.probe import Probe, scales
@@ -102,7 +102,7 @@ class Participant(DebateAgent):
         """
         asked = item.ask(self.topic.language)
         text = self.topic.language.prompt("reask").fill(survey=asked) if again else asked
-        sampling = Sampling(self.style.survey_temperature, SURVEY_TOKENS)
+        sampling = Sampling(self.style.survey_temperature, ANSWER_TOKENS)
         messages = (self._system, Message("user", text))
         return Request(messages, sampling, seed, item.answers, "questionnaire", "", self.adapter, self.voice)
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from parley.agents.closed_answers import read_number
+from parley.agents.closed_answers import ANSWER_TOKENS, read_number
 from parley.agents.corrector import one_line
 from parley.agents.language import Language
 from parley.agents.persona import Persona
@@ -24,7 +24,6 @@ PERSUASIVE, PARAPHRASE = "persuasive", "paraphrase"
 """How a message is written anew."""
 CHOICES = ("1", "2")
 WHOM = ("you", "group")
-ANSWER_TOKENS = 8
 _NUMBER = re.compile(r"^\s*+(?:\d+[.):]|[-*•])\s*+")
 
 

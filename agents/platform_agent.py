@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from parley.agents.act_names import WRITTEN, Act
 from parley.agents.acts import ShownPost, act_words, read_act, targets_of
-from parley.agents.agent import SURVEY_TOKENS
-from parley.agents.closed_answers import read_number
+from parley.agents.closed_answers import ANSWER_TOKENS, read_number
 from parley.agents.network_agent import NetworkDebater
 from parley.agents.reply_cleaning import clean_speech
 from parley.llm.purposes import Facts
@@ -108,7 +107,7 @@ class PlatformDebater(NetworkDebater):
 
     @property
     def _short(self) -> Sampling:
-        return self.style.sampling._replace(max_tokens=SURVEY_TOKENS, stop=())
+        return self.style.sampling._replace(max_tokens=ANSWER_TOKENS, stop=())
 
     def _closed(
         self,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from parley.agents.agent import SURVEY_TOKENS, DebateAgent
-from parley.agents.closed_answers import OPTIONS, read_choice, read_number
+from parley.agents.agent import DebateAgent
+from parley.agents.closed_answers import ANSWER_TOKENS, OPTIONS, read_choice, read_number
 from parley.agents.game_rules import (
     ACCEPT,
     LEAVE,
@@ -166,7 +166,7 @@ class Player(DebateAgent):
         self, purpose: str, question: str, allowed: tuple[str, ...], facts: Facts, seed: int, again: bool
     ) -> Request:
         asked = self.topic.language.prompt("reask").fill(survey=question) if again else question
-        sampling = self.style.sampling._replace(max_tokens=SURVEY_TOKENS, stop=())
+        sampling = self.style.sampling._replace(max_tokens=ANSWER_TOKENS, stop=())
         return self._request(purpose, self._chat(self._noted(asked)), sampling, seed, facts, answers=allowed)
 
     def absorb_answer(self, reply: Reply, kind: str, expectation: bool = False) -> Answer:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from parley.agents.closed_answers import Chosen, read_choice
+from parley.agents.closed_answers import ANSWER_TOKENS, Chosen, read_choice
 from parley.agents.language import Language
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
@@ -19,7 +19,6 @@ PURPOSE = "poll"
 WAYS = ("prefix", "persona")
 LETTERS = ascii_uppercase
 """Options are lettered, so that every answer is one token of most models; more options than letters are refused."""
-TOKENS = 20
 
 
 class Group(NamedTuple):
@@ -48,7 +47,7 @@ class Respondent(NamedTuple):
             messages: tuple[Message, ...] = (Message("system", named), Message("user", asked))
         else:
             messages = (Message("user", f"{named}\n\n{asked}" if named else asked),)
-        sampling = Sampling(self.temperature, TOKENS)
+        sampling = Sampling(self.temperature, ANSWER_TOKENS)
         return Request(messages, sampling, seed, tuple(letters), PURPOSE, facts=facts)
 
     def introduce(self, group: Group) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from parley.agents.closed_answers import OPTIONS
+from parley.agents.closed_answers import ANSWER_TOKENS, OPTIONS
 from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.topic import Topic
@@ -19,7 +19,6 @@ NOTHING, BELIEF, PERSONA, DETAIL = KNOWN = ("nothing", "belief", "persona", "det
 """What the debater knows of the judge. A detail (in which half of a year the judge was born) has nothing to do with the claim."""
 DETAILS = "judge_traits"
 """The entry of a language with the sentences about these details."""
-ANSWER_TOKENS = 8
 
 
 class JudgeNotice(NamedTuple):

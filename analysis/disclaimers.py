@@ -17,6 +17,8 @@ NOTES = {
     "and drift it took over. Its tokens and probabilities are real, its opinions are planted. Figures that resemble a paper's "
     "show that the pipeline works. They are no evidence about people or about large language models.",
     "fake": "These debates were written by a **stand-in** that says a fixed line. They only show that the pipeline runs.",
+    "chatter": "These debates were written by **chatter**, a stand-in that picks one of the offered answers by chance and says it "
+    "as chat models do. They only show that prompts can be followed and replies can be read.",
 }
 BRIEF = {
     "oracle": "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). Its bias, influence and pull "
@@ -26,11 +28,12 @@ BRIEF = {
     "influence and pull are planted: this page shows how the measurement works, and nothing about humans or large language "
     "models.",
     "fake": "**A stand-in that says a fixed line, no language model.** This page only shows that the pipeline runs.",
+    "chatter": "**A stand-in that answers by chance, no language model.** This page only shows that replies can be read.",
 }
 """The note at the top of a page."""
 LABELS = {
     "oracle": "known-truth speaker", "pocket": "model organism, planted bias", "organism": "model organism, planted bias",
-    "fake": "stand-in",
+    "fake": "stand-in", "chatter": "stand-in that answers by chance",
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 
 import pandas as pd
 
-from parley.agents.closed_answers import read_number
+from parley.agents.closed_answers import ANSWER_TOKENS, read_number
 from parley.agents.datafiles import build_from_table, read_toml
 from parley.agents.probe import scale_of_table, scales
 from parley.agents.scales import LABELLED, Reading, Scale, read_rating
@@ -61,7 +61,7 @@ class Rubric:
     rules: str = ""
     purpose: str = "verdict"
     temperature: float = 0.0
-    max_tokens: int = 8
+    max_tokens: int = ANSWER_TOKENS
     repeats: int = 0
     both_orders: bool = False
     examples: Sequence[Mapping[str, Any]] = ()

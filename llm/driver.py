@@ -18,10 +18,12 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar, cast
 
 from parley.llm.request import Backend, Network, Reply, Request, check_replies
+from parley.llm.thinking import split_thinking
 
 Result = TypeVar("Result")
 Conversation = Generator[tuple[Request, ...], tuple[Reply, ...], Result]
@@ -37,6 +39,12 @@ LOOK = 0.01
 """Seconds between two looks at the requests in flight when a drive ends early."""
 MAX_BATCH = 512
 """Requests per `complete`; a batch is also the unit of the journal's commit, so a killed run loses at most this many."""
+
+
+def public(reply: Reply) -> Reply:
+    """Return a reply without the thoughts in its text: no agent hears them, whatever backend it comes from."""
+    text, thoughts = split_thinking(reply.text or "")
+    return replace(reply, text=text, thinking=reply.thinking + thoughts) if text != (reply.text or "") else reply
 
 
 def ask(request: Request) -> Generator[tuple[Request, ...], tuple[Reply, ...], Reply]:
@@ -95,7 +103,7 @@ def _run_in_batches(
         replies: list[Reply] = []
         for start in range(0, len(requests), MAX_BATCH):
             batch = requests[start : start + MAX_BATCH]
-            replies += check_replies(backend.complete(batch), len(batch))
+            replies += map(public, check_replies(backend.complete(batch), len(batch)))
             progress(len(batch))
         rest = iter(replies)
         asked = _advance(conversations, [(index, tuple(islice(rest, len(each)))) for index, each in asked], results)
@@ -169,7 +177,7 @@ class _Flight:
             index, place = self._places[request].popleft()
             if not self._places[request]:
                 del self._places[request]
-            self._replies[index][place] = reply
+            self._replies[index][place] = public(reply)
             if None not in self._replies[index]:
                 answered.append((index, tuple(self._replies.pop(index))))
         return answered, len(landed)

@@ -333,6 +333,17 @@ def stop_strings(request: Request) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*request.sampling.stop, *(f"\n{label}" for label in labels)]))[:MOST]
 
 
+def answer_line(text: str) -> str:
+    """Return the first line with words: where a completion model's answer to a closed question ends.
+
+    What it writes behind it is another text.
+
+    >>> answer_line("\\n 10.\\n\\nYou are a data analyst of 51 years.")
+    ' 10.'
+    """
+    return next((line for line in text.splitlines() if any(map(str.isalnum, line))), text)
+
+
 def fold_system_message(messages: Sequence[Message]) -> list[Message]:
     """Return the messages without a system message: its text begins the first message, which is the user's.
 

@@ -31,7 +31,8 @@ smollm2: SmolLM2, in this process, once fetched (run.py models)
 gguf:FILE: a GGUF file, in this process, through llama.cpp
 hf:PATH_OR_ID: a local model, through transformers
 replay:RUN: the replies of an earlier run
-fake: made-up replies, to try a command"""
+fake: made-up replies, to try a command
+chatter: answers by chance, said as chat models say them, to try a command"""
 TRAINABLE = """
 pocket: the small model that comes with Parley
 hf:PATH_OR_ID: a local model, through transformers"""

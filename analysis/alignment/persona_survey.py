@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from parley.agents.agent import SURVEY_TOKENS
+from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.life_interview import ATTEMPTS, Interview, interview_life, life_questions
 from parley.agents.persona import Persona, load_personas, parties, persona_set
 from parley.agents.probe import Probe
@@ -113,7 +113,7 @@ def compose_question(
         asked, facts = replace(probe, question=text), Facts(party=about)
     messages = (*chat, Message("user", asked.ask(FRAME)))
     more, kind = Facts(**{**probe.facts, **facts, "topic": topic.title}), "perception" if about else "survey"
-    return Request(messages, Sampling(1.0, SURVEY_TOKENS), own, probe.scale.answers, kind, probe.prefix, facts=more)
+    return Request(messages, Sampling(1.0, ANSWER_TOKENS), own, probe.scale.answers, kind, probe.prefix, facts=more)
 
 
 def _read(probe: Probe, reply: Reply) -> tuple[float, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.agents.agent import SURVEY_TOKENS
+from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.persona import Persona, parties, persona_set
 from parley.agents.probe import Probe, answer_order
 from parley.agents.topic import load_topic
@@ -95,7 +95,7 @@ def _answer(
     probe, seed = audit.question, derive(audit.seed, "audit", person.party, person.id, order, repeat)
     question = probe.ask("debate", answer_order(probe, order, seed))
     messages = Message("system", person.backstory), Message("user", question)
-    sampling = Sampling(audit.temperature, SURVEY_TOKENS)
+    sampling = Sampling(audit.temperature, ANSWER_TOKENS)
     reply = yield from ask(
         Request(messages, sampling, seed, probe.scale.answers, "survey", probe.prefix, facts=probe.facts)
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from parley.agents.agent import SURVEY_TOKENS
+from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.probe import Probe, answer_order
 from parley.agents.society import Society
 from parley.agents.topic import Topic, load_topic, topic_names
@@ -73,7 +73,7 @@ def ask_item(
     facts: Facts = {**probe.facts}
     if state is not None:
         facts["state"] = {probe.construct: state}
-    sampling, answers = Sampling(temperature, SURVEY_TOKENS), probe.scale.answers
+    sampling, answers = Sampling(temperature, ANSWER_TOKENS), probe.scale.answers
     reply = yield from ask(
         Request(messages, sampling, seed, answers, "survey", probe.prefix, names=frozenset(), facts=facts)
     )

@@ -50,7 +50,13 @@ TITLES = {
     "public_opinion": "A story breaks, and an official account answers",
 }
 """Plain titles of the shipped scenarios, in the order of the gallery."""
-MODELS = {"oracle": "rule-based speaker", "pocket": "embedded model", "fake": "stand-in", "replay": "replayed replies"}
+MODELS = {
+    "oracle": "rule-based speaker",
+    "pocket": "embedded model",
+    "fake": "stand-in",
+    "chatter": "stand-in that answers by chance",
+    "replay": "replayed replies",
+}
 STATES = {"ready": "ready", "running": "running", "paused": "paused", "unfinished": "unfinished", "stopped": "stopped",
           "done": "done", "failed": "failed", "elsewhere": "running elsewhere"}  # fmt: skip
 MOST_SEATS = 100_000

@@ -10,7 +10,8 @@ from data_checks import check_each
 
 from docs import build, pages
 from parley.agents import persona_generator, persona_variants
-from parley.agents.agent import SUMMARY_TOKENS, SURVEY_TOKENS
+from parley.agents.agent import SUMMARY_TOKENS
+from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.language import language_codes, load_language
 from parley.agents.mediators.draft_revise import TOKENS_PER_WORD, DraftRevise
 from parley.llm.backends.pocket import open_backend
@@ -80,7 +81,7 @@ def test_the_decoding_table_is_that_of_the_code() -> None:
         f"`structured_debate` | {structured.speech.temperature} | {structured.speech.max_tokens} "
         f"| {structured.speech.words} words",
         f"its kin | {private.speech.temperature} | {private.speech.max_tokens} | {private.speech.words} words",
-        f"| a rating | {plain.surveys.survey_temperature:g} (`survey_temperature`) | {SURVEY_TOKENS} | {again}",
+        f"| a rating | {plain.surveys.survey_temperature:g} (`survey_temperature`) | {ANSWER_TOKENS} | {again}",
         f"| a summary, an insight | 0, 1.0 | {SUMMARY_TOKENS} |",
         f"| a mediator's statement | {private.speech.temperature} (`temperature`) | {words * TOKENS_PER_WORD} | "
         f"{TOKENS_PER_WORD} a word; {words} words",

@@ -15,7 +15,7 @@ from parley.llm.backends.hf.kv_cache import CachedPrefix
 from parley.llm.backends.hf.loading import Loaded
 from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, ReadBatch
 from parley.llm.backends.hf.token_race import race_keys, waiting_times
-from parley.llm.request import Failure, Reply, Usage
+from parley.llm.request import ANSWER, Failure, Reply, Usage, answer_line
 from parley.llm.thinking import split_thinking
 
 SHRINK = 0.8
@@ -158,4 +158,5 @@ def _reply(loaded: Loaded, row: PromptRow, tokens: list[int]) -> Reply:
     if thinking and not answer and not ended:
         failure = Failure("out_of_tokens", "the thoughts before the answer did not end: allow more --set max_tokens")
         return Reply(None, usage=usage, thinking=thinking, failure=failure)
-    return Reply(answer, usage=usage, thinking=thinking)
+    completes = row.request.answers and f"\n{ANSWER}" in row.stop
+    return Reply(answer_line(answer) if completes else answer, usage=usage, thinking=thinking)

@@ -30,6 +30,7 @@ from parley.llm.request import (
     Reply,
     Request,
     Usage,
+    answer_line,
     fold_system_message,
     plain_text,
     set_choice,
@@ -242,6 +243,8 @@ def _reply(data: Any, request: Request, can: EndpointAbilities) -> Reply:
     choice = data["choices"][0]
     text, thinking, lost = _text_and_thinking(choice, request.sampling.max_tokens, can)
     notes |= {SHORTENED: lost} if lost else {}
+    if can.api == COMPLETIONS and request.answers:
+        text = answer_line(text)
     reply = Reply(None, usage=usage, notes=notes, thinking=thinking)
     reason = choice.get("finish_reason")
     refusal = choice.get("message", {}).get("refusal")

@@ -45,7 +45,7 @@ people or about large language models.
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
 the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`). All others plant a law (laws.py), which the
 file of the law explains: `--llm oracle,herd=1`, `oracle,flips=conformity:0.3+reasons:0.1`. society is whose banks it has, and a
-run sets it.
+run sets it. manner is how it says its answers (llm/manners.py): `oracle,manner=bold`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ from typing import Any
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.laws import law_options, plant_laws
 from parley.llm.backends.oracle.phrases import US, banks
-from parley.llm.errors import UserError
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.manners import CLOSED
 
 
 def known_topics(model: str, society: str = US) -> tuple[str, ...]:
@@ -74,6 +75,7 @@ def open_backend(
     pull: float | None = None,
     *,
     society: str = US,
+    manner: str = "",
     **options: Any,
 ) -> Oracle:
     """Open the speaker of a society, with these parameters set for every topic. options: those of the laws (laws.py)."""
@@ -84,7 +86,11 @@ def open_backend(
         )
     parameters = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
     planted = {name: value for name, value in parameters.items() if value is not None}
-    return Oracle(planted, pull, society, plant_laws(options))
+    oracle = Oracle(planted, pull, society, plant_laws(options))
+    if manner and manner not in CLOSED:
+        raise unknown_name("option manner of oracle", manner, CLOSED)
+    oracle.manner = manner
+    return oracle
 
 
 def _name_options() -> None:

@@ -33,14 +33,18 @@ from parley.llm.backends.oracle import (
 )
 from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.prompt_parser import Reading, read
+from parley.llm.manners import said
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Reply, Request, Usage
 
 
 class Oracle(Speaker):
-    """The rule-based speaker as a backend. `parameters` by topic are the truth that an analysis should recover."""
+    """The rule-based speaker as a backend. `parameters` by topic are the truth that an analysis should recover.
 
-    in_flight = 0
+    manner: how it says its answers (llm/manners.py), without probabilities, so that they have to be read; "": as they are.
+    """
+
+    in_flight, manner = 0, ""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -50,6 +54,7 @@ class Oracle(Speaker):
             "parameters": {slug: asdict(values) for slug, values in self.parameters.items()},
             "pull": self.pull,
             "banks": self.banks.fingerprint,
+            **({"manner": self.manner} if self.manner else {}),
             **self.laws.planted(),
         }
 
@@ -67,9 +72,13 @@ class Oracle(Speaker):
         if reply.text is not None:
             prompt_words = sum(message.content.count(" ") + 1 for message in request.messages)
             reply.usage = Usage(prompt_words, reply.text.count(" ") + 1)
+        if self.manner and reply.text is not None and request.purpose != EMBEDDING:
+            closed = bool(request.answers) or request.purpose in RANKINGS
+            reply.text, reply.answers, reply.covered = said(reply.text, self.manner, closed), None, None
         return reply
 
 
+RANKINGS = ("ranking", "ballot", "represented_ballot", "payoff_ranking")
 HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "speech": speech.answer_speech,
     "check": speech.answer_check,

@@ -1,0 +1,225 @@
+"""Which share of a model's replies can each command read? Every command that asks a model, small, and a table.
+
+python benchmarks/commands_read.py [--llm chatter] [--only herding,conjoint] [--out TABLE.md]
+
+A command runs in this process on a small design. What is counted is each answer that the command counts itself (MissingTally):
+ratings, replies, choices, drafts, verdicts. Runs that a command reads (a debate that is judged) are made by the oracle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import shlex
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import run
+from parley.analysis.judging import UNASKED
+from parley.model.missing_replies import MissingTally
+
+ONE = "--topic racism --repetitions 1 --rounds 1"
+TWO, GAME = ONE.replace("rounds 1", "rounds 2"), "--repetitions 1 --rounds 2"
+SCENARIOS = {
+    "two_way": ONE,
+    "three_way": ONE,
+    "echo_chamber": ONE,
+    "structured_debate": ONE,
+    "intervention": "--topic racism --repetitions 1 --rounds 4",
+    "network": f"{ONE} --set size=20",
+    "platform": f"{TWO} --set size=20",
+    "public_opinion": f"{GAME} --set size=20",
+    "emotion_spread": f"{GAME} --set size=20",
+    "herding": "--repetitions 1 --set size=4",
+    "dyads": ONE,
+    "trust_game": GAME,
+    "public_goods": GAME,
+    "negotiation": GAME,
+    "prisoners_dilemma": GAME,
+    "consensus": "--repetitions 1",
+    "consensus_habermas": "--repetitions 1 --set mediator=habermas,candidates=3",
+    "representatives": "--repetitions 1",
+    "days": TWO,
+    "recollection": TWO,
+    "news_evolution": f"{GAME} --set size=6",
+    "fake_news": "--repetitions 1 --rounds 4 --set size=6",
+    "persuasion": "--repetitions 1 --rounds 1",
+    "belief_behaviour": ONE,
+    "basic_income": "--repetitions 1",
+    "hurricane": "--repetitions 1 --rounds 4",
+}
+COMMANDS: Mapping[str, str] = {
+    **{f"run {name}": f"--scenario {name} --llm MODEL {options}" for name, options in SCENARIOS.items()},
+    "herding": "herding --llm MODEL --repetitions 1 --set size=3",
+    "games": "games trust_game --llm MODEL --repetitions 1 --rounds 1",
+    "conjoint": "conjoint candidates --llm MODEL --respondents 3",
+    "truthfulness": "truthfulness STATEMENTS --llm MODEL --crowd 2",
+    "choose-side": "choose-side --llm MODEL --topic racism --respondents 2",
+    "distributions": "distributions planted --llm MODEL --questions 2 --samples 2 --groups 'people of the harbour'",
+    "predict": "predict planted --llm MODEL --people 10 --samples 1",
+    "elicit": "elicit planted --llm MODEL --people 2 --steps 1 --candidates 2 --rest 2 --repeats 1 --samples 1",
+    "bets": f"bets --llm MODEL --llm MODEL --judge MODEL {ONE}",
+    "personalised": f"personalised --llm MODEL {ONE}",
+    "arena": "arena --topic racism --llm MODEL --write 3 --panel 2 --pairs 2 --rewrite",
+    "compete": "compete sales --llm MODEL --judge MODEL --panel 2 --samples 1",
+    "community": "community garden --llm MODEL --judge MODEL --rooms 1 --threads 1 --people 3 --members 1",
+    "rehearse": "rehearse --llm MODEL --audience 2 --pieces 1 --plain 1",
+    "prior-beliefs": f"prior-beliefs --llm MODEL --compare MODEL --panel 2 {ONE}",
+    "correct": "correct en --llm MODEL --judge MODEL --samples 1 --panel 2",
+    "guidance": "guidance --llm MODEL --repetitions 1 --rounds 2 --set size=20",
+    "flips": "flips --llm MODEL --topic racism --blocks 2",
+    "honesty": f"honesty --llm MODEL {TWO}",
+    "refutation": "refutation --llm MODEL --repetitions 1 --rounds 2 --early 1 --late 2 --set size=6",
+    "arguments": f"arguments --llm MODEL {ONE}",
+    "structured": "structured baseline --llm MODEL --judge MODEL --topic racism --repetitions 1 --rounds 2",
+    "audit-probe": "audit-probe --llm MODEL --topic racism --repeats 2",
+    "wave": "wave --llm MODEL --topic racism --repeats 1",
+    "panel": "panel --llm MODEL --topic racism --people 2 --waves 2",
+    "validate": "validate --llm MODEL --judge JUDGE --personas simple",
+    "depth": "depth DEEP --llm MODEL --judge MODEL --people 1 --depths 0,1 --checked 1 --samples 1",
+    "evolve": "evolve planted --llm MODEL --size 2 --depth 1 --candidates 2 --generations 1 --repeats 1 --samples 1",
+    "stereotypes": "stereotypes --llm MODEL --topic racism",
+    "audit": "audit --llm MODEL --topic racism --blocks 2 --sections bias,pull",
+    "archetypes": f"archetypes --llm MODEL {ONE} --size 2",
+    "intervene": "intervene --llm MODEL --topic racism --repetitions 1 --rounds 4",
+    "judge": "judge RUN:two_way --llm MODEL",
+    "rhetoric": "rhetoric RUN:persuasion_trace --llm MODEL",
+    "deviation": "deviation RUN:news_evolution --llm MODEL",
+    "sentiment": "sentiment RUN:platform --llm MODEL",
+    "ablation": "ablation RUN:days --llm MODEL",
+    "mediators": "mediators RUN:consensus --mediator draft_revise --llm MODEL --judge MODEL",
+    "personas": "personas --llm MODEL --set voters --party democrat",
+    "personas deep": "personas --llm MODEL --set deep --party democrat --count 1 --depth 2",
+    "case": "case --topic racism --llm MODEL --for 'It is widespread.' --against 'It is rare.'",
+}
+RUNS = {
+    "persuasion_trace": ONE,
+    "days": f"{ONE} --rounds 3",
+    **{name: SCENARIOS[name] for name in ("two_way", "news_evolution", "platform", "consensus")},
+}
+"""Scenarios of runs that other commands read."""
+
+
+class ShareRead(NamedTuple):
+    """What a command did: its exit code, answers asked and missing with their reasons, seconds of processor, its last line."""
+
+    name: str
+    code: int
+    asked: int
+    missing: Counter[str]
+    seconds: float
+    said: str
+
+    @property
+    def share(self) -> float:
+        """The share of answers that were read; of a command that counts none (it writes a file) all."""
+        return 1 - self.missing.total() / self.asked if self.asked else 1.0
+
+
+@contextlib.contextmanager
+def counting() -> Iterator[tuple[Counter[str], Counter[str]]]:
+    """Count what commands ask, by kind, and why answers are missing."""
+    asked, missing = Counter[str](), Counter[str]()
+    count = MissingTally.count
+
+    def count_also(self: MissingTally, key: object, reason: str | None, raw: str | None = None) -> None:
+        asked[key.what] += 1  # type: ignore[attr-defined]
+        if reason is not None and not reason.startswith(UNASKED):
+            missing[reason] += 1
+        count(self, key, reason, raw)  # type: ignore[arg-type]
+
+    MissingTally.count = count_also  # type: ignore[method-assign, assignment]
+    try:
+        yield asked, missing
+    finally:
+        MissingTally.count = count  # type: ignore[method-assign]
+
+
+class Materials:
+    """Runs and files that commands read, made when the first one needs them."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def words(self, command: str, llm: str, out: str) -> list[str]:
+        """Return the words of a command for a model."""
+        words = [self._word(word, llm) for word in shlex.split(command)]
+        ending = {"personas": "", "case": ".toml", "questions": ".toml"}.get(words[0], "")
+        return [*words, "--out", str(self.folder / f"{out.replace(' ', '_')}{ending}")]
+
+    def _word(self, word: str, llm: str) -> str:
+        if word in ("MODEL", "JUDGE"):
+            return (
+                llm
+                if word == "MODEL"
+                else f"{llm}{',' if ',' in llm else ':'}judge"
+                if llm.startswith("chatter")
+                else llm
+            )
+        if word.startswith("RUN:"):
+            name = word.removeprefix("RUN:")
+            return self._made(name, f"--scenario {name} --llm oracle {RUNS[name]}")
+        if word == "DEEP":
+            return self._made("deep", "personas --llm oracle --set deep --party democrat --count 2 --depth 2")
+        if word == "STATEMENTS":
+            path = self.folder / "statements.csv"
+            path.write_text(
+                "statement,speaker,label\nTaxes fell in 2020.,Ann,3\nThe river is clean.,Bob,5\n", encoding="utf-8"
+            )
+            return str(path)
+        return word
+
+    def _made(self, name: str, command: str) -> str:
+        path = self.folder / f"made_{name}"
+        if not path.exists():
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                code = run.main([*command.split(), "--out", str(path)])
+            assert code == 0, command
+        return str(path)
+
+
+def share_read(name: str, llm: str, materials: Materials, out: str = "") -> ShareRead:
+    """Run a command of COMMANDS on a model, and count what it reads."""
+    words = materials.words(COMMANDS[name], llm, out or name)
+    said, began = io.StringIO(), time.process_time()
+    with counting() as (asked, missing), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            code = run.main(words)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    lines = [line for line in said.getvalue().splitlines() if line.strip()]
+    last = next((line for line in lines if "run.py:" in line), lines[-1] if lines else "")
+    return ShareRead(name, code, asked.total(), missing, time.process_time() - began, last)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--llm", default="chatter")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    names = options.only.split(",") if options.only else list(COMMANDS)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        materials = Materials(Path(folder))
+        for name in names:
+            found = share_read(name, options.llm, materials)
+            reasons = ", ".join(f"{reason} {number}" for reason, number in found.missing.most_common(3))
+            note = reasons if found.code == 0 else found.said.removeprefix("run.py: ")
+            rows.append(f"| {name} | {found.asked} | {found.share:.0%} | {note} |")
+            print(f"{rows[-1]} {found.code} {found.seconds:.1f} s", flush=True)
+    if options.out:
+        head = "| command | answers | read | missing, or why it stops |\n|---|--:|--:|---|\n"
+        options.out.write_text(head + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
