@@ -17,8 +17,8 @@ NOTES = {
     "and drift it took over. Its tokens and probabilities are real, its opinions are planted. Figures that resemble a paper's "
     "show that the pipeline works. They are no evidence about people or about large language models.",
     "fake": "These debates were written by a **stand-in** that says a fixed line. They only show that the pipeline runs.",
-    "chatter": "These debates were written by **chatter**, a stand-in that picks one of the offered answers by chance and says it "
-    "as chat models do. They only show that prompts can be followed and replies can be read.",
+    "chatter": "These debates were written by **chatter**, a stand-in that picks one of the offered answers by chance and says "
+    "it as chat models do. They only show that prompts can be followed and replies can be read.",
 }
 BRIEF = {
     "oracle": "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). Its bias, influence and pull "

@@ -10,19 +10,23 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import inspect
 import io
 import shlex
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import run
+from parley.agents.closed_answers import read_choice, read_number
+from parley.agents.scales import read_rating
+from parley.agents.social_choice import read_ranking
 from parley.analysis.judging import UNASKED
 from parley.model.missing_replies import MissingTally
 
@@ -36,7 +40,7 @@ SCENARIOS = {
     "intervention": "--topic racism --repetitions 1 --rounds 4",
     "network": f"{ONE} --set size=20",
     "platform": f"{TWO} --set size=20",
-    "public_opinion": f"{GAME} --set size=20",
+    "public_opinion": "--repetitions 1 --rounds 8 --set size=20",
     "emotion_spread": f"{GAME} --set size=20",
     "herding": "--repetitions 1 --set size=4",
     "dyads": ONE,
@@ -74,7 +78,7 @@ COMMANDS: Mapping[str, str] = {
     "rehearse": "rehearse --llm MODEL --audience 2 --pieces 1 --plain 1",
     "prior-beliefs": f"prior-beliefs --llm MODEL --compare MODEL --panel 2 {ONE}",
     "correct": "correct en --llm MODEL --judge MODEL --samples 1 --panel 2",
-    "guidance": "guidance --llm MODEL --repetitions 1 --rounds 2 --set size=20",
+    "guidance": "guidance --llm MODEL --repetitions 1 --rounds 8 --set size=20",
     "flips": "flips --llm MODEL --topic racism --blocks 2",
     "honesty": f"honesty --llm MODEL {TWO}",
     "refutation": "refutation --llm MODEL --repetitions 1 --rounds 2 --early 1 --late 2 --set size=6",
@@ -109,12 +113,16 @@ RUNS = {
 
 
 class ShareRead(NamedTuple):
-    """What a command did: its exit code, answers asked and missing with their reasons, seconds of processor, its last line."""
+    """What a command did: its exit code, answers asked and missing with their reasons, seconds of processor, its last line.
+
+    tries: replies that a reader of closed answers got, also of questions that are asked again, and how many it could not read.
+    """
 
     name: str
     code: int
     asked: int
     missing: Counter[str]
+    tries: tuple[int, int]
     seconds: float
     said: str
 
@@ -124,23 +132,50 @@ class ShareRead(NamedTuple):
         return 1 - self.missing.total() / self.asked if self.asked else 1.0
 
 
-@contextlib.contextmanager
-def counting() -> Iterator[tuple[Counter[str], Counter[str]]]:
-    """Count what commands ask, by kind, and why answers are missing."""
-    asked, missing = Counter[str](), Counter[str]()
-    count = MissingTally.count
+READERS = (read_rating, read_choice, read_number, read_ranking)
 
-    def count_also(self: MissingTally, key: object, reason: str | None, raw: str | None = None) -> None:
-        asked[key.what] += 1  # type: ignore[attr-defined]
+
+@contextlib.contextmanager
+def counting() -> Iterator[tuple[Counter[str], Counter[str], Counter[bool]]]:
+    """Count what commands ask, by kind, why answers are missing, and how many replies to closed questions could be read."""
+    asked, missing, tries = Counter[str](), Counter[str](), Counter[bool]()
+    count, depth = MissingTally.count, [0]
+
+    def count_also(self: MissingTally, key: Any, reason: str | None, raw: str | None = None) -> None:
+        asked[key.what] += 1
         if reason is not None and not reason.startswith(UNASKED):
             missing[reason] += 1
-        count(self, key, reason, raw)  # type: ignore[arg-type]
+        count(self, key, reason, raw)
 
-    MissingTally.count = count_also  # type: ignore[method-assign, assignment]
+    def counted(read: Callable[..., Any]) -> Callable[..., Any]:
+        def also(*given: Any, **named: Any) -> Any:
+            depth[0] += 1  # a reader may call another one
+            try:
+                reading = read(*given, **named)
+            finally:
+                depth[0] -= 1
+            if not depth[0]:
+                tries[reading[0] is not None] += 1
+            return reading
+
+        return also
+
+    patched = {read: counted(read) for read in READERS}
+    MissingTally.count = count_also  # type: ignore[method-assign]
+    _exchange(patched)
     try:
-        yield asked, missing
+        yield asked, missing, tries
     finally:
         MissingTally.count = count  # type: ignore[method-assign]
+        _exchange({also: read for read, also in patched.items()})
+
+
+def _exchange(functions: Mapping[Callable[..., Any], Callable[..., Any]]) -> None:
+    """Put functions in the place of others in all modules that are loaded."""
+    for module in [module for name, module in sys.modules.items() if name.startswith("parley")]:
+        for name, value in list(vars(module).items()):
+            if inspect.isfunction(value) and value in functions:
+                setattr(module, name, functions[value])
 
 
 class Materials:
@@ -190,14 +225,15 @@ def share_read(name: str, llm: str, materials: Materials, out: str = "") -> Shar
     """Run a command of COMMANDS on a model, and count what it reads."""
     words = materials.words(COMMANDS[name], llm, out or name)
     said, began = io.StringIO(), time.process_time()
-    with counting() as (asked, missing), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    with counting() as (asked, missing, tries), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         try:
             code = run.main(words)
         except SystemExit as stop:
             code = int(stop.code or 0)
     lines = [line for line in said.getvalue().splitlines() if line.strip()]
     last = next((line for line in lines if "run.py:" in line), lines[-1] if lines else "")
-    return ShareRead(name, code, asked.total(), missing, time.process_time() - began, last)
+    read = (tries.total(), tries[False])
+    return ShareRead(name, code, asked.total(), missing, read, time.process_time() - began, last)
 
 
 def main() -> None:
@@ -214,10 +250,13 @@ def main() -> None:
             found = share_read(name, options.llm, materials)
             reasons = ", ".join(f"{reason} {number}" for reason, number in found.missing.most_common(3))
             note = reasons if found.code == 0 else found.said.removeprefix("run.py: ")
-            rows.append(f"| {name} | {found.asked} | {found.share:.0%} | {note} |")
+            told, lost = found.tries
+            once = f"{1 - lost / told:.0%}" if told else "–"
+            share = "–" if found.code else f"{found.share:.0%}"
+            rows.append(f"| `{name}` | {found.asked} | {share} | {told} | {once} | {note} |")
             print(f"{rows[-1]} {found.code} {found.seconds:.1f} s", flush=True)
     if options.out:
-        head = "| command | answers | read | missing, or why it stops |\n|---|--:|--:|---|\n"
+        head = "| command | answers | read | closed replies | read | missing, or why it stops |\n|---|--:|--:|--:|--:|---|\n"
         options.out.write_text(head + "\n".join(rows) + "\n", encoding="utf-8")
 
 

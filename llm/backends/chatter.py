@@ -101,13 +101,16 @@ def sentence_form(asked: str) -> Choice | None:
 
 def listed_form(asked: str) -> Choice | None:
     """Choose one of the answers that a question lists: words, letters or numbers."""
-    if found := _ONE_OF.search(asked):
-        return lambda rng: rng.choice(found[1].split("; "))
-    if found := next(iter(list(_EITHER.finditer(asked[-NEAR:]))[-1:]), None):
-        return lambda rng: rng.choice([word for word in found.groups() if word])
-    if found := next(iter(list(_LISTED.finditer(asked[-NEAR:]))[-1:]), None):
-        return lambda rng: rng.choice(re.split(r",? or |, ", found[1].rstrip(".")))
-    return None
+    near = asked[-NEAR:]
+    if one := _ONE_OF.search(asked):
+        answers = one[1].split("; ")
+    elif either := list(_EITHER.finditer(near)):
+        answers = [word for word in either[-1].groups() if word]
+    elif listed := list(_LISTED.finditer(near)):
+        answers = re.split(r",? or |, ", listed[-1][1].rstrip("."))
+    else:
+        return None
+    return lambda rng: rng.choice(answers)
 
 
 def number_form(asked: str) -> Choice | None:

@@ -16,7 +16,7 @@ from parley.llm.driver import ask, drive
 from parley.llm.errors import UserError
 from parley.llm.manners import CLOSED, FREE, said
 from parley.llm.request import Message, Request, Sampling, answer_line
-from parley.llm.thinking import THOUGHTS
+from parley.llm.thinking import THOUGHTS, split_thinking
 
 LISTED = "A, B, C"
 ASKED = {
@@ -42,7 +42,8 @@ def test_a_prompt_states_its_answers_in_words(asked: str, answers: tuple[str, ..
 
 
 def test_manners_keep_the_answer() -> None:
-    assert [read_choice(said("B", manner, True).split("</think>")[-1], OPTIONS).answer for manner in CLOSED] == ["B"] * len(CLOSED)
+    texts = [split_thinking(said("B", manner, True))[0] for manner in CLOSED]
+    assert {read_choice(text, OPTIONS).answer for text in texts} == {"B"}
     assert set(FREE) < set(CLOSED)
     with pytest.raises(UserError, match="option manner of oracle"):
         open_spec("oracle,manner=sonnet")
@@ -54,7 +55,7 @@ def test_manners_keep_the_answer() -> None:
 def test_thoughts_reach_no_agent_whatever_backend_they_come_from(in_flight: int) -> None:
     """A backend of a user returned "<think>...", which was spoken to the others, and read for its first number."""
     for start, end in THOUGHTS:
-        fake = Fake(lambda request: f"{start}A secret{end}I agree.", in_flight=in_flight)
+        fake = Fake([f"{start}A secret{end}I agree."], in_flight=in_flight)
         (reply,) = drive([ask(Request((Message("user", "Well?"),), Sampling(), 1))], fake)
         assert (reply.text, reply.thinking) == ("I agree.", "A secret")
 
