@@ -17,8 +17,8 @@ from parley.llm.errors import UserError
 from parley.llm.request import Backend
 from parley.model.scenario import Scenario
 
-OWN_SPEAKERS = ("oracle", "pocket", "organism", "replay")
-"""Speakers of known bias, and recordings: nothing has to be found out about them."""
+OWN_SPEAKERS = ("oracle", "pocket", "organism", "replay", "chatter")
+"""Speakers of known bias, recordings, and a stand-in that answers by chance: nothing has to be found out about them."""
 
 
 def needs_qualification(spec: str) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.agents.agent import SURVEY_TOKENS
+from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.planted_people import PlantedPerson, planted_people
 from parley.agents.probe import Probe, answer_order
 from parley.agents.topic import Topic, load_topic
@@ -59,7 +59,7 @@ class PlantedQuestion(NamedTuple):
         question = self.probe.ask("debate", answer_order(self.probe, self.listing, drawn))
         return Request(
             (Message("system", self.person.backstory), Message("user", question)),
-            Sampling(0.0, SURVEY_TOKENS),
+            Sampling(0.0, ANSWER_TOKENS),
             drawn,
             self.probe.scale.answers,
             "survey",

@@ -158,5 +158,5 @@ def _reply(loaded: Loaded, row: PromptRow, tokens: list[int]) -> Reply:
     if thinking and not answer and not ended:
         failure = Failure("out_of_tokens", "the thoughts before the answer did not end: allow more --set max_tokens")
         return Reply(None, usage=usage, thinking=thinking, failure=failure)
-    completes = row.request.answers and f"\n{ANSWER}" in row.stop
+    completes = f"\n{ANSWER}" in row.stop  # of closed questions alone
     return Reply(answer_line(answer) if completes else answer, usage=usage, thinking=thinking)
