@@ -128,16 +128,16 @@ def test_what_does_not_vary_has_no_interval() -> None:
 
 
 def test_intervals_of_shares_end_where_shares_do() -> None:
-    """Five sessions of which one has a share below 1: the interval of the share ends at 1, that of movement at 1 as well."""
+    """Five sessions of which one has a share below 1: the interval of the share ends below 1, that of movement too."""
     all_agree = [voice(name, 2, 3, 5, 6) for name in "abc"]
     one_does_not = [*all_agree[:2], voice("c", 2, 2, 5, 4)]
     groups = [episode(*(all_agree if place else one_does_not), number=place, session=f"s{place}") for place in range(5)]
     found = {measure.name: measure for measure in measure_movement(groups)}
     for name in ("endorsed", "moved"):
-        assert (found[name].value, found[name].high) == (pytest.approx(14 / 15), 1.0)
+        assert found[name].value == pytest.approx(14 / 15) < found[name].high < 1.0
     towards = [replace(one, voices=tuple(replace(each, after=each.position and each.position - 1) for each in one.voices))
                for one in groups[1:]]  # fmt: skip
-    assert {m.name: m for m in measure_movement([groups[0], *towards])}["movement"].high == 1.0
+    assert {m.name: m for m in measure_movement([groups[0], *towards])}["movement"].high <= 1.0
 
 
 def test_nothing_rated_is_nothing_measured() -> None:
@@ -155,7 +155,7 @@ def test_the_unit_is_the_group_and_its_episodes_are_averaged_first() -> None:
     ]
     draft = next(measure for measure in measure_movement(episodes) if measure.name == "draft")
     assert (draft.value, draft.groups, draft.episodes) == (2.6, 5, 6)
-    assert (draft.low, draft.high) == pytest.approx((2.6 - 1.666, 2.6 + 1.666), abs=1e-3)  # Student's: 2.776 * 0.6
+    assert (draft.low, draft.high) == pytest.approx((1.5306, 4.4609), abs=1e-3)  # Wilson's form, reach 2.776 * 0.6
 
 
 def test_a_record_gives_its_episodes(run: Runs) -> None:
