@@ -71,27 +71,32 @@ def phrases(text: str) -> list[Phrase]:
 
 
 class _Lines:
-    """The lines of a room: when each phrase was said first, by anyone and by each agent."""
+    """The lines of a room: when each phrase was said first, by whom, when by another agent, and when by each agent."""
 
     def __init__(self, lines: pd.DataFrame):
-        self.group, self.first = str(lines["group"].iloc[0]), dict[Phrase, int]()
-        self.first_by = defaultdict[int, dict[Phrase, int]](dict)
-        self.opened = int(lines["iteration"].min())
+        self.group, self.opened = str(lines["group"].iloc[0]), int(lines["iteration"].min())
+        self.first = dict[Phrase, tuple[int, int]]()
+        self.by_another, self.by = dict[Phrase, int](), dict[tuple[int, Phrase], int]()
         for agent, turn, text in zip(lines["agent"], lines["iteration"], lines["text"], strict=True):
             for phrase in phrases(text):
-                self.first.setdefault(phrase, turn)
-                self.first_by[agent].setdefault(phrase, turn)
+                if self.first.setdefault(phrase, (turn, agent))[1] != agent:
+                    self.by_another.setdefault(phrase, turn)
+                self.by.setdefault((agent, phrase), turn)
 
     def share(self, said: Sequence[Phrase], before: int) -> float:
         """Return the share of phrases that were said before a turn; NaN without phrases, or where nothing was said before."""
-        return _share([self.first.get(phrase, before) < before for phrase in said], self.opened < before)
+        return _share([self.first.get(phrase, (before, 0))[0] < before for phrase in said], self.opened < before)
 
     def shares_by(self, said: Sequence[Phrase], before: int, agent: int) -> tuple[float, float]:
         """Return the share of phrases that the agent said before a turn, and the share that others said."""
-        others = [by for number, by in self.first_by.items() if number != agent]
-        own = [self.first_by[agent].get(phrase, before) < before for phrase in said]
-        heard = [any(by.get(phrase, before) < before for by in others) for phrase in said]
+        own = [self.by.get((agent, phrase), before) < before for phrase in said]
+        heard = [self._by_others(phrase, before, agent) < before for phrase in said]
         return _share(own, self.opened < before), _share(heard, self.opened < before)
+
+    def _by_others(self, phrase: Phrase, before: int, agent: int) -> int:
+        """Return the turn in which another agent said a phrase first; `before` where none did."""
+        turn, speaker = self.first.get(phrase, (before, agent))
+        return self.by_another.get(phrase, before) if speaker == agent else turn
 
 
 def _share(found: Sequence[bool], known: bool = True) -> float:
