@@ -17,7 +17,7 @@ from pathlib import Path
 from parley.agents.reasoning import open_ability
 from parley.agents.society import PartyNames
 from parley.environments.base import MEDIATOR
-from parley.llm.backends import is_scripted, run_costs, server_lines, split_spec
+from parley.llm.backends import is_scripted, recorded_name, run_costs, server_lines, split_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.replay import Replay
 from parley.llm.budget import Price, Prices, cost_by_model
@@ -378,13 +378,13 @@ def measured_rate(spec: str) -> tuple[float, Path] | None:
 
 def _latest_journal(spec: str) -> Path | None:
     """The journal of the latest run folder in which the model was asked often enough to measure its rate."""
-    name, model, _ = split_spec(spec)
+    wanted = split_spec(spec).name, recorded_name(spec)
     journals = sorted(RUNS.glob("*/journal.sqlite"), key=lambda path: path.stat().st_mtime, reverse=True)
     for journal in journals[:LATEST]:
         try:
             identity = read_identity(journal)
             asked = identity.get("backend"), identity.get("model") or ""
-            if asked == (name, model.rsplit("/", 1)[-1]) and reply_rate(journal):
+            if asked == wanted and reply_rate(journal):
                 return journal
         except UserError:
             continue

@@ -82,7 +82,9 @@ class Subject:
     ] = ()  # the topics of the debates: names, or paths of .toml files (none: those of the society)
     questions: str = ""  # questions instead of topics: `shipped` or a path; `topics` selects among them (none: all)
     split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which part of the questions is used
-    wording: str = "given"  # how instructions in prompts are worded: given, or another wording of the language (papers, second)
+    wording: str = (
+        "given"  # how instructions in prompts are worded: given, or another wording of the language (papers, second)
+    )
     episodes: int = 3  # questions that each group deliberates on in a repetition, drawn at random
 
     def __post_init__(self) -> None:

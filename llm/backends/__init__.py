@@ -8,6 +8,7 @@ Your own backend may be a class instead, and may leave out `model`. The module m
 - `known_topics(model)`, the topics of a model that knows only some; it is called without opening the backend;
 - `check_options(model, **options)`, which refuses values that the backend cannot use, before a run begins;
 - `run_costs(model, usage, **options)`, of a model in this process: the memory and the seconds that so many tokens take here;
+- `recorded_name(model)`, where the name of the model in journals is not the last part of what was given;
 - `servers(model, **options)`, of a backend of Parley: the servers that it calls, from the texts of its options.
 """
 
@@ -149,6 +150,17 @@ def announce(specs: Iterable[str]) -> None:
             from tqdm import tqdm  # takes a moment to import, and most runs call no server
 
             tqdm.write(f"server   {line}")
+
+
+def recorded_name(spec: str) -> str:
+    """Return the name under which a journal holds the model of a spec: the last part of a path or hub id, or the module's own.
+
+    >>> recorded_name("openai:org/model,timeout=9")
+    'model'
+    """
+    model = split_spec(spec).after
+    own = _own(check_spec(spec).target, "recorded_name", None)
+    return str(own(model)) if own else model.rsplit("/", 1)[-1]
 
 
 def run_costs(spec: str, usage: Usage) -> Any:

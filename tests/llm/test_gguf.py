@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.llm.backends import check_spec, full_spec, identity_spec, open_spec, run_costs, split_spec
+from parley.llm.backends import check_spec, full_spec, identity_spec, open_spec, recorded_name, run_costs, split_spec
 from parley.llm.backends.gguf import context_of
 from parley.llm.backends.gguf.backend import Gguf
 from parley.llm.backends.gguf.calls import Sampler
 from parley.llm.backends.gguf.engine import EngineSettings
 from parley.llm.backends.gguf.fake_engine import FakeEngine, NextTokens
 from parley.llm.backends.gguf.header import read_header
-from parley.llm.backends.gguf.speed import OVERHEAD, SpeedLog, free_cores
+from parley.llm.backends.gguf.speed import OVERHEAD, READING, WRITING, SpeedLog, free_cores, known_speed
 from parley.llm.errors import UserError
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Message, Reply, Request, Sampling, Usage
@@ -322,3 +322,25 @@ def test_a_begun_turn_ends_where_another_label_begins(file: Path) -> None:
     tables = {"Ann:": {" Yes.": 1.0}, "Ann: Yes.": {"\nBob:": 1.0}, "Ann: Yes.\nBob:": {" No.": 1.0}}
     speech = replace(ASKED, answers=(), begin="Ann:", names=frozenset({"Ann", "Bob"}))
     assert answer(opened(file, fixed(tables)), speech).text == " Yes."
+
+
+def test_a_run_of_a_file_is_found_by_its_name(file: Path) -> None:
+    """Protects the plan, which reads the speed of the latest run with this model."""
+    assert recorded_name(f"gguf:{file}") == opened(file, fixed({})).identity["model"] == "tiny"
+    assert recorded_name("oracle,kappa=0") == ""
+
+
+def test_a_run_of_closed_questions_alone_tells_the_speed_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that wrote nothing knows how fast prompts are read; writing takes as many times longer as it usually does."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    log = SpeedLog(100)
+    for _ in range(10):
+        log.add(
+            {"usage": {"prompt_tokens": 50, "completion_tokens": 1}, "timings": {"prompt_ms": 100, "predicted_ms": 0}}
+        )
+    speed = known_speed()
+    assert speed.measured
+    assert speed.reading == pytest.approx(0.1 / 50 / 100)
+    assert speed.writing == pytest.approx(speed.reading * WRITING / READING)

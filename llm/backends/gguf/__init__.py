@@ -100,6 +100,11 @@ def open_backend(
     return backend
 
 
+def recorded_name(model: str) -> str:
+    """Return the name of a model in journals: that of its file, without ending."""
+    return file_of(model).stem
+
+
 def run_costs(model: str, usage: Usage, context: int = 0, slots: int = 1, keep: int = 512, **_: object) -> MachineCosts:
     """Return the memory and the time that a run of so many tokens takes on this machine. Errors: UserError as `open_backend`."""
     header = read_header(file_of(model))

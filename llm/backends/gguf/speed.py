@@ -97,9 +97,9 @@ def known_speed() -> Speed:
     """Return the speed that the latest run measured; before the first run an estimate, from a multiplication of matrices."""
     try:
         sums = json.loads(_file().read_text(encoding="utf-8"))
-        return Speed(
-            sums["reading"] / sums["asked"] / sums["size"], sums["writing"] / sums["written"] / sums["size"], True
-        )
+        reading, written = sums["reading"] / sums["asked"] / sums["size"], sums["written"]
+        writing = sums["writing"] / written / sums["size"] if written else reading * WRITING / READING
+        return Speed(reading, writing, True)
     except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
         return _estimated_speed()
 
