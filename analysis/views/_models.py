@@ -21,6 +21,8 @@ KINDS = {
                "rules. Its opinions are planted, too."),
     "openai": ("A server", "Any server with the OpenAI interface: Ollama, vLLM, llama.cpp, LM Studio, or a company's. Name it "
                "when you start the page: --trust HOST:PORT, or --trust KEY_NAME@HOST for a server that needs a key."),
+    "gguf": ("A GGUF file", "SmolLM2 (write smollm2, once `run.py models get smollm2` has fetched it), or the path of a file, "
+             "in this process. Name the folder of a file when you start the page: --allow-files FOLDER."),
     "hf": ("A local folder", "The folder of a model of the transformers library on this machine. Name it when you start the "
            "page: --allow-files FOLDER."),
     "": ("Other", "Any model as on the command line, for example replay:runs/a."),

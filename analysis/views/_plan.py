@@ -122,6 +122,8 @@ def check_local(spec: str) -> None:
     name, model, _ = split_spec(spec)
     if name == "openai" and not model:
         raise UserError("no model is chosen: test the server to see its models, and choose one")
+    if name == "gguf" and find_spec("xllamacpp") is None:
+        raise UserError("a GGUF file needs xllamacpp: pip install -e '.[gguf]' (docs/models.md)")
     if name != "hf":
         return
     if missing := [package for package in ("torch", "transformers") if find_spec(package) is None]:
